@@ -1,0 +1,21 @@
+package dev.polis.api.storage;
+
+import dev.polis.wire.polis.node.storage.EnrolmentJournal;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * The journal of becoming a member, on {@code esp/}: written before each step, so that a node that was killed goes on
+ * where it was. It holds keys until they have a better place, hence it is erased, not deleted.
+ */
+@ProviderType
+public interface EnrolmentJournalStore {
+
+  /** What is there. {@link Stored.None}: no enrolment is under way. */
+  Stored<EnrolmentJournal> read();
+
+  /** Replaces it atomically; when this returned, the entry survives a power loss. */
+  void advance(EnrolmentJournal journal) throws StorageException;
+
+  /** Overwrites and removes it; no failure if it is not there. */
+  void erase() throws StorageException;
+}

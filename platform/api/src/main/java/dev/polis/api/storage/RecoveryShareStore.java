@@ -1,0 +1,36 @@
+package dev.polis.api.storage;
+
+import dev.polis.logtree.Secret;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * The third share, on {@code esp/}: the cluster's half of the volume key, sealed by HPKE (RFC 9180, base mode, X25519,
+ * HKDF-SHA256, AES-256-GCM) to the owner's recovery key. With the private recovery key a node opens its volume without
+ * any curator; without it the share says nothing.
+ */
+@ProviderType
+public interface RecoveryShareStore {
+
+  /** Length in bytes of either half of an X25519 key pair, raw. */
+  int KEY_LENGTH = 32;
+
+  /** Whether there is a share; its content is looked at by {@link #open} only. */
+  boolean exists() throws StorageException;
+
+  /**
+   * Seals and writes a share, replacing a former one.
+   *
+   * @param clusterUnlockKey the cluster's half
+   * @param recoveryPublicKey the owner's X25519 public key, raw
+   */
+  void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws StorageException;
+
+  /**
+   * Opens the share.
+   *
+   * @param recoveryPrivateKey the owner's X25519 private key, raw
+   * @return the cluster's half of the volume key
+   * @throws StorageException ABSENT, CORRUPTED, BAD_KEY or, if it was sealed to another key, WRONG_KEY
+   */
+  Secret open(Secret recoveryPrivateKey) throws StorageException;
+}

@@ -1,0 +1,34 @@
+package dev.polis.api.storage;
+
+import dev.polis.logtree.Secret;
+import java.security.cert.X509Certificate;
+import java.util.Objects;
+
+/**
+ * What an enrolled node needs to come back after a reboot. It is written once enrolment is complete, so it is never
+ * there without the cluster's certificate.
+ *
+ * @param nodeUnlockKey the node's half of the volume key, {@value UnlockKeys#LENGTH} bytes
+ * @param joinKey the private Ed25519 key that proves who we are before the volume is open, in the form its owner chose
+ * @param clusterCa whom to trust
+ * @param security how the data volume was made
+ */
+public record SealedConfiguration(
+    Secret nodeUnlockKey, Secret joinKey, X509Certificate clusterCa, StorageSecurity security) {
+
+  /** Checks that nothing is missing. */
+  public SealedConfiguration {
+    Objects.requireNonNull(nodeUnlockKey, "nodeUnlockKey");
+    Objects.requireNonNull(joinKey, "joinKey");
+    Objects.requireNonNull(clusterCa, "clusterCa");
+    Objects.requireNonNull(security, "security");
+    if (nodeUnlockKey.length() != UnlockKeys.LENGTH) {
+      throw new IllegalArgumentException(
+          "node unlock key has %d bytes, wanted %d"
+              .formatted(nodeUnlockKey.length(), UnlockKeys.LENGTH));
+    }
+    if (joinKey.length() == 0) {
+      throw new IllegalArgumentException("join key is empty");
+    }
+  }
+}

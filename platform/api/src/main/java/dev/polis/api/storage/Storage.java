@@ -1,0 +1,65 @@
+package dev.polis.api.storage;
+
+import dev.polis.event.Value;
+import dev.polis.logtree.Secret;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * The node's disk. Thread-safe; two mounts at the same time wait for each other. What is mounted outlives the service:
+ * the next instance finds it and publishes {@link DataStatus.Mounted} before it serves its first caller, without keys.
+ */
+@ProviderType
+public interface Storage {
+
+  /** The declared tree. {@code esp/} and {@code ephemeral/} may be used at once, {@code data/} when it is mounted. */
+  Root root();
+
+  /** Whether {@code data/} can be used. It always has a value. */
+  Value<DataStatus> data();
+
+  /**
+   * What this machine can give, in words, for each security: asked before a security is promised to a cluster.
+   *
+   * @throws StorageException UNSUPPORTED, naming the missing tool (and its Debian package), permission or kernel feature
+   */
+  void require(StorageSecurity security) throws StorageException;
+
+  /**
+   * Makes the data volume of a node that is being enrolled and mounts it. The caller made the keys with {@link
+   * UnlockKeys#generate} and has written them to the journal. Calling it again with the same keys, also after the process
+   * was killed in the middle, ends in the same place. Each security takes keys: an INSECURE volume is not encrypted, but
+   * the node's half ties it to this node's sealed configuration.
+   *
+   * @throws StorageException OCCUPIED if there is anything that these keys did not make, UNSUPPORTED, BAD_KEY, FULL, …; a
+   *     refusal leaves the disk as it was
+   */
+  void mountNew(StorageSecurity security, UnlockKeys keys)
+      throws StorageException, InterruptedException;
+
+  /**
+   * Mounts the volume of an enrolled node. No failure if it is mounted already.
+   *
+   * @param clusterUnlockKey the cluster's half of the key
+   * @throws StorageException ABSENT, WRONG_KEY, BAD_KEY, FOREIGN, CORRUPTED, UNSUPPORTED, …; the volume is as it was, and
+   *     another attempt is possible
+   */
+  void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
+      throws StorageException, InterruptedException;
+
+  /**
+   * Mounts an INSECURE volume, which needs no half of the cluster.
+   *
+   * @throws StorageException BAD_KEY if the configuration names another security
+   */
+  void mountExisting(SealedConfiguration configuration)
+      throws StorageException, InterruptedException;
+
+  /** The sealed configuration. */
+  SealedConfigurationStore sealedConfiguration();
+
+  /** The enrolment journal. */
+  EnrolmentJournalStore enrolmentJournal();
+
+  /** The recovery share. */
+  RecoveryShareStore recoveryShare();
+}
