@@ -1,0 +1,196 @@
+package dev.polis.event;
+
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import java.util.function.Predicate;
+
+/** What is often done with values. */
+public final class Values {
+
+  private Values() {}
+
+  /**
+   * What {@link #follow} calls with each state.
+   *
+   * @param <T> what is followed
+   */
+  @FunctionalInterface
+  public interface Follower<T> {
+    /**
+     * Acts on a state.
+     *
+     * @param value the newest state
+     * @throws Exception ends the following
+     */
+    void accept(T value) throws Exception;
+  }
+
+  /**
+   * Returns a value that never changes.
+   *
+   * @param value what it holds
+   * @param <T> what it holds
+   * @return the value
+   */
+  public static <T> Value<T> constant(T value) {
+    return new MutableValue<>(value);
+  }
+
+  /**
+   * Shows a value in another form. The function is called for each get and peek, by the thread that
+   * asks, so work is only done for what is looked at; it should be cheap and must not depend on
+   * being called once.
+   *
+   * @param source the value to show
+   * @param function turns a state of it into a state of the result; never returns null
+   * @param <S> what the source holds
+   * @param <T> what the result holds
+   * @return a view; it owns nothing
+   */
+  public static <S, T> Value<T> map(Value<S> source, Function<? super S, ? extends T> function) {
+    return new Mapped<>(source, function);
+  }
+
+  /**
+   * Waits until a value is as wanted. The present value counts.
+   *
+   * @param value what to look at
+   * @param wanted says when the wait is over
+   * @param within how long to wait at most
+   * @param what what is awaited, in words that complete "waited for …"
+   * @param <T> what the value holds
+   * @return the first wanted state seen
+   * @throws InterruptedException if the thread is interrupted
+   * @throws TimeoutException if the time is over; names what was awaited and the last state seen
+   */
+  public static <T> T await(
+      Value<T> value, Predicate<? super T> wanted, Duration within, String what)
+      throws InterruptedException, TimeoutException {
+    LastSeen<T> seen = new LastSeen<>(wanted);
+    try (Watcher<T> watcher = value.watch()) {
+      return watcher.get(seen, within);
+    } catch (TimeoutException timeout) {
+      TimeoutException named =
+          new TimeoutException(
+              "waited %s for %s; last seen: %s".formatted(seconds(within), what, seen));
+      named.initCause(timeout);
+      throw named;
+    }
+  }
+
+  /**
+   * Hands each new state to a follower, beginning with the present one, until something ends it.
+   * Never returns normally.
+   *
+   * @param value what to follow
+   * @param follower called by this thread; states that come while it works are reduced to the
+   *     newest
+   * @param <T> what the value holds
+   * @throws InterruptedException if the thread is interrupted, the usual end
+   * @throws Exception what the follower throws
+   */
+  public static <T> void follow(Value<T> value, Follower<? super T> follower) throws Exception {
+    try (Watcher<T> watcher = value.watch()) {
+      while (true) {
+        follower.accept(watcher.get());
+      }
+    }
+  }
+
+  private static String seconds(Duration time) {
+    return time.toMillis() / 1000.0 + " s";
+  }
+
+  /** A predicate that remembers what it was asked about. */
+  private static final class LastSeen<T> implements Predicate<T> {
+    private final Predicate<? super T> wanted;
+    private String last = "no value was ever set";
+
+    LastSeen(Predicate<? super T> wanted) {
+      this.wanted = wanted;
+    }
+
+    @Override
+    public boolean test(T value) {
+      last = String.valueOf(value);
+      return wanted.test(value);
+    }
+
+    @Override
+    public String toString() {
+      return last;
+    }
+  }
+
+  private record Mapped<S, T>(Value<S> source, Function<? super S, ? extends T> function)
+      implements Value<T> {
+
+    @Override
+    public Watcher<T> watch() {
+      return new MappedWatcher<>(source.watch(), function);
+    }
+
+    @Override
+    public Optional<T> peek() {
+      return source.peek().map(function);
+    }
+  }
+
+  private record MappedWatcher<S, T>(Watcher<S> source, Function<? super S, ? extends T> function)
+      implements Watcher<T> {
+
+    @Override
+    public T get(Predicate<? super T> wanted) throws InterruptedException {
+      Wanted<S, T> test = new Wanted<>(function, wanted);
+      source.get(test);
+      return test.result();
+    }
+
+    @Override
+    public T get(Predicate<? super T> wanted, Duration within)
+        throws InterruptedException, TimeoutException {
+      Wanted<S, T> test = new Wanted<>(function, wanted);
+      source.get(test, within);
+      return test.result();
+    }
+
+    @Override
+    public Optional<T> poll() {
+      return source.poll().map(function);
+    }
+
+    @Override
+    public void close() {
+      source.close();
+    }
+  }
+
+  /** Maps a state once, for the test and for the result alike. */
+  private static final class Wanted<S, T> implements Predicate<S> {
+    private final Function<? super S, ? extends T> function;
+    private final Predicate<? super T> wanted;
+    private Optional<T> result = Optional.empty();
+
+    Wanted(Function<? super S, ? extends T> function, Predicate<? super T> wanted) {
+      this.function = function;
+      this.wanted = wanted;
+    }
+
+    @Override
+    public boolean test(S value) {
+      T mapped =
+          Objects.requireNonNull(
+              function.apply(value), "the function of a mapped value returned null");
+      result = Optional.of(mapped);
+      return wanted.test(mapped);
+    }
+
+    T result() {
+      return result.orElseThrow(
+          () -> new AssertionError("a watcher returned a value it had not tested"));
+    }
+  }
+}
