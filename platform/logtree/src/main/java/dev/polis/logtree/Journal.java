@@ -1,0 +1,139 @@
+package dev.polis.logtree;
+
+import java.lang.ref.WeakReference;
+import java.util.List;
+
+/** The entries of one name. All but {@link #verbosity} is guarded by the lock of the tree. */
+final class Journal {
+  // Fits the few lines of a quiet organ; doubled up to the quota when there are more.
+  private static final int FIRST_CAPACITY = 16;
+
+  // The objects of an entry (entry, payload, list, time, string headers), measured on a 64-bit JVM
+  // with compressed references.
+  private static final int ENTRY_BYTES = 152;
+  private static final int LINE_BYTES = 48;
+
+  final String dn;
+  volatile int verbosity;
+
+  private LogEntry[] ring = new LogEntry[FIRST_CAPACITY];
+  private int first;
+  private int size;
+  private long bytes;
+  private long evictedUpTo;
+  private long touchedNanos;
+  private WeakReference<Object> holders = new WeakReference<>(null);
+
+  Journal(String dn, long nowNanos) {
+    this.dn = dn;
+    this.touchedNanos = nowNanos;
+  }
+
+  /** Returns the object that every handle of this journal keeps alive. */
+  Object anchor() {
+    Object anchor = holders.get();
+    if (anchor == null) {
+      anchor = new Object();
+      holders = new WeakReference<>(anchor);
+    }
+    return anchor;
+  }
+
+  boolean isHeld() {
+    return verbosity > 0 || holders.get() != null;
+  }
+
+  /** Appends, dropping the oldest above the quota; returns by how many bytes the journal grew. */
+  long append(LogEntry entry, int quota, long nowNanos) {
+    touchedNanos = nowNanos;
+    long before = bytes;
+    if (size == quota) {
+      dropOldest(1);
+    } else if (size == ring.length) {
+      grow(quota);
+    }
+    ring[index(size)] = entry;
+    size++;
+    bytes += weight(entry);
+    return bytes - before;
+  }
+
+  /** Drops the oldest entries; returns how many bytes that freed. */
+  long dropOldest(int count) {
+    long before = bytes;
+    for (int i = 0; i < count && size > 0; i++) {
+      LogEntry oldest = ring[first];
+      ring[first] = null;
+      first = index(1);
+      size--;
+      bytes -= weight(oldest);
+      evictedUpTo = oldest.sequence();
+    }
+    return before - bytes;
+  }
+
+  /** Adds the newest entries that match, at most {@code limit}, newest first. */
+  void collectNewest(LogQuery query, int limit, List<LogEntry> into) {
+    int wanted = limit;
+    for (int i = size - 1; i >= 0 && wanted > 0; i--) {
+      LogEntry entry = ring[index(i)];
+      if (entry.sequence() <= query.after()) {
+        return;
+      }
+      if (query.admits(entry.payload())) {
+        into.add(entry);
+        wanted--;
+      }
+    }
+  }
+
+  int size() {
+    return size;
+  }
+
+  long bytes() {
+    return bytes;
+  }
+
+  long evictedUpTo() {
+    return evictedUpTo;
+  }
+
+  long newestSequence() {
+    return size == 0 ? evictedUpTo : ring[index(size - 1)].sequence();
+  }
+
+  long touchedNanos() {
+    return touchedNanos;
+  }
+
+  private int index(int offset) {
+    int index = first + offset;
+    return index < ring.length ? index : index - ring.length;
+  }
+
+  private void grow(int quota) {
+    LogEntry[] larger = new LogEntry[(int) Math.min(quota, 2L * ring.length)];
+    int untilEnd = Math.min(size, ring.length - first);
+    System.arraycopy(ring, first, larger, 0, untilEnd);
+    System.arraycopy(ring, 0, larger, untilEnd, size - untilEnd);
+    ring = larger;
+    first = 0;
+  }
+
+  private static long weight(LogEntry entry) {
+    return ENTRY_BYTES
+        + switch (entry.payload()) {
+          case LogPayload.Leveled leveled -> weight(leveled.lines());
+          case LogPayload.Raw raw -> raw.data().length();
+        };
+  }
+
+  private static long weight(List<String> lines) {
+    long sum = 0;
+    for (int i = 0; i < lines.size(); i++) {
+      sum += LINE_BYTES + lines.get(i).length();
+    }
+    return sum;
+  }
+}

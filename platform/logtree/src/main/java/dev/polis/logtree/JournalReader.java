@@ -1,0 +1,128 @@
+package dev.polis.logtree;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** A reader. Its own lock is taken after that of the tree, never before. */
+final class JournalReader implements LogReader {
+  private final JournalTree tree;
+  private final LogQuery query;
+  private final boolean resumedWithGap;
+  private volatile List<LogEntry> backlog = List.of();
+  private volatile long cursor;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private List<LogEntry> buffer = new ArrayList<>();
+  private long missed;
+  private boolean ended;
+
+  JournalReader(JournalTree tree, LogQuery query, boolean resumedWithGap, long opened) {
+    this.tree = tree;
+    this.query = query;
+    this.resumedWithGap = resumedWithGap;
+    this.cursor = opened;
+  }
+
+  void setBacklog(List<LogEntry> entries) {
+    backlog = entries;
+  }
+
+  /** Buffers the entry if it matches; called in sequence order, under the lock of the tree. */
+  void offer(LogEntry entry) {
+    if (!query.covers(entry.dn())
+        || !query.admits(entry.payload())
+        || entry.sequence() <= query.after()) {
+      return;
+    }
+    lock.lock();
+    try {
+      if (ended) {
+        return;
+      }
+      if (missed > 0 || buffer.size() >= BUFFER) {
+        missed++;
+      } else {
+        buffer.add(entry);
+      }
+      changed.signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void end() {
+    lock.lock();
+    try {
+      ended = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public List<LogEntry> backlog() {
+    return backlog;
+  }
+
+  @Override
+  public boolean resumedWithGap() {
+    return resumedWithGap;
+  }
+
+  @Override
+  public Optional<LogBatch> next() throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      while (buffer.isEmpty() && !ended) {
+        changed.await();
+      }
+      return drain();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public Optional<LogBatch> next(Duration within) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      long left = within.toNanos();
+      while (buffer.isEmpty() && !ended && left > 0) {
+        left = changed.awaitNanos(left);
+      }
+      return drain();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public long cursor() {
+    return cursor;
+  }
+
+  @Override
+  public void close() {
+    tree.remove(this);
+    end();
+  }
+
+  private Optional<LogBatch> drain() {
+    if (buffer.isEmpty() && ended) {
+      return Optional.empty();
+    }
+    LogBatch batch = new LogBatch(buffer, missed);
+    if (!buffer.isEmpty()) {
+      cursor = buffer.getLast().sequence();
+    }
+    buffer = new ArrayList<>();
+    missed = 0;
+    return Optional.of(batch);
+  }
+}

@@ -1,0 +1,263 @@
+package dev.polis.logtree;
+
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+
+/** The tree: journals sorted by name, so that a subtree is a range. */
+final class JournalTree implements LogTree, AutoCloseable {
+  // Above the budget the largest journal gives this part at once, so that finding it is rare.
+  private static final int GIVE_PART = 8;
+  // What vanished is looked for this often in a time to live.
+  private static final int SWEEPS_PER_LIFE = 4;
+  // The character after '.', hence the end of the range of names that begin with "dn.".
+  private static final char AFTER_DOT = '.' + 1;
+
+  private final LogLimits limits;
+  private final InstantSource clock;
+  private final LongSupplier ticker;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final TreeMap<String, Journal> journals = new TreeMap<>();
+  private JournalReader[] followers = {};
+  private long sequence;
+  private long bytes;
+  private long droppedUpTo;
+  private long nextSweepNanos;
+  private boolean closed;
+
+  JournalTree(LogLimits limits) {
+    this(limits, InstantSource.system(), System::nanoTime);
+  }
+
+  JournalTree(LogLimits limits, InstantSource clock, LongSupplier ticker) {
+    this.limits = limits;
+    this.clock = clock;
+    this.ticker = ticker;
+    // Nanoseconds since 1970: no process appends that fast, so a later life begins above all cursors
+    // of this one, and a cursor from an earlier life hides nothing.
+    this.sequence = Duration.ofMillis(clock.millis()).toNanos();
+    this.droppedUpTo = sequence;
+    this.nextSweepNanos = ticker.getAsLong() + sweepInterval();
+  }
+
+  @Override
+  public Log log(String dn) {
+    Dn.check(dn);
+    lock.lock();
+    try {
+      Journal journal = journal(dn);
+      return new JournalLog(this, journal, journal.anchor());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public RawLog raw(String dn) {
+    Dn.check(dn);
+    lock.lock();
+    try {
+      Journal journal = journal(dn);
+      return new JournalRawLog(this, journal, journal.anchor());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void append(String dn, LogPayload payload) {
+    Dn.check(dn);
+    lock.lock();
+    try {
+      appendLocked(journal(dn), payload);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void append(Journal journal, LogPayload payload) {
+    lock.lock();
+    try {
+      appendLocked(journal, payload);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  InstantSource clock() {
+    return clock;
+  }
+
+  @Override
+  public LogReader read(LogQuery query) {
+    JournalReader reader;
+    List<LogEntry> backlog = new ArrayList<>();
+    lock.lock();
+    try {
+      sweep(ticker.getAsLong());
+      boolean gap = false;
+      for (Journal journal : matching(query)) {
+        journal.collectNewest(query, query.backlog(), backlog);
+        gap |= journal.evictedUpTo() > query.after();
+      }
+      gap |= droppedUpTo > query.after();
+      reader = new JournalReader(this, query, query.after() > 0 && gap, sequence);
+      if (query.following() && !closed) {
+        followers = Arrays.copyOf(followers, followers.length + 1);
+        followers[followers.length - 1] = reader;
+      } else {
+        reader.end();
+      }
+    } finally {
+      lock.unlock();
+    }
+    reader.setBacklog(newestInOrder(backlog, query.backlog()));
+    return reader;
+  }
+
+  void remove(JournalReader reader) {
+    lock.lock();
+    try {
+      followers =
+          Arrays.stream(followers).filter(each -> each != reader).toArray(JournalReader[]::new);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void setVerbosity(String dn, int level) {
+    Dn.check(dn);
+    if (level < 0) {
+      throw new IllegalArgumentException(
+          "verbosity of \"" + dn + "\" is negative: " + level + "; 0 is the quietest");
+    }
+    lock.lock();
+    try {
+      journal(dn).verbosity = level;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public SortedSet<String> names() {
+    lock.lock();
+    try {
+      sweep(ticker.getAsLong());
+      return Collections.unmodifiableSortedSet(new TreeSet<>(journals.keySet()));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Ends all streams. Appending and reading backlogs go on: a node logs until its last moment. */
+  @Override
+  public void close() {
+    JournalReader[] ending;
+    lock.lock();
+    try {
+      closed = true;
+      ending = followers;
+      followers = new JournalReader[0];
+    } finally {
+      lock.unlock();
+    }
+    for (JournalReader reader : ending) {
+      reader.end();
+    }
+  }
+
+  int followerCount() {
+    lock.lock();
+    try {
+      return followers.length;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  long bytes() {
+    lock.lock();
+    try {
+      return bytes;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void appendLocked(Journal journal, LogPayload payload) {
+    long now = ticker.getAsLong();
+    LogEntry entry = new LogEntry(journal.dn, ++sequence, payload);
+    bytes += journal.append(entry, limits.entriesPerJournal(), now);
+    for (JournalReader follower : followers) {
+      follower.offer(entry);
+    }
+    if (now - nextSweepNanos >= 0) {
+      sweep(now);
+    }
+    while (bytes > limits.bytes() && journals.size() > 0) {
+      shrink();
+    }
+  }
+
+  private Journal journal(String dn) {
+    return journals.computeIfAbsent(dn, name -> new Journal(name, ticker.getAsLong()));
+  }
+
+  private Collection<Journal> matching(LogQuery query) {
+    if (query.children() && query.dn().isEmpty()) {
+      return journals.values();
+    }
+    List<Journal> result = new ArrayList<>();
+    Optional.ofNullable(journals.get(query.dn())).ifPresent(result::add);
+    if (query.children()) {
+      result.addAll(journals.subMap(query.dn() + '.', query.dn() + AFTER_DOT).values());
+    }
+    return result;
+  }
+
+  private static List<LogEntry> newestInOrder(List<LogEntry> entries, int count) {
+    entries.sort(Comparator.comparingLong(LogEntry::sequence));
+    int from = Math.max(0, entries.size() - count);
+    return List.copyOf(entries.subList(from, entries.size()));
+  }
+
+  private void sweep(long now) {
+    if (now - nextSweepNanos < 0) {
+      return;
+    }
+    nextSweepNanos = now + sweepInterval();
+    long life = limits.timeToLive().toNanos();
+    for (Iterator<Journal> each = journals.values().iterator(); each.hasNext(); ) {
+      Journal journal = each.next();
+      if (!journal.isHeld() && now - journal.touchedNanos() >= life) {
+        each.remove();
+        bytes -= journal.bytes();
+        droppedUpTo = Math.max(droppedUpTo, journal.newestSequence());
+      }
+    }
+  }
+
+  private long sweepInterval() {
+    return limits.timeToLive().toNanos() / SWEEPS_PER_LIFE;
+  }
+
+  private void shrink() {
+    Journal largest = Collections.max(journals.values(), Comparator.comparingLong(Journal::bytes));
+    bytes -= largest.dropOldest(Math.max(1, largest.size() / GIVE_PART));
+  }
+}

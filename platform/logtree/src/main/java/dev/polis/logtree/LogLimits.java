@@ -1,0 +1,27 @@
+package dev.polis.logtree;
+
+import java.time.Duration;
+
+/**
+ * How much a tree keeps.
+ *
+ * @param entriesPerJournal newest entries kept of each name
+ * @param bytes bytes kept over all journals, estimated
+ * @param timeToLive how long after its last entry the journal of a name that nobody holds is kept
+ */
+public record LogLimits(int entriesPerJournal, long bytes, Duration timeToLive) {
+  /**
+   * 8192 entries are some hours of a busy organ. 64 MiB hold about 300,000 entries of usual length
+   * and are little for a node. An hour is enough for a person to come and look at what vanished.
+   */
+  public static final LogLimits DEFAULT = new LogLimits(8192, 64L << 20, Duration.ofHours(1));
+
+  /** Refuses limits under which nothing could be kept. */
+  public LogLimits {
+    if (entriesPerJournal < 1 || bytes < 1 || timeToLive.isNegative()) {
+      throw new IllegalArgumentException(
+          "limits must be positive: entries=%d bytes=%d timeToLive=%s"
+              .formatted(entriesPerJournal, bytes, timeToLive));
+    }
+  }
+}

@@ -1,0 +1,97 @@
+package dev.polis.logtree;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * What an entry says. Every payload is printable: valid Unicode (what was not is {@code <INVALID>})
+ * in lines of at most {@value #MAX_LINE_BYTES} bytes of UTF-8.
+ */
+public sealed interface LogPayload {
+  /** Longest line that is kept, in bytes of UTF-8; the rest of a longer one is cut. */
+  int MAX_LINE_BYTES = 1024;
+
+  /** Most lines of one leveled entry: a stack trace with its causes, but not a memory dump. */
+  int MAX_LINES = 256;
+
+  /**
+   * A message of our own code, or of a program whose log format we understand.
+   *
+   * @param lines at least one; a line that was cut ends with its original length in words
+   * @param timestamp when it was logged, by the wall clock
+   * @param severity how bad it is
+   * @param location {@code file:line} of the call, or what comes closest to it; may be empty
+   */
+  record Leveled(List<String> lines, Instant timestamp, Severity severity, String location)
+      implements LogPayload {
+    /** Checks, splits at newlines, sanitizes and cuts the lines. */
+    public Leveled {
+      lines = LogText.lines(lines);
+      Objects.requireNonNull(timestamp, "timestamp");
+      Objects.requireNonNull(severity, "severity");
+      location = LogText.valid(location);
+    }
+
+    /** A payload whose lines are those of {@code message}; newlines at its end are dropped. */
+    public static Leveled of(
+        Severity severity, Instant timestamp, String location, String message) {
+      return new Leveled(List.of(message), timestamp, severity, location);
+    }
+
+    /** Returns the lines joined by newlines. */
+    public String message() {
+      return lines.size() == 1 ? lines.getFirst() : String.join("\n", lines);
+    }
+  }
+
+  /**
+   * One line of a program whose output is taken as it is.
+   *
+   * @param data the line without its newline, at most {@value LogPayload#MAX_LINE_BYTES} bytes of
+   *     UTF-8 before sanitizing
+   * @param originalLength length in bytes before it was cut and sanitized
+   */
+  record Raw(String data, int originalLength) implements LogPayload {
+    /** Sanitizes; the data must be one line. */
+    public Raw {
+      data = LogText.valid(data);
+      if (data.indexOf('\n') >= 0) {
+        throw new IllegalArgumentException(
+            "raw entry holds a newline; write each line as an entry of its own: " + data);
+      }
+      if (originalLength < 0) {
+        throw new IllegalArgumentException("original length is negative: " + originalLength);
+      }
+    }
+
+    /** A raw line from text without newline. */
+    public static Raw of(String line) {
+      byte[] bytes = LogText.valid(line).getBytes(StandardCharsets.UTF_8);
+      return of(bytes, 0, bytes.length, bytes.length);
+    }
+
+    /** A raw line from bytes without newline that ought to be UTF-8. */
+    public static Raw of(byte[] line) {
+      return of(line, 0, line.length, line.length);
+    }
+
+    static Raw of(byte[] bytes, int offset, int length, int originalLength) {
+      int kept = Math.min(length, MAX_LINE_BYTES);
+      boolean cut = kept < originalLength;
+      return new Raw(LogText.decode(bytes, offset, kept, cut), originalLength);
+    }
+
+    /** Whether the line was longer than what is kept of it. */
+    public boolean cut() {
+      return originalLength > MAX_LINE_BYTES;
+    }
+
+    /** Returns the line, with "..." after it if it was cut. */
+    @Override
+    public String toString() {
+      return cut() ? data + "..." : data;
+    }
+  }
+}

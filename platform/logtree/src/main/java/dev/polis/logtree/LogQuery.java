@@ -1,0 +1,133 @@
+package dev.polis.logtree;
+
+import java.util.Objects;
+
+/**
+ * Which entries a reader wants. Begin with {@link #of}, which asks for nothing but the name, and
+ * add: {@code LogQuery.of("root.storage").withChildren().backlog(100).follow()}.
+ *
+ * @param dn name of the journal; empty for the root of all
+ * @param children also journals below that name
+ * @param backlog how many of the newest entries come first; {@link #ALL} for all, 0 for none
+ * @param after only entries with a greater sequence number, in backlog and stream
+ * @param kind leveled, raw, or any
+ * @param minimum least severity of leveled entries
+ * @param following whether entries that are appended later are wanted
+ */
+public record LogQuery(
+    String dn,
+    boolean children,
+    int backlog,
+    long after,
+    Kind kind,
+    Severity minimum,
+    boolean following) {
+  /** The backlog that leaves nothing out. */
+  public static final int ALL = Integer.MAX_VALUE;
+
+  /** Which payloads are wanted. */
+  public enum Kind {
+    /** Both. */
+    ANY,
+    /** Only leveled entries. */
+    LEVELED,
+    /** Only raw entries. */
+    RAW
+  }
+
+  /** Checks the name, the backlog, and that a severity is not asked of raw entries. */
+  public LogQuery {
+    Dn.check(dn);
+    Objects.requireNonNull(kind, "kind");
+    Objects.requireNonNull(minimum, "minimum");
+    if (backlog < 0) {
+      throw new IllegalArgumentException(
+          "backlog is negative: " + backlog + "; use 0 for none, LogQuery.ALL for all");
+    }
+    if (minimum != Severity.INFO && kind != Kind.LEVELED) {
+      throw new IllegalArgumentException(
+          "raw entries have no severity; a minimum of " + minimum + " needs kind LEVELED");
+    }
+  }
+
+  /** A query for one name, without children, backlog or stream. */
+  public static LogQuery of(String dn) {
+    return new LogQuery(dn, false, 0, 0, Kind.ANY, Severity.INFO, false);
+  }
+
+  /** Adds the journals below the name. */
+  public LogQuery withChildren() {
+    return new LogQuery(dn, true, backlog, after, kind, minimum, following);
+  }
+
+  /** Adds the newest {@code count} entries. */
+  public LogQuery backlog(int count) {
+    return new LogQuery(dn, children, count, after, kind, minimum, following);
+  }
+
+  /** Adds all entries that there are. */
+  public LogQuery backlogAll() {
+    return backlog(ALL);
+  }
+
+  /** Leaves out what comes up to this sequence number: see {@link LogReader#cursor}. */
+  public LogQuery after(long sequence) {
+    return new LogQuery(dn, children, backlog, sequence, kind, minimum, following);
+  }
+
+  /**
+   * Leaves out milder entries, and raw ones, which have no severity.
+   *
+   * @throws IllegalArgumentException if only raw entries are wanted
+   */
+  public LogQuery minimumSeverity(Severity severity) {
+    return leveledOnly().withMinimum(severity);
+  }
+
+  /**
+   * Leaves out raw entries.
+   *
+   * @throws IllegalArgumentException if only raw entries are wanted
+   */
+  public LogQuery leveledOnly() {
+    return only(Kind.LEVELED);
+  }
+
+  /**
+   * Leaves out leveled entries.
+   *
+   * @throws IllegalArgumentException if only leveled entries are wanted
+   */
+  public LogQuery rawOnly() {
+    return only(Kind.RAW);
+  }
+
+  /** Adds the entries that are appended after the reader is opened. */
+  public LogQuery follow() {
+    return new LogQuery(dn, children, backlog, after, kind, minimum, true);
+  }
+
+  boolean covers(String name) {
+    return children ? Dn.isWithin(name, dn) : name.equals(dn);
+  }
+
+  boolean admits(LogPayload payload) {
+    return switch (payload) {
+      case LogPayload.Leveled leveled ->
+          kind != Kind.RAW && leveled.severity().compareTo(minimum) >= 0;
+      case LogPayload.Raw _ -> kind != Kind.LEVELED;
+    };
+  }
+
+  private LogQuery withMinimum(Severity severity) {
+    return new LogQuery(dn, children, backlog, after, kind, severity, following);
+  }
+
+  private LogQuery only(Kind wanted) {
+    if (kind != Kind.ANY && kind != wanted) {
+      throw new IllegalArgumentException(
+          "only " + kind + " and only " + wanted + " entries cannot be wanted together");
+    }
+    return new LogQuery(dn, children, backlog, after, wanted, minimum, following);
+  }
+}

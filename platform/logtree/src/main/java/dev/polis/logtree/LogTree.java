@@ -1,0 +1,59 @@
+package dev.polis.logtree;
+
+import java.util.SortedSet;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * The journals of a node, by distinguished name. Safe for use by any thread.
+ *
+ * <p>A name is made of parts joined by dots, {@code root.storage.mount}; the empty name is the root
+ * of all. A journal lives as long as somebody holds a {@link Log} or {@link RawLog} of it; once
+ * nobody does, and nothing was appended for the time to live, it is dropped with its entries.
+ */
+@ProviderType
+public interface LogTree {
+  /** Creates a tree of its own with the default limits; for tests and programs without framework. */
+  static LogTree create() {
+    return create(LogLimits.DEFAULT);
+  }
+
+  /** Creates a tree of its own. */
+  static LogTree create(LogLimits limits) {
+    return new JournalTree(limits);
+  }
+
+  /**
+   * Returns the log of a journal.
+   *
+   * @throws IllegalArgumentException if the name has an empty part
+   */
+  Log log(String dn);
+
+  /**
+   * Returns the raw log of a journal.
+   *
+   * @throws IllegalArgumentException if the name has an empty part
+   */
+  RawLog raw(String dn);
+
+  /**
+   * Appends an entry that was made elsewhere, by a converter for instance.
+   *
+   * @throws IllegalArgumentException if the name has an empty part
+   */
+  void append(String dn, LogPayload payload);
+
+  /** Opens a reader, which the caller closes. */
+  LogReader read(LogQuery query);
+
+  /**
+   * Lets {@link Log#v} of this very name (not of its children) append up to {@code level}; 0 is the
+   * initial state.
+   *
+   * @throws IllegalArgumentException if the name has an empty part or the level is negative
+   */
+  void setVerbosity(String dn, int level);
+
+  /** Returns the names that have a journal, sorted. */
+  SortedSet<String> names();
+}

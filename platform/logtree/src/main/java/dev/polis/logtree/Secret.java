@@ -1,0 +1,119 @@
+package dev.polis.logtree;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.Arrays;
+import javax.security.auth.Destroyable;
+
+/**
+ * Bytes that must not be printed: keys, tickets, passwords. {@link #toString} tells their number
+ * only, so that a secret cannot get into a log by being an argument, a record component or an
+ * element of a list. Safe for use by any thread.
+ */
+public final class Secret implements AutoCloseable, Destroyable {
+  private final byte[] bytes;
+  private boolean destroyed;
+
+  private Secret(byte[] bytes) {
+    this.bytes = bytes;
+  }
+
+  /** A secret that holds a copy of the bytes; wiping the given array is up to the caller. */
+  public static Secret of(byte[] bytes) {
+    return new Secret(bytes.clone());
+  }
+
+  /** A secret that holds the text as UTF-8. */
+  public static Secret of(String text) {
+    return new Secret(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** A secret that holds a copy of the bytes, which are wiped in the given array. */
+  public static Secret take(byte[] bytes) {
+    Secret secret = of(bytes);
+    Arrays.fill(bytes, (byte) 0);
+    return secret;
+  }
+
+  /**
+   * Returns a copy of the bytes; wiping it is up to the caller.
+   *
+   * @throws IllegalStateException if the secret is destroyed
+   */
+  public synchronized byte[] reveal() {
+    requireAlive();
+    return bytes.clone();
+  }
+
+  /**
+   * Returns the bytes read as UTF-8. A string cannot be wiped, so prefer {@link #reveal()}.
+   *
+   * @throws IllegalStateException if the secret is destroyed
+   */
+  public synchronized String revealText() {
+    requireAlive();
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  /** Returns the number of bytes. */
+  public int length() {
+    return bytes.length;
+  }
+
+  /** Wipes the bytes. Destroying twice does nothing. */
+  @Override
+  public synchronized void destroy() {
+    Arrays.fill(bytes, (byte) 0);
+    destroyed = true;
+  }
+
+  @Override
+  public synchronized boolean isDestroyed() {
+    return destroyed;
+  }
+
+  /** The same as {@link #destroy}. */
+  @Override
+  public void close() {
+    destroy();
+  }
+
+  /** Compares in a time that does not depend on the content; a destroyed secret equals no other. */
+  @Override
+  public boolean equals(Object other) {
+    if (this == other) {
+      return true;
+    }
+    if (!(other instanceof Secret that) || isDestroyed() || that.isDestroyed()) {
+      return false;
+    }
+    byte[] theirs = that.snapshot();
+    try {
+      return MessageDigest.isEqual(snapshot(), theirs);
+    } finally {
+      Arrays.fill(theirs, (byte) 0);
+    }
+  }
+
+  /** Depends on the length alone: a hash of the content would give some of it away. */
+  @Override
+  public int hashCode() {
+    return bytes.length;
+  }
+
+  @Override
+  public synchronized String toString() {
+    return destroyed ? "<secret destroyed>" : "<secret " + bytes.length + " bytes>";
+  }
+
+  private synchronized byte[] snapshot() {
+    return bytes.clone();
+  }
+
+  private void requireAlive() {
+    if (destroyed) {
+      throw new IllegalStateException(
+          "secret of " + bytes.length + " bytes was destroyed; reveal it before its owner ends");
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * Turns lines of foreign programs into entries.
+ *
+ * <pre>
+ *   etcd, kubelet, kernel --line--&gt; LineConverter --payload--&gt; LogTree.append(dn, payload)
+ *                                        |
+ *                                        +-- empty: not of this format, or says nothing
+ * </pre>
+ *
+ * <p>A converter knows one format, keeps no state between lines and never throws because of a line.
+ * What it cannot read is not lost: either it says so with an entry that quotes the line, or it
+ * returns nothing and its caller appends the line as a raw entry.
+ *
+ * <p>Not promised: that several lines of one message become one entry. The formats do not mark
+ * where a message ends, and to guess would mean to hold lines back.
+ */
+@org.osgi.annotation.bundle.Export
+@org.osgi.annotation.versioning.Version("1.0.0")
+package dev.polis.logtree.convert;
