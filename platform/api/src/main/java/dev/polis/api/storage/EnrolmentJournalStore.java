@@ -1,6 +1,6 @@
 package dev.polis.api.storage;
 
-import dev.polis.wire.polis.node.storage.EnrolmentJournal;
+import dev.polis.wire.storage.EnrolmentJournal;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**

@@ -7,8 +7,8 @@ import java.nio.file.Path;
  *
  * <pre>
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
- *               enrolment_journal.pb, recovery_share.pb, volume_format.json
- *   data/       volume.json, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem}},
+ *               enrolment_journal.pb, recovery_share.pb, volume_format
+ *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem}},
  *               etcd/{data/, peer_pki/{ca.pem, cert.pem, key.pem}, peer_crl}, kubernetes/, containerd/, volumes/, plugins/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/, containerd/, kubernetes/
  * </pre>
@@ -60,7 +60,7 @@ public final class Root extends DirectoryPlacement {
         file("network_configuration.pb", Mode.PUBLIC);
     private final FilePlacement enrolmentJournal = file("enrolment_journal.pb", Mode.SECRET);
     private final FilePlacement recoveryShare = file("recovery_share.pb", Mode.SECRET);
-    private final FilePlacement volumeFormat = file("volume_format.json", Mode.SECRET);
+    private final FilePlacement volumeFormat = file("volume_format", Mode.SECRET);
 
     private Esp(Root root) {
       super(root, "esp", Mode.PRIVATE_DIRECTORY);
@@ -109,7 +109,7 @@ public final class Root extends DirectoryPlacement {
 
   /** {@code data/}. */
   public static final class Data extends DirectoryPlacement {
-    private final FilePlacement volume = file("volume.json", Mode.SECRET);
+    private final FilePlacement volume = file("volume", Mode.SECRET);
     private final Node node = new Node(this);
     private final Etcd etcd = new Etcd(this);
     private final DirectoryPlacement kubernetes = directory("kubernetes", Mode.PRIVATE_DIRECTORY);

@@ -25,6 +25,12 @@ public interface Storage {
   void require(StorageSecurity security) throws StorageException;
 
   /**
+   * The security a new volume of this node should have, if the cluster's policy leaves a choice: the configured one, or
+   * the strongest this machine can give.
+   */
+  StorageSecurity preferred();
+
+  /**
    * Makes the data volume of a node that is being enrolled and mounts it. The caller made the keys with {@link
    * UnlockKeys#generate} and has written them to the journal. Calling it again with the same keys, also after the process
    * was killed in the middle, ends in the same place. Each security takes keys: an INSECURE volume is not encrypted, but

@@ -21,10 +21,13 @@ public sealed interface Stored<T> {
   /** It was read and is whole. */
   record Present<T>(Path path, T value) implements Stored<T> {}
 
-  /** It was read, but is not what we wrote: truncated, overwritten, or sealed by a sealer this node has not got. */
+  /** It was read, but is not what we wrote: truncated, overwritten, or of another program. */
   record Corrupted<T>(Path path, String reason) implements Stored<T> {}
 
-  /** It is there, or may be, but could not be read: permissions, a bad disk. Another attempt may succeed. */
+  /**
+   * It is there, or may be, but could not be read: permissions, a bad disk, a sealer this node has not got at present. Another
+   * attempt may succeed.
+   */
   record Unreadable<T>(Path path, String reason, StorageException cause) implements Stored<T> {}
 
   /** The same outcome with the value converted; an {@link IllegalArgumentException} of the conversion is corruption. */
