@@ -3,10 +3,11 @@ package dev.polis.boot;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The ear of the launcher: what an organ has to say about the boot, and the one thing it needs to know when it is stopped.
+ * The ear of the launcher: what an organ has to say about the boot, and the one thing it needs to
+ * know when it is stopped.
  *
- * <p>All methods may be called from any thread, return at once, and never throw for a call made too late: after the end of the boot a report is
- * still accepted.
+ * <p>All methods may be called from any thread, return at once, and never throw for a call made too
+ * late: after the end of the boot a report is still accepted.
  */
 @ProviderType
 public interface BootReport {
@@ -14,32 +15,38 @@ public interface BootReport {
   /**
    * Opens a wait, shown to the person at the keyboard by its name with its time until it ends.
    *
-   * @param name what is awaited, in words and without a verb of waiting: {@code "etcd to elect a leader"}. Two open waits may bear one name.
+   * @param name what is awaited, in words and without a verb of waiting: {@code "etcd to elect a
+   *     leader"}. Two open waits may bear one name.
    * @return the wait; the caller ends it, best by try-with-resources
    */
   Wait waiting(String name);
 
   /**
-   * Says that this node is a member of its cluster and serves. Only the first call counts for the boot; later ones replace the summary.
+   * Says that this node is a member of its cluster and serves. Only the first call counts for the
+   * boot; later ones replace the summary.
    *
-   * @param summary one or more lines for the person at the keyboard: who this node is, and where it can be reached
+   * @param summary one or more lines for the person at the keyboard: who this node is, and where it
+   *     can be reached
    */
   void home(String summary);
 
   /**
-   * Opens the trapdoor: the node can not become, or remain, what it should be. The launcher stops the organs in reverse order, tells the operator,
-   * and ends the process or parks the machine. Only the first call counts, later ones are logged as its consequences.
+   * Opens the trapdoor: the node can not become, or remain, what it should be. The launcher stops
+   * the organs in reverse order, tells the operator, and ends the process or parks the machine.
+   * Only the first call counts, later ones are logged as its consequences.
    *
-   * <p>It returns at once and the organ is stopped from another thread; a caller should end its own work after it.
+   * <p>It returns at once and the organ is stopped from another thread; a caller should end its own
+   * work after it.
    *
    * @param organ the organ's name, {@code "storage"}
-   * @param cause why; the innermost message of its chain is printed as the root cause, so it should say what to do next
+   * @param cause why; the innermost message of its chain is printed as the root cause, so it should
+   *     say what to do next
    */
   void fatal(String organ, Throwable cause);
 
   /**
-   * What a deactivation that happens now is for. Organs ask it in their deactivate method: children and mounts outlive everything but {@link
-   * StopIntent#POWER_OFF}.
+   * What a deactivation that happens now is for. Organs ask it in their deactivate method: children
+   * and mounts outlive everything but {@link StopIntent#POWER_OFF}.
    *
    * @return never null; once it has left {@link StopIntent#NONE} it does not return there
    */

@@ -20,7 +20,10 @@ public interface Wait extends AutoCloseable {
    */
   void done(String result);
 
-  /** Ends the wait. Without {@link #done} before it, the wait counts as given up; after it, nothing happens. */
+  /**
+   * Ends the wait. Without {@link #done} before it, the wait counts as given up; after it, nothing
+   * happens.
+   */
   @Override
   void close();
 }
