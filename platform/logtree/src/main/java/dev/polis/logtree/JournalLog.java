@@ -79,8 +79,7 @@ final class JournalLog implements Log {
     String message = LogMessage.format(format, arguments);
     String location = CallSite.outside(OWN_FRAMES + addedDepth);
     tree.append(
-        journal,
-        LogPayload.Leveled.of(severity, tree.clock().instant(), location, message));
+        journal, LogPayload.Leveled.of(severity, tree.clock().instant(), location, message));
     Reference.reachabilityFence(anchor);
   }
 }

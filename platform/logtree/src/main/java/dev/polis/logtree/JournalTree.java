@@ -46,7 +46,8 @@ final class JournalTree implements LogTree, AutoCloseable {
     this.limits = limits;
     this.clock = clock;
     this.ticker = ticker;
-    // Nanoseconds since 1970: no process appends that fast, so a later life begins above all cursors
+    // Nanoseconds since 1970: no process appends that fast, so a later life begins above all
+    // cursors
     // of this one, and a cursor from an earlier life hides nothing.
     this.sequence = Duration.ofMillis(clock.millis()).toNanos();
     this.droppedUpTo = sequence;

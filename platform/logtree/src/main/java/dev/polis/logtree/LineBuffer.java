@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 
 /**
  * Joins written pieces into lines and hands each on without its newline, cut to {@value
- * LogPayload#MAX_LINE_BYTES} bytes. An unfinished line is held until its newline comes or the buffer
- * is closed. Safe for use by any thread; the sink is called by the writing one.
+ * LogPayload#MAX_LINE_BYTES} bytes. An unfinished line is held until its newline comes or the
+ * buffer is closed. Safe for use by any thread; the sink is called by the writing one.
  */
 public final class LineBuffer extends OutputStream {
   private final Consumer<LogPayload.Raw> sink;

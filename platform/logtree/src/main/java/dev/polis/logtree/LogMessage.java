@@ -144,8 +144,7 @@ public final class LogMessage {
           optional.map(inner -> String.valueOf(redact(inner, depth + 1))).orElse("none");
       case Map<?, ?> map when depth < MAX_DEPTH -> map(map, depth);
       case Collection<?> collection when depth < MAX_DEPTH -> collection(collection, depth);
-      case Object array when array.getClass().isArray() && depth < MAX_DEPTH ->
-          array(array, depth);
+      case Object array when array.getClass().isArray() && depth < MAX_DEPTH -> array(array, depth);
       case Object container when isContainer(container) -> "<...>";
       default -> value;
     };

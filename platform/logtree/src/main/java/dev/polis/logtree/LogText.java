@@ -64,7 +64,8 @@ final class LogText {
   }
 
   private static String withoutLoneSurrogates(String text, int from) {
-    StringBuilder result = new StringBuilder(text.length() + INVALID.length()).append(text, 0, from);
+    StringBuilder result =
+        new StringBuilder(text.length() + INVALID.length()).append(text, 0, from);
     boolean inInvalidRun = false;
     for (int i = from; i < text.length(); ) {
       int point = text.codePointAt(i);

@@ -12,7 +12,9 @@ import org.osgi.annotation.versioning.ProviderType;
  */
 @ProviderType
 public interface LogTree {
-  /** Creates a tree of its own with the default limits; for tests and programs without framework. */
+  /**
+   * Creates a tree of its own with the default limits; for tests and programs without framework.
+   */
   static LogTree create() {
     return create(LogLimits.DEFAULT);
   }
