@@ -1,0 +1,120 @@
+# Where etcd comes from: a folder that is named, the cache, the machine's own, or Debian's packages unpacked into the cache.
+# shellcheck shell=bash
+
+# Consensus needs 3.5: learners that may be promoted safely and a leader that checks its revision at start.
+ETCD_OLDEST=3.5.0
+# The newest stable suite whose etcd is recent enough; bookworm has 3.4.
+ETCD_SUITE=trixie
+ETCD_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# etcd_version FOLDER: prints the version, or fails.
+etcd_version() {
+  local first
+  first="$("$1/etcd" --version 2>/dev/null | head -n 1)" || return 1
+  [[ "$first" =~ ^etcd\ Version:\ ([0-9]+\.[0-9]+\.[0-9]+) ]] || return 1
+  printf '%s\n' "${BASH_REMATCH[1]}"
+}
+
+# etcd_usable FOLDER: both programs are there and recent enough. Says nothing.
+etcd_usable() {
+  local version
+  [[ -x "$1/etcd" && -x "$1/etcdctl" ]] || return 1
+  version="$(etcd_version "$1")" || return 1
+  version_at_least "$version" "$ETCD_OLDEST"
+}
+
+# etcd_check FOLDER: refuses a folder that a person named, in words.
+etcd_check() {
+  local folder="$1" program version
+  [[ -d "$folder" ]] || refuse "etcd: $folder is no folder" "name the folder that holds etcd and etcdctl"
+  for program in etcd etcdctl; do
+    [[ -e "$folder/$program" ]] || refuse "etcd: $folder holds no $program" "name the folder that holds etcd and etcdctl"
+    [[ -x "$folder/$program" ]] || refuse "etcd: $folder/$program is not executable" "chmod +x $folder/$program"
+  done
+  version="$(etcd_version "$folder")" ||
+    refuse "etcd: $folder/etcd does not tell its version" "run it with --version; it may be made for another machine"
+  version_at_least "$version" "$ETCD_OLDEST" ||
+    refuse "etcd: $folder/etcd is $version, older than $ETCD_OLDEST" "leave the option out to use Debian's $ETCD_SUITE package"
+}
+
+# etcd_mirror: prints where this machine takes Debian from, in both notations of apt's sources.
+etcd_mirror() {
+  cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
+    awk '
+      function offer(uri) { path = uri; sub(/\/+$/, "", path); if (path ~ /\/debian(\.list)?$/) { print uri; exit } }
+      /^[[:space:]]*URIs:/ { for (i = 2; i <= NF; i++) offer($i) }
+      /^[[:space:]]*deb[[:space:]]/ { for (i = 2; i <= NF; i++) if ($i ~ /:\//) { offer($i); break } }'
+}
+
+# etcd_fetch CACHE: unpacks Debian's packages to CACHE/etcd-VERSION. Needs no root: apt works in folders of its own.
+etcd_fetch() {
+  local cache="$1" mirror work folder version
+  local elsewhere="give a folder with etcd and etcdctl $ETCD_OLDEST or newer: --etcd FOLDER, or POLIS_ETCD=FOLDER"
+  if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
+    refuse "etcd: there is none here, and without apt-get and dpkg none can be fetched" "$elsewhere"
+  fi
+  mirror="$(etcd_mirror)"
+  [[ -n "$mirror" ]] || refuse "etcd: there is none here, and apt's sources name no Debian mirror" "$elsewhere"
+  [[ -r "$ETCD_KEYRING" ]] || refuse "etcd: $ETCD_KEYRING is missing, packages could not be verified" "install debian-archive-keyring, or $elsewhere"
+
+  say "fetching etcd of Debian $ETCD_SUITE from $mirror"
+  work="$(mktemp -d "$cache/fetch.XXXXXX")"
+  mkdir -p "$work"/{lists/partial,archives/partial,download,root}
+  touch "$work/status"
+  printf 'deb [signed-by=%s] %s %s main\n' "$ETCD_KEYRING" "$mirror" "$ETCD_SUITE" >"$work/sources.list"
+  # The machine's apt.conf.d stays in force: it may name a proxy.
+  local apt=(apt-get -qq
+    -o "Dir::Etc::sourcelist=$work/sources.list" -o "Dir::Etc::sourceparts=$work/none" -o "Dir::Etc::preferencesparts=$work/none"
+    -o "Dir::State::lists=$work/lists" -o "Dir::State::status=$work/status"
+    -o "Dir::Cache=$work" -o "Dir::Cache::archives=$work/archives"
+    -o "APT::Sandbox::User=$(id -un)" -o "Acquire::Languages=none")
+  if ! "${apt[@]}" update >"$work/log" 2>&1 ||
+    ! (cd "$work/download" && "${apt[@]}" download etcd-server etcd-client) >>"$work/log" 2>&1; then
+    cat "$work/log" >&2
+    rm -rf "$work"
+    refuse "etcd: Debian's packages could not be fetched from $mirror" "$elsewhere"
+  fi
+  for folder in "$work"/download/*.deb; do
+    dpkg -x "$folder" "$work/root"
+  done
+  folder="$work/root/usr/bin"
+  version="$(etcd_version "$folder")" || refuse "etcd: Debian's $ETCD_SUITE package does not run here" "$elsewhere"
+  rm -rf "$cache/etcd-$version"
+  mv "$folder" "$cache/etcd-$version"
+  rm -rf "$work"
+}
+
+# etcd_cached CACHE: prints the newest usable folder of the cache, or fails.
+etcd_cached() {
+  local folder
+  while IFS= read -r folder; do
+    if etcd_usable "$folder"; then
+      printf '%s\n' "$folder"
+      return 0
+    fi
+  done < <(find "$1" -maxdepth 1 -type d -name 'etcd-*' 2>/dev/null | sort -rV)
+  return 1
+}
+
+# etcd_folder CACHE [NAMED]: prints a folder that holds etcd and etcdctl. Several callers at once fetch only once.
+etcd_folder() {
+  local cache="$1" named="${2:-${POLIS_ETCD:-}}" installed
+  if [[ -n "$named" ]]; then
+    [[ ! -f "$named" ]] || named="$(dirname "$named")"
+    etcd_check "$named"
+    (cd "$named" && pwd)
+    return 0
+  fi
+  mkdir -p "$cache"
+  if etcd_cached "$cache"; then
+    return 0
+  fi
+  if installed="$(command -v etcd)" && etcd_usable "$(dirname "$installed")"; then
+    dirname "$installed"
+    return 0
+  fi
+  {
+    flock 9
+    etcd_cached "$cache" || { etcd_fetch "$cache" && etcd_cached "$cache"; }
+  } 9>"$cache/etcd.lock"
+}
