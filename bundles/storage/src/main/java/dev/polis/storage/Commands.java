@@ -1,0 +1,106 @@
+package dev.polis.storage;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Runs short-lived system programs. Their locale is C, so that what they say can be understood. An interrupted or
+ * overdue program is killed.
+ */
+class Commands {
+
+  // Directories of system programs that a service's or an unprivileged user's PATH often lacks.
+  private static final List<Path> DIRECTORIES =
+      List.of("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin").stream()
+          .map(Path::of)
+          .toList();
+
+  /**
+   * What a program did.
+   *
+   * @param output what it wrote, both streams, trimmed
+   */
+  record Result(List<String> command, int exit, String output) {
+    boolean ok() {
+      return exit == 0;
+    }
+
+    /** The program's own words for a refusal, on one line. */
+    String words() {
+      String said = output.isEmpty() ? "said nothing" : "said \"" + output.replace('\n', ' ') + "\"";
+      return command.getFirst() + " ended with " + exit + " and " + said;
+    }
+  }
+
+  /** Whether a program is installed. */
+  boolean has(String program) {
+    return DIRECTORIES.stream().anyMatch(directory -> Files.isExecutable(directory.resolve(program)));
+  }
+
+  /** Runs a program to its end. */
+  Result run(Duration within, List<String> command) throws IOException, InterruptedException {
+    return run(within, command, new byte[0]);
+  }
+
+  /** Runs a program to its end with these bytes as its input. */
+  Result run(Duration within, List<String> command, byte[] input)
+      throws IOException, InterruptedException {
+    ProcessBuilder builder = new ProcessBuilder(located(command)).redirectErrorStream(true);
+    builder.environment().put("LC_ALL", "C");
+    Process process = builder.start();
+    try {
+      CompletableFuture<String> output = new CompletableFuture<>();
+      Thread.startVirtualThread(() -> drain(process.getInputStream(), output));
+      feed(process, input);
+      if (!process.waitFor(within.toMillis(), TimeUnit.MILLISECONDS)) {
+        throw new IOException(
+            "%s did not end within %d s; it was killed".formatted(command.getFirst(), within.toSeconds()));
+      }
+      return new Result(command, process.exitValue(), output.get().strip());
+    } catch (ExecutionException e) {
+      throw new IOException("cannot read the output of " + command.getFirst(), e.getCause());
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
+  private static void drain(InputStream stream, CompletableFuture<String> output) {
+    try (stream) {
+      output.complete(new String(stream.readAllBytes(), StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      output.completeExceptionally(e);
+    }
+  }
+
+  private static void feed(Process process, byte[] input) throws IOException {
+    try (var stream = process.getOutputStream()) {
+      stream.write(input);
+    } catch (IOException e) {
+      // A program that needs no input may have closed it already; its exit code tells more than the broken pipe.
+      if (input.length > 0 && process.isAlive()) {
+        throw e;
+      }
+    }
+  }
+
+  /** The command with the program's whole path; unchanged if it is not installed, so that the start fails in words. */
+  static List<String> located(List<String> command) {
+    for (Path directory : DIRECTORIES) {
+      Path program = directory.resolve(command.getFirst());
+      if (Files.isExecutable(program)) {
+        return java.util.stream.Stream.concat(
+                java.util.stream.Stream.of(program.toString()), command.stream().skip(1))
+            .toList();
+      }
+    }
+    return command;
+  }
+}

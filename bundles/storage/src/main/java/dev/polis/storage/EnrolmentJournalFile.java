@@ -1,0 +1,44 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.EnrolmentJournalStore;
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.Stored;
+import dev.polis.wire.storage.EnrolmentJournal;
+import com.google.protobuf.InvalidProtocolBufferException;
+import java.util.Map;
+
+/** The enrolment journal: the wire message in an {@link Envelope}, for it is all a killed node has. */
+final class EnrolmentJournalFile implements EnrolmentJournalStore {
+
+  private static final String KIND = "enrolment-journal";
+
+  private final FilePlacement file;
+
+  EnrolmentJournalFile(FilePlacement file) {
+    this.file = file;
+  }
+
+  @Override
+  public Stored<EnrolmentJournal> read() {
+    return file.read().map(EnrolmentJournalFile::decode);
+  }
+
+  @Override
+  public void advance(EnrolmentJournal journal) throws StorageException {
+    file.write(new Envelope(KIND, Map.of(), journal.toByteArray()).encode());
+  }
+
+  @Override
+  public void erase() throws StorageException {
+    file.erase();
+  }
+
+  private static EnrolmentJournal decode(byte[] bytes) {
+    try {
+      return EnrolmentJournal.parseFrom(Envelope.decode(KIND, bytes).payload());
+    } catch (InvalidProtocolBufferException e) {
+      throw new IllegalArgumentException("its content is not an enrolment journal", e);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageSecurity;
+
+/**
+ * One way to keep the data volume. An implementation knows how, never whether: what may be made, discarded or mounted is
+ * decided by {@link VolumeManager}, which calls one method at a time.
+ */
+interface Volume {
+
+  /** What is mounted of a volume. */
+  enum Presence {
+    /** Nothing. */
+    ABSENT,
+    /** It is mounted, but whoever served it is gone: {@link #close} before it is opened again. */
+    STALE,
+    /** It is mounted and works. */
+    ALIVE
+  }
+
+  /** Its name in the marker of an unfinished volume; it never changes. */
+  String name();
+
+  /** What it promises. */
+  StorageSecurity security();
+
+  /** By which means and with which limits, in words. */
+  String how();
+
+  /** Where its bytes are, for words. */
+  String backing();
+
+  /**
+   * Refuses if this machine cannot do it.
+   *
+   * @throws StorageException UNSUPPORTED, naming what is missing
+   */
+  void require() throws StorageException;
+
+  /** Whether there is anything at its backing, finished or not. */
+  boolean exists() throws StorageException;
+
+  /** What of it is mounted, by this or a former instance. */
+  Presence presence() throws StorageException, InterruptedException;
+
+  /** Makes the backing and an empty file system in it and mounts that; there is nothing at the backing. */
+  void create(VolumeKey key) throws StorageException, InterruptedException;
+
+  /**
+   * Mounts it.
+   *
+   * @throws StorageException WRONG_KEY or CORRUPTED with the backing untouched
+   */
+  void open(VolumeKey key) throws StorageException, InterruptedException;
+
+  /** Unmounts it and ends what served it; also cleans up behind a killed instance. No failure if nothing is there. */
+  void close() throws StorageException, InterruptedException;
+
+  /** Removes the backing of a volume that was never finished. It is closed. */
+  void discard() throws StorageException, InterruptedException;
+}

@@ -1,0 +1,28 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.StorageException;
+import java.util.List;
+
+/** The programs that serve a volume while it is mounted; they outlive this bundle and the process. */
+interface VolumeDaemons {
+
+  /** Asked again and again until a daemon is ready. */
+  @FunctionalInterface
+  interface Ready {
+    boolean now() throws StorageException;
+  }
+
+  /**
+   * Starts a daemon, or finds it running, and waits until it is ready.
+   *
+   * @throws StorageException IO, with the daemon's last words, if it ended or did not become ready
+   */
+  void start(String name, List<String> command, Ready ready)
+      throws StorageException, InterruptedException;
+
+  /** Ends a daemon and waits for its end; no failure if there is none. */
+  void stop(String name) throws StorageException, InterruptedException;
+
+  /** Whether it runs. */
+  boolean running(String name);
+}

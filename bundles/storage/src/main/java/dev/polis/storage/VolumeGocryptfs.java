@@ -1,0 +1,213 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.Mode;
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageSecurity;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * AUTHENTICATED_ENCRYPTED where the kernel has no device-mapper: gocryptfs, AES-256-GCM for each block of 4 KiB of each
+ * file. It needs no root.
+ *
+ * <pre>
+ *   volume.gocryptfs/ ──gocryptfs──▶ data/
+ * </pre>
+ */
+final class VolumeGocryptfs implements Volume {
+
+  private static final String DAEMON = "volume-gocryptfs";
+  private static final String CONFIGURATION = "gocryptfs.conf";
+  private static final String TYPE = "fuse.gocryptfs";
+  // gocryptfs' documented exit code for a pass phrase that does not open the configuration.
+  private static final int EXIT_PASSWORD_INCORRECT = 12;
+  // The lowest scrypt cost it takes: the pass phrase has the entropy of a key, stretching would only cost time.
+  private static final String SCRYPT_COST = "10";
+
+  private final Path cipher;
+  private final Path data;
+  private final Path keyPath;
+  private final Root root;
+  private final VolumeTools tools;
+  private final VolumeDaemons daemons;
+
+  VolumeGocryptfs(Root root, Path keyPath, VolumeTools tools, VolumeDaemons daemons) {
+    this.root = root;
+    this.cipher = root.path().resolve("volume.gocryptfs");
+    this.data = root.data().path();
+    this.keyPath = keyPath;
+    this.tools = tools;
+    this.daemons = daemons;
+  }
+
+  @Override
+  public String name() {
+    return "gocryptfs";
+  }
+
+  @Override
+  public StorageSecurity security() {
+    return StorageSecurity.AUTHENTICATED_ENCRYPTED;
+  }
+
+  @Override
+  public String how() {
+    return "gocryptfs (AES-256-GCM for each 4 KiB block): content and names are hidden and a changed block is noticed;"
+        + " sizes, times and the number of files are visible, and whole files put back to an older state are not noticed";
+  }
+
+  @Override
+  public String backing() {
+    return cipher.toString();
+  }
+
+  @Override
+  public void require() throws StorageException {
+    tools.require(
+        "an AUTHENTICATED_ENCRYPTED volume without device-mapper",
+        List.of("gocryptfs", "fusermount3"),
+        List.of(Path.of("/dev/fuse")),
+        false);
+  }
+
+  @Override
+  public boolean exists() {
+    return Files.exists(cipher, LinkOption.NOFOLLOW_LINKS);
+  }
+
+  @Override
+  public Presence presence() throws StorageException {
+    Optional<Mounts.Mount> mount = Mounts.at(data);
+    if (mount.isEmpty()
+        || !mount.get().type().equals(TYPE)
+        || !mount.get().source().equals(cipher.toString())) {
+      return Presence.ABSENT;
+    }
+    return daemons.running(DAEMON) ? Presence.ALIVE : Presence.STALE;
+  }
+
+  @Override
+  public void create(VolumeKey key) throws StorageException, InterruptedException {
+    try {
+      Files.createDirectory(
+          cipher, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
+    } catch (IOException e) {
+      throw tools.failed(root.path(), "cannot make " + cipher + ": " + e.getMessage());
+    }
+    try (VolumeKeyFile secret = VolumeKeyFile.write(keyPath, key)) {
+      tools.run(
+          cipher,
+          "gocryptfs",
+          "-init",
+          "-q",
+          "-scryptn",
+          SCRYPT_COST,
+          "-passfile",
+          secret.toString(),
+          cipher.toString());
+      serve();
+    }
+  }
+
+  @Override
+  public void open(VolumeKey key) throws StorageException, InterruptedException {
+    if (!Files.exists(cipher.resolve(CONFIGURATION))) {
+      throw new StorageException(
+          Problem.CORRUPTED,
+          cipher + " has no " + CONFIGURATION,
+          "restore that file from a copy; nothing was changed");
+    }
+    try (VolumeKeyFile secret = VolumeKeyFile.write(keyPath, key)) {
+      requireOpens(secret);
+      serve();
+    }
+  }
+
+  private void requireOpens(VolumeKeyFile secret) throws StorageException, InterruptedException {
+    Path probe = root.ephemeral().storage().create().resolve("probe");
+    try {
+      Files.createDirectories(probe);
+      Commands.Result result =
+          tools.attempt(
+              cipher,
+              "gocryptfs",
+              "-q",
+              "-ro",
+              "-nosyslog",
+              "-passfile",
+              secret.toString(),
+              cipher.toString(),
+              probe.toString());
+      if (result.ok()) {
+        unmount(probe);
+      } else if (result.exit() == EXIT_PASSWORD_INCORRECT) {
+        throw new StorageException(
+            Problem.WRONG_KEY,
+            "the keys do not open " + cipher,
+            "find the keys this volume was made with; nothing was changed");
+      } else {
+        throw new StorageException(
+            Problem.CORRUPTED,
+            cipher + " cannot be opened: " + result.words(),
+            "restore its " + CONFIGURATION + " from a copy; nothing was changed");
+      }
+    } catch (IOException e) {
+      throw tools.failed(probe, "cannot make " + probe + ": " + e.getMessage());
+    }
+  }
+
+  private void serve() throws StorageException, InterruptedException {
+    root.data().create();
+    List<String> command =
+        new ArrayList<>(List.of("gocryptfs", "-fg", "-q", "-nosyslog", "-noexec", "-rw"));
+    if (tools.root()) {
+      // Workloads run as other users; who may see what is then decided by the modes of the files.
+      command.add("-allow_other");
+    }
+    command.addAll(
+        List.of("-passfile", keyPath.toString(), cipher.toString(), data.toString()));
+    daemons.start(DAEMON, List.copyOf(command), () -> Mounts.at(data).isPresent());
+  }
+
+  @Override
+  public void close() throws StorageException, InterruptedException {
+    unmount(root.ephemeral().storage().path().resolve("probe"));
+    unmount(data);
+    daemons.stop(DAEMON);
+    unmount(data);
+    try {
+      VolumeKeyFile.wipe(keyPath);
+    } catch (IOException e) {
+      throw tools.failed(keyPath, "cannot remove " + keyPath + ": " + e.getMessage());
+    }
+  }
+
+  private void unmount(Path point) throws StorageException, InterruptedException {
+    if (Mounts.at(point).isPresent()) {
+      tools.run(cipher, "fusermount3", "-u", point.toString());
+    }
+  }
+
+  @Override
+  public void discard() throws StorageException {
+    if (!exists()) {
+      return;
+    }
+    try (var paths = Files.walk(cipher)) {
+      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(path);
+      }
+    } catch (IOException e) {
+      throw tools.failed(cipher, "cannot remove the unfinished " + cipher + ": " + e.getMessage());
+    }
+  }
+}

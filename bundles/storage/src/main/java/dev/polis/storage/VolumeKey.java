@@ -1,0 +1,84 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.UnlockKeys;
+import dev.polis.logtree.Secret;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.util.Arrays;
+import java.util.HexFormat;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/** The key of one volume, and what may be said about it in the open. Closing wipes it. */
+final class VolumeKey implements AutoCloseable {
+
+  private final Secret key;
+
+  private VolumeKey(Secret key) {
+    this.key = key;
+  }
+
+  /** Combines the halves: node xor cluster. */
+  static VolumeKey of(UnlockKeys halves) throws StorageException {
+    halves.validate();
+    byte[] node = halves.node().reveal();
+    byte[] cluster = halves.cluster().reveal();
+    try {
+      for (int i = 0; i < node.length; i++) {
+        node[i] ^= cluster[i];
+      }
+      return new VolumeKey(Secret.of(node));
+    } finally {
+      Arrays.fill(node, (byte) 0);
+      Arrays.fill(cluster, (byte) 0);
+    }
+  }
+
+  /**
+   * The key as the pass phrase of a key slot: hexadecimal, because qemu takes UTF-8 and gocryptfs one line of text. It
+   * has the entropy of the key, so key slots need no stretching.
+   */
+  byte[] passphrase() {
+    byte[] raw = key.reveal();
+    try {
+      return HexFormat.of().formatHex(raw).getBytes(StandardCharsets.US_ASCII);
+    } finally {
+      Arrays.fill(raw, (byte) 0);
+    }
+  }
+
+  /**
+   * A name for a node's half that tells nothing about it: it ties a volume to a sealed configuration, and an unfinished
+   * volume to the journal that began it.
+   */
+  static String fingerprint(Secret nodeUnlockKey) {
+    byte[] raw = nodeUnlockKey.reveal();
+    try {
+      Mac mac = Mac.getInstance("HmacSHA256");
+      mac.init(new SecretKeySpec(raw, "HmacSHA256"));
+      return HexFormat.of()
+          .formatHex(mac.doFinal("polis data volume 1".getBytes(StandardCharsets.US_ASCII)));
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("every Java platform has HmacSHA256", e);
+    } finally {
+      Arrays.fill(raw, (byte) 0);
+    }
+  }
+
+  static boolean sameFingerprint(String one, String other) {
+    return MessageDigest.isEqual(
+        one.getBytes(StandardCharsets.UTF_8), other.getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Override
+  public void close() {
+    key.destroy();
+  }
+
+  @Override
+  public String toString() {
+    return "<volume key>";
+  }
+}

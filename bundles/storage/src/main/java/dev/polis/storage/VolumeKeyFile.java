@@ -1,0 +1,125 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.Mode;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * A pass phrase for programs that take one from a file only: on a tmpfs, so that it never reaches a disk, readable by us
+ * alone, and gone as soon as the program has read it. Its path is the same each time, because it is part of the command
+ * line by which a daemon is recognised.
+ */
+final class VolumeKeyFile implements AutoCloseable {
+
+  private static final List<Path> PLACES = List.of(Path.of("/run"), Path.of("/dev/shm"));
+
+  private final Path path;
+
+  private VolumeKeyFile(Path path) {
+    this.path = path;
+  }
+
+  /** Where the key of a volume is put; the directory is made. */
+  static Path place(String volume) throws StorageException {
+    for (Path place : PLACES) {
+      try {
+        if (Files.isWritable(place) && Files.getFileStore(place).type().equals("tmpfs")) {
+          return directory(place.resolve("polis-" + volume)).resolve("key");
+        }
+      } catch (IOException e) {
+        throw new StorageException(
+            Problem.IO, "cannot make a directory for a key in " + place, "look at that directory", e);
+      }
+    }
+    throw new StorageException(
+        Problem.UNSUPPORTED,
+        "no tmpfs we may write to at /run or /dev/shm, so the key would be written to a disk",
+        "mount a tmpfs at /dev/shm");
+  }
+
+  private static Path directory(Path directory) throws IOException, StorageException {
+    if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
+      Files.createDirectory(
+          directory,
+          PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
+    }
+    PosixFileAttributes attributes =
+        Files.readAttributes(directory, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+    String self = System.getProperty("user.name");
+    if (!attributes.isDirectory()
+        || !attributes.permissions().equals(Mode.PRIVATE_DIRECTORY.permissions())
+        || !attributes.owner().getName().equals(self)) {
+      throw new StorageException(
+          Problem.DENIED,
+          "%s is not a directory of user %s alone (owner %s, mode %s), so no key is put there"
+              .formatted(
+                  directory,
+                  self,
+                  attributes.owner().getName(),
+                  PosixFilePermissions.toString(attributes.permissions())),
+          "find out who made it and remove it");
+    }
+    return directory;
+  }
+
+  /** Writes the pass phrase; closing wipes it. */
+  static VolumeKeyFile write(Path path, VolumeKey key) throws StorageException {
+    byte[] phrase = key.passphrase();
+    try {
+      wipe(path);
+      try (FileChannel channel =
+          FileChannel.open(
+              path,
+              Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+              PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()))) {
+        ByteBuffer rest = ByteBuffer.wrap(phrase);
+        while (rest.hasRemaining()) {
+          channel.write(rest);
+        }
+      }
+      return new VolumeKeyFile(path);
+    } catch (IOException e) {
+      throw new StorageException(
+          Problem.IO, "cannot hand over the volume key in " + path, "look at that tmpfs", e);
+    } finally {
+      Arrays.fill(phrase, (byte) 0);
+    }
+  }
+
+  /** Removes what a killed instance left. */
+  static void wipe(Path path) throws IOException {
+    if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+      if (Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)) {
+        Files.write(path, new byte[Math.toIntExact(Files.size(path))]);
+      }
+      Files.delete(path);
+    }
+  }
+
+  @Override
+  public void close() throws StorageException {
+    try {
+      wipe(path);
+    } catch (IOException e) {
+      throw new StorageException(
+          Problem.IO, "cannot remove the volume key in " + path, "remove that file", e);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return path.toString();
+  }
+}

@@ -1,0 +1,287 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.Mode;
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageSecurity;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * ENCRYPTED where the kernel has no device-mapper: a LUKS image, exported in the clear by qemu-storage-daemon over FUSE,
+ * a loop device on that, XFS on the loop device. The image is real LUKS: a machine with dm-crypt opens it.
+ *
+ * <pre>
+ *   volume.luks ──qemu-storage-daemon──▶ ephemeral/storage/volume.img ──loop──▶ XFS ──▶ data/
+ * </pre>
+ */
+final class VolumeLuksFuse implements Volume {
+
+  private static final String DAEMON = "volume-luks";
+  private static final byte[] MAGIC = {'L', 'U', 'K', 'S', (byte) 0xba, (byte) 0xbe};
+  private static final Path BLOCK_DEVICES = Path.of("/sys/block");
+
+  private final Path image;
+  private final Path export;
+  private final Path data;
+  private final Path keyPath;
+  private final Root root;
+  private final long size;
+  private final VolumeTools tools;
+  private final VolumeDaemons daemons;
+
+  /**
+   * @param size of the volume in bytes; the image is sparse
+   * @param keyPath where the key is handed over, on a tmpfs
+   */
+  VolumeLuksFuse(
+      Root root, long size, Path keyPath, VolumeTools tools, VolumeDaemons daemons) {
+    this.root = root;
+    this.image = root.path().resolve("volume.luks");
+    this.export = root.ephemeral().storage().path().resolve("volume.img");
+    this.data = root.data().path();
+    this.keyPath = keyPath;
+    this.size = size;
+    this.tools = tools;
+    this.daemons = daemons;
+  }
+
+  @Override
+  public String name() {
+    return "luks-fuse";
+  }
+
+  @Override
+  public StorageSecurity security() {
+    return StorageSecurity.ENCRYPTED;
+  }
+
+  @Override
+  public String how() {
+    return "a LUKS image (AES-256-XTS) served in user space by qemu-storage-daemon, with XFS: content is hidden, a changed"
+        + " block is not noticed";
+  }
+
+  @Override
+  public String backing() {
+    return image.toString();
+  }
+
+  @Override
+  public void require() throws StorageException {
+    tools.require(
+        "an ENCRYPTED volume without device-mapper",
+        List.of(
+            "qemu-img", "qemu-io", "qemu-storage-daemon", "mkfs.xfs", "losetup", "mount", "umount"),
+        List.of(Path.of("/dev/fuse"), Path.of("/dev/loop-control")),
+        true);
+  }
+
+  @Override
+  public boolean exists() {
+    return Files.exists(image, LinkOption.NOFOLLOW_LINKS);
+  }
+
+  @Override
+  public Presence presence() throws StorageException {
+    Optional<Mounts.Mount> mount = Mounts.at(data);
+    if (mount.isEmpty() || !loops().contains(mount.get().source())) {
+      return Presence.ABSENT;
+    }
+    return daemons.running(DAEMON) ? Presence.ALIVE : Presence.STALE;
+  }
+
+  @Override
+  public void create(VolumeKey key) throws StorageException, InterruptedException {
+    try (VolumeKeyFile secret = VolumeKeyFile.write(keyPath, key)) {
+      // iter-time is in milliseconds: the pass phrase has the entropy of a key, stretching would only cost time.
+      tools.run(
+          image,
+          "qemu-img",
+          "create",
+          "-q",
+          "-f",
+          "luks",
+          "--object",
+          "secret,id=key,format=raw,file=" + secret,
+          "-o",
+          "key-secret=key,cipher-alg=aes-256,cipher-mode=xts,ivgen-alg=plain64,hash-alg=sha256,iter-time=10",
+          image.toString(),
+          Long.toString(size));
+      restrict();
+      serve();
+    }
+    mounting(
+        device -> tools.run(image, "mkfs.xfs", "-q", "-K", "-L", "polis-data", device));
+  }
+
+  @Override
+  public void open(VolumeKey key) throws StorageException, InterruptedException {
+    requireLuks();
+    try (VolumeKeyFile secret = VolumeKeyFile.write(keyPath, key)) {
+      requireOpens(secret);
+      serve();
+    }
+    mounting(device -> {});
+  }
+
+  private void restrict() throws StorageException {
+    try {
+      Files.setPosixFilePermissions(image, Mode.SECRET.permissions());
+    } catch (IOException e) {
+      throw tools.failed(image, "cannot set the mode of the image: " + e.getMessage());
+    }
+  }
+
+  private void requireLuks() throws StorageException {
+    try (var stream = Files.newInputStream(image)) {
+      if (!Arrays.equals(stream.readNBytes(MAGIC.length), MAGIC)) {
+        throw new StorageException(
+            Problem.CORRUPTED,
+            image + " has no LUKS header",
+            "restore it from a copy; nothing was changed");
+      }
+    } catch (IOException e) {
+      throw tools.failed(image, "cannot read " + image + ": " + e.getMessage());
+    }
+  }
+
+  private void requireOpens(VolumeKeyFile secret) throws StorageException, InterruptedException {
+    Commands.Result result =
+        tools.attempt(
+            image,
+            "qemu-io",
+            "-r",
+            "--object",
+            "secret,id=key,format=raw,file=" + secret,
+            "--image-opts",
+            "driver=luks,key-secret=key,file.driver=file,file.filename=" + escape(image),
+            "-c",
+            "read 0 512");
+    if (result.ok()) {
+      return;
+    }
+    if (result.output().contains("Invalid password")) {
+      throw new StorageException(
+          Problem.WRONG_KEY,
+          "the keys do not open " + image,
+          "find the keys this volume was made with; nothing was changed");
+    }
+    throw new StorageException(
+        Problem.CORRUPTED,
+        image + " cannot be opened: " + result.words(),
+        "restore its header from a copy; nothing was changed");
+  }
+
+  private void serve() throws StorageException, InterruptedException {
+    root.ephemeral().storage().create();
+    try {
+      if (!Files.exists(export)) {
+        Files.createFile(
+            export, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
+      }
+    } catch (IOException e) {
+      throw tools.failed(export, "cannot make " + export + ": " + e.getMessage());
+    }
+    daemons.start(
+        DAEMON,
+        List.of(
+            "qemu-storage-daemon",
+            "--object",
+            "secret,id=key,format=raw,file=" + keyPath,
+            "--blockdev",
+            "driver=file,node-name=image,discard=unmap,filename=" + escape(image),
+            "--blockdev",
+            "driver=luks,node-name=clear,file=image,key-secret=key,discard=unmap",
+            "--export",
+            "type=fuse,id=export,node-name=clear,writable=on,mountpoint=" + escape(export)),
+        () -> Mounts.at(export).isPresent() && Files.isReadable(export) && size(export) > 0);
+  }
+
+  @FunctionalInterface
+  private interface OnDevice {
+    void apply(String device) throws StorageException, InterruptedException;
+  }
+
+  private void mounting(OnDevice first) throws StorageException, InterruptedException {
+    String device = tools.run(export, "losetup", "--find", "--show", export.toString());
+    first.apply(device);
+    root.data().create();
+    tools.run(image, "mount", "-t", "xfs", "-o", "noexec,pquota", device, data.toString());
+  }
+
+  @Override
+  public void close() throws StorageException, InterruptedException {
+    if (Mounts.at(data).isPresent()) {
+      tools.run(image, "umount", data.toString());
+    }
+    for (String device : loops()) {
+      tools.run(image, "losetup", "--detach", device);
+    }
+    daemons.stop(DAEMON);
+    if (Mounts.at(export).isPresent()) {
+      tools.run(image, "umount", export.toString());
+    }
+    try {
+      VolumeKeyFile.wipe(keyPath);
+      Files.deleteIfExists(export);
+    } catch (IOException e) {
+      throw tools.failed(export, "cannot remove " + export + ": " + e.getMessage());
+    }
+  }
+
+  @Override
+  public void discard() throws StorageException {
+    try {
+      Files.deleteIfExists(image);
+    } catch (IOException e) {
+      throw tools.failed(image, "cannot remove the unfinished " + image + ": " + e.getMessage());
+    }
+  }
+
+  /** The loop devices that show our export. */
+  private List<String> loops() throws StorageException {
+    List<String> found = new ArrayList<>();
+    try (var devices = Files.newDirectoryStream(BLOCK_DEVICES, "loop*")) {
+      for (Path device : devices) {
+        if (backingOf(device).startsWith(export.toString())) {
+          found.add("/dev/" + device.getFileName());
+        }
+      }
+      return found;
+    } catch (IOException e) {
+      throw tools.failed(image, "cannot look for loop devices in " + BLOCK_DEVICES + ": " + e);
+    }
+  }
+
+  private static String backingOf(Path device) throws IOException {
+    Path file = device.resolve("loop/backing_file");
+    try {
+      return Files.exists(file) ? Files.readString(file).strip() : "";
+    } catch (NoSuchFileException e) {
+      return ""; // detached between the two looks
+    }
+  }
+
+  private static long size(Path file) throws StorageException {
+    try {
+      return Files.size(file);
+    } catch (IOException e) {
+      throw new StorageException(Problem.IO, "cannot look at " + file, "see the log", e);
+    }
+  }
+
+  /** A path inside a qemu option list: a comma is doubled. */
+  private static String escape(Path path) {
+    return path.toString().replace(",", ",,");
+  }
+}

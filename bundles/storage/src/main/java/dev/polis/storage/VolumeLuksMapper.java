@@ -1,0 +1,274 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.Mode;
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageSecurity;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * ENCRYPTED and AUTHENTICATED_ENCRYPTED by the kernel: LUKS2 on dm-crypt, with dm-integrity below it for the latter, by
+ * cryptsetup, which attaches a loop device itself if the backing is a file. The key goes through standard input.
+ *
+ * <pre>
+ *   volume.luks2 or a partition ──(dm-integrity)──dm-crypt──▶ /dev/mapper/polis-… ──XFS──▶ data/
+ * </pre>
+ */
+final class VolumeLuksMapper implements Volume {
+
+  private static final Path CONTROL = Path.of("/dev/mapper/control");
+  // cryptsetup's documented exit code for a key that opens no slot.
+  private static final int EXIT_NO_PERMISSION = 2;
+  // dm-integrity writes the whole device once, so that every block has a tag: hours on a large disk.
+  private static final Duration WIPE_PATIENCE = Duration.ofHours(12);
+  // Where all file systems and partition tables we could destroy have their signatures.
+  private static final int PROBED_BYTES = 1 << 20;
+
+  private final StorageSecurity security;
+  private final Root root;
+  private final Path backing;
+  private final boolean partition;
+  private final String mapping;
+  private final long size;
+  private final VolumeTools tools;
+
+  /**
+   * @param device a partition to use, or an empty path for an image of the given size in bytes beside data/
+   * @param mapping name of the device-mapper device
+   */
+  VolumeLuksMapper(
+      StorageSecurity security,
+      Root root,
+      Path device,
+      String mapping,
+      long size,
+      VolumeTools tools) {
+    this.security = security;
+    this.root = root;
+    this.partition = !device.toString().isEmpty();
+    this.backing = partition ? device : root.path().resolve("volume.luks2");
+    this.mapping = mapping;
+    this.size = size;
+    this.tools = tools;
+  }
+
+  /** Whether this kernel has device-mapper. */
+  static boolean available() {
+    return Files.exists(CONTROL);
+  }
+
+  @Override
+  public String name() {
+    return authenticated() ? "luks2-integrity" : "luks2";
+  }
+
+  @Override
+  public StorageSecurity security() {
+    return security;
+  }
+
+  @Override
+  public String how() {
+    return authenticated()
+        ? "LUKS2 on dm-crypt and dm-integrity (AES-256-XTS, HMAC-SHA-256), with XFS: content is hidden and a changed block is"
+            + " noticed; blocks put back to an older state are not"
+        : "LUKS2 on dm-crypt (AES-256-XTS), with XFS: content is hidden, a changed block is not noticed";
+  }
+
+  @Override
+  public String backing() {
+    return backing.toString();
+  }
+
+  @Override
+  public void require() throws StorageException {
+    tools.require(
+        "an %s volume with device-mapper".formatted(security),
+        List.of("cryptsetup", "mkfs.xfs", "mount", "umount"),
+        List.of(CONTROL),
+        true);
+  }
+
+  /** A partition is free only if its beginning is zeros: what cannot be recognised is not overwritten either. */
+  @Override
+  public boolean exists() throws StorageException {
+    if (!partition) {
+      return Files.exists(backing, LinkOption.NOFOLLOW_LINKS);
+    }
+    try (var stream = Files.newInputStream(backing)) {
+      byte[] start = stream.readNBytes(PROBED_BYTES);
+      return !Arrays.equals(start, new byte[start.length]);
+    } catch (IOException e) {
+      throw tools.failed(backing, "cannot read " + backing + ": " + e.getMessage());
+    }
+  }
+
+  @Override
+  public Presence presence() throws StorageException {
+    return Mounts.at(root.data().path()).filter(m -> m.source().equals(device())).isEmpty()
+        ? Presence.ABSENT
+        : Presence.ALIVE;
+  }
+
+  @Override
+  public void create(VolumeKey key) throws StorageException, InterruptedException {
+    if (!partition) {
+      allocate();
+    }
+    withKey(key, WIPE_PATIENCE, formatCommand());
+    withKey(key, Duration.ofMinutes(1), openCommand());
+    tools.run(backing, "mkfs.xfs", "-q", "-K", "-L", "polis-data", device());
+    mount();
+  }
+
+  @Override
+  public void open(VolumeKey key) throws StorageException, InterruptedException {
+    requireOpens(key);
+    withKey(key, Duration.ofMinutes(1), openCommand());
+    mount();
+  }
+
+  /** Refuses a wrong key and a broken header; it needs no device-mapper. */
+  void requireOpens(VolumeKey key) throws StorageException, InterruptedException {
+    byte[] phrase = key.passphrase();
+    Commands.Result result;
+    try {
+      result = tools.attempt(Duration.ofMinutes(1), phrase, backing, testCommand());
+    } finally {
+      Arrays.fill(phrase, (byte) 0);
+    }
+    if (result.exit() == EXIT_NO_PERMISSION) {
+      throw new StorageException(
+          Problem.WRONG_KEY,
+          "the keys do not open " + backing,
+          "find the keys this volume was made with; nothing was changed");
+    }
+    if (!result.ok()) {
+      throw new StorageException(
+          Problem.CORRUPTED,
+          backing + " cannot be opened: " + result.words(),
+          "restore its header from a copy; nothing was changed");
+    }
+  }
+
+  @Override
+  public void close() throws StorageException, InterruptedException {
+    if (presence() == Presence.ALIVE) {
+      tools.run(backing, "umount", root.data().path().toString());
+    }
+    if (Files.exists(Path.of(device()))) {
+      tools.run(backing, "cryptsetup", "close", mapping);
+    }
+  }
+
+  @Override
+  public void discard() throws StorageException {
+    try {
+      if (partition) {
+        try (RandomAccessFile file = new RandomAccessFile(backing.toFile(), "rw")) {
+          file.write(new byte[PROBED_BYTES]);
+          file.getFD().sync();
+        }
+      } else {
+        Files.deleteIfExists(backing);
+      }
+    } catch (IOException e) {
+      throw tools.failed(backing, "cannot clear the unfinished " + backing + ": " + e.getMessage());
+    }
+  }
+
+  List<String> formatCommand() {
+    // The pass phrase has the entropy of a key: the fewest iterations cryptsetup takes, stretching would only cost time.
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                "cryptsetup",
+                "luksFormat",
+                "--type",
+                "luks2",
+                "--batch-mode",
+                "--cipher",
+                "aes-xts-plain64",
+                "--key-size",
+                "512",
+                "--pbkdf",
+                "pbkdf2",
+                "--pbkdf-force-iterations",
+                "1000",
+                "--key-file",
+                "-"));
+    if (authenticated()) {
+      command.addAll(List.of("--integrity", "hmac-sha256"));
+    }
+    command.add(backing.toString());
+    return List.copyOf(command);
+  }
+
+  List<String> testCommand() {
+    return List.of(
+        "cryptsetup",
+        "open",
+        "--type",
+        "luks2",
+        "--test-passphrase",
+        "--key-file",
+        "-",
+        backing.toString());
+  }
+
+  List<String> openCommand() {
+    List<String> command =
+        new ArrayList<>(List.of("cryptsetup", "open", "--type", "luks2", "--key-file", "-"));
+    if (!authenticated()) {
+      // Discards show which blocks are free, which ENCRYPTED does not hide; dm-integrity has none.
+      command.add("--allow-discards");
+    }
+    command.addAll(List.of(backing.toString(), mapping));
+    return List.copyOf(command);
+  }
+
+  private void allocate() throws StorageException {
+    try {
+      Files.createFile(
+          backing, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
+      try (RandomAccessFile file = new RandomAccessFile(backing.toFile(), "rw")) {
+        file.setLength(size);
+      }
+    } catch (IOException e) {
+      throw tools.failed(root.path(), "cannot make " + backing + ": " + e.getMessage());
+    }
+  }
+
+  private void withKey(VolumeKey key, Duration patience, List<String> command)
+      throws StorageException, InterruptedException {
+    byte[] phrase = key.passphrase();
+    try {
+      tools.run(patience, phrase, backing, command);
+    } finally {
+      Arrays.fill(phrase, (byte) 0);
+    }
+  }
+
+  private void mount() throws StorageException, InterruptedException {
+    String data = root.data().create().toString();
+    tools.run(backing, "mount", "-t", "xfs", "-o", "noexec,pquota", device(), data);
+  }
+
+  private String device() {
+    return "/dev/mapper/" + mapping;
+  }
+
+  private boolean authenticated() {
+    return security == StorageSecurity.AUTHENTICATED_ENCRYPTED;
+  }
+}

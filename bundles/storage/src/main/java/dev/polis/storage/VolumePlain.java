@@ -1,0 +1,77 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageSecurity;
+
+/** INSECURE: a plain directory. */
+final class VolumePlain implements Volume {
+
+  private final Root.Data data;
+
+  VolumePlain(Root root) {
+    data = root.data();
+  }
+
+  @Override
+  public String name() {
+    return "directory";
+  }
+
+  @Override
+  public StorageSecurity security() {
+    return StorageSecurity.INSECURE;
+  }
+
+  @Override
+  public String how() {
+    return "a plain directory: whoever holds the disk reads and changes everything";
+  }
+
+  @Override
+  public String backing() {
+    return data.path().toString();
+  }
+
+  @Override
+  public void require() {
+    // A directory can be made wherever the state directory could.
+  }
+
+  @Override
+  public boolean exists() throws StorageException {
+    return !data.list().isEmpty();
+  }
+
+  /** A directory needs no one to mount it. */
+  @Override
+  public Presence presence() {
+    return Presence.ABSENT;
+  }
+
+  @Override
+  public void create(VolumeKey key) throws StorageException {
+    data.create();
+  }
+
+  @Override
+  public void open(VolumeKey key) throws StorageException {
+    data.create();
+  }
+
+  @Override
+  public void close() {
+    // Nothing serves it.
+  }
+
+  /** Of an unfinished volume there is at most the file that would have finished it. */
+  @Override
+  public void discard() throws StorageException {
+    data.removeTemporaryFiles();
+    data.volume().delete();
+    if (!data.list().isEmpty()) {
+      throw data.occupied(
+          "a new volume", "move its content away, or choose another state directory");
+    }
+  }
+}

@@ -1,0 +1,140 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/** System programs as the volumes use them: probed in words before, failing in words after. */
+final class VolumeTools {
+
+  // Making a file system or a key slot takes seconds; a minute tells a slow disk from one that hangs.
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
+  // Below this a file system is full for our purposes: a write of a few blocks may have failed.
+  private static final long NEARLY_FULL_BYTES = 1 << 20;
+
+  /** Debian's package of each program. */
+  private static final Map<String, String> PACKAGES =
+      Map.ofEntries(
+          Map.entry("qemu-img", "qemu-utils"),
+          Map.entry("qemu-io", "qemu-utils"),
+          Map.entry("qemu-storage-daemon", "qemu-system-common"),
+          Map.entry("gocryptfs", "gocryptfs"),
+          Map.entry("fusermount3", "fuse3"),
+          Map.entry("mkfs.xfs", "xfsprogs"),
+          Map.entry("cryptsetup", "cryptsetup-bin"),
+          Map.entry("losetup", "mount"),
+          Map.entry("mount", "mount"),
+          Map.entry("umount", "mount"));
+
+  private final Commands commands;
+  private final boolean root;
+
+  VolumeTools(Commands commands, boolean root) {
+    this.commands = commands;
+    this.root = root;
+  }
+
+  /** Refuses unless programs, device nodes and, if needed, root's rights are there. */
+  void require(String what, List<String> programs, List<Path> devices, boolean rootNeeded)
+      throws StorageException {
+    Map<String, String> missing = new LinkedHashMap<>();
+    for (String program : programs) {
+      if (!commands.has(program)) {
+        missing.put("program " + program, PACKAGES.get(program));
+      }
+    }
+    TreeSet<String> packages = new TreeSet<>(missing.values());
+    for (Path device : devices) {
+      if (!Files.exists(device)) {
+        missing.put("device " + device + " (a kernel feature or module)", "");
+      }
+    }
+    if (rootNeeded && !root) {
+      missing.put(
+          "the right to mount (it needs root, this is user " + System.getProperty("user.name") + ")",
+          "");
+    }
+    if (!missing.isEmpty()) {
+      throw new StorageException(
+          Problem.UNSUPPORTED,
+          "this machine cannot give " + what + ": missing " + String.join(", ", missing.keySet()),
+          packages.isEmpty()
+              ? "provide it, or choose another storage security"
+              : "install the Debian packages "
+                  + String.join(" ", packages)
+                  + ", or choose another storage security");
+    }
+  }
+
+  /** Whether this process is root. */
+  boolean root() {
+    return root;
+  }
+
+  /** Runs a program that must succeed; the place whose free space explains a failure is named. */
+  String run(Path place, String... command) throws StorageException, InterruptedException {
+    return run(PATIENCE, new byte[0], place, List.of(command));
+  }
+
+  /** Runs a program that must succeed, with input. */
+  String run(Duration patience, byte[] input, Path place, List<String> command)
+      throws StorageException, InterruptedException {
+    Commands.Result result = attempt(patience, input, place, command);
+    if (!result.ok()) {
+      throw failed(place, result.words());
+    }
+    return result.output();
+  }
+
+  /** Runs a program that may fail. */
+  Commands.Result attempt(Path place, String... command)
+      throws StorageException, InterruptedException {
+    return attempt(PATIENCE, new byte[0], place, List.of(command));
+  }
+
+  /** Runs a program that may fail, with input. */
+  Commands.Result attempt(Duration patience, byte[] input, Path place, List<String> command)
+      throws StorageException, InterruptedException {
+    try {
+      return commands.run(patience, command, input);
+    } catch (IOException e) {
+      throw new StorageException(
+          Problem.IO,
+          "cannot run " + command.getFirst() + " for " + place + ": " + e.getMessage(),
+          "see the log",
+          e);
+    }
+  }
+
+  /** A failure at a place, with the free space there, which is the most frequent reason. */
+  StorageException failed(Path place, String what) {
+    try {
+      FileStore store = Files.getFileStore(Files.exists(place) ? place : place.getParent());
+      if (store.isReadOnly()) {
+        return new StorageException(
+            Problem.READ_ONLY,
+            what + "; the file system of " + place + " is mounted read-only",
+            "mount it writable");
+      }
+      if (store.getUsableSpace() < NEARLY_FULL_BYTES) {
+        return new StorageException(
+            Problem.FULL,
+            "%s; the file system of %s is full (%d bytes free)"
+                .formatted(what, place, store.getUsableSpace()),
+            "free some space and try again");
+      }
+    } catch (IOException e) {
+      what = what + "; its file system cannot be asked either: " + e.getMessage();
+    }
+    return new StorageException(
+        Problem.IO, what + ", for " + place, "look at the kernel log and try again");
+  }
+}
