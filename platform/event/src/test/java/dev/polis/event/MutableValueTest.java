@@ -247,7 +247,8 @@ final class MutableValueTest {
       update.get(10, SECONDS);
     }
 
-    assertThrows(ArithmeticException.class, () -> value.update(old -> old.get() / (old.get() - old.get())));
+    assertThrows(
+        ArithmeticException.class, () -> value.update(old -> old.get() / (old.get() - old.get())));
 
     assertEquals(Optional.of(1000), value.peek());
   }

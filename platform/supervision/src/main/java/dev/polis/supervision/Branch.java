@@ -1,0 +1,44 @@
+package dev.polis.supervision;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/** A subtree in the hands of its opener. */
+record Branch(Tree tree, Node node) implements Subtree {
+
+  @Override
+  public String dn() {
+    return node.dn;
+  }
+
+  @Override
+  public void run(String name, Task task) {
+    group(Map.of(name, task));
+  }
+
+  @Override
+  public void group(Map<String, Task> tasks) {
+    tree.addGroup(node, tasks);
+  }
+
+  @Override
+  public Subtree subtree(String name) {
+    return tree.addSubtree(node, name);
+  }
+
+  @Override
+  public void close() {
+    close(PATIENCE);
+  }
+
+  @Override
+  public List<String> close(Duration patience) {
+    return tree.stop(node, patience);
+  }
+
+  @Override
+  public String toString() {
+    return "Subtree[" + node.dn + "]";
+  }
+}

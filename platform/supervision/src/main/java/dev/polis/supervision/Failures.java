@@ -1,0 +1,54 @@
+package dev.polis.supervision;
+
+import java.io.InterruptedIOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.util.concurrent.CancellationException;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** What is said about exceptions. */
+final class Failures {
+  /** Longer chains repeat themselves, and a chain may be a circle. */
+  private static final int LONGEST_CHAIN = 16;
+
+  private Failures() {}
+
+  private static Stream<Throwable> chain(Throwable failure) {
+    return Stream.iterate(failure, cause -> cause != null, Throwable::getCause)
+        .limit(LONGEST_CHAIN);
+  }
+
+  /**
+   * Tells whether a failure of a cancelled runnable is nothing but its cancellation, however
+   * wrapped.
+   */
+  static boolean isCancellation(Throwable failure) {
+    return chain(failure)
+        .anyMatch(
+            cause ->
+                cause instanceof InterruptedException
+                    || cause instanceof RestartRequest
+                    || cause instanceof CancellationException
+                    || cause instanceof ClosedByInterruptException
+                    || cause instanceof InterruptedIOException);
+  }
+
+  /** Tells whether a failure is a defect of the code, so that its stack trace is worth printing. */
+  static boolean isPanic(Throwable failure) {
+    return failure instanceof RuntimeException || failure instanceof Error;
+  }
+
+  /** Returns the failure and its causes in one line. */
+  static String line(Throwable failure) {
+    return chain(failure).map(Failures::one).collect(Collectors.joining("; caused by "));
+  }
+
+  private static String one(Throwable failure) {
+    String type = failure.getClass().getSimpleName();
+    String name = type.isEmpty() ? failure.getClass().getName() : type;
+    String message = failure.getMessage();
+    return message == null || message.isBlank()
+        ? name
+        : name + ": " + message.strip().replace('\n', ' ');
+  }
+}

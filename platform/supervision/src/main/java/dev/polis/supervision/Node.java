@@ -1,0 +1,103 @@
+package dev.polis.supervision;
+
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * A place in the tree. It has a task, which is run again and again, or none: then it is a subtree
+ * that somebody opened. All fields that change are guarded by the tree's lock.
+ */
+final class Node {
+
+  /** What is remembered of a child while its parent starts again. */
+  record Past(long restarts, String lastError) {}
+
+  final String name;
+  final String dn;
+  final int depth;
+  final Group group;
+  final Backoff backoff;
+
+  /** Null for a subtree. */
+  final Task task;
+
+  /** Null for the root, and for what was abandoned. */
+  Node parent;
+
+  final Map<String, Node> children = new LinkedHashMap<>();
+  final Set<String> reserved = new HashSet<>();
+  Map<String, Past> past = Map.of();
+
+  RunState state = RunState.DEAD;
+  Instant since = Instant.EPOCH;
+  long restarts;
+  String lastError = "";
+
+  /** The latest run; null before the first and for a subtree. */
+  Run run;
+
+  /** This node's thread, if it runs, and the children that are live themselves. */
+  int live;
+
+  boolean cancelled;
+  boolean stopping;
+
+  /** Null until cancelled. */
+  Cause cause;
+
+  /** The earliest monotonic time of the next start. */
+  long notBefore;
+
+  NextRestart restart = new NextRestart.None();
+
+  /** Does nothing unless a restart is scheduled. */
+  Timer.Alarm alarm = () -> {};
+
+  /** Being closed: leaves the tree as soon as it is quiet. */
+  boolean closing;
+
+  /** Has left the tree; its changes are nobody's business any more. */
+  boolean removed;
+
+  final CountDownLatch gone = new CountDownLatch(1);
+
+  Node(Node parent, String name, Task task, Group group, Backoff backoff) {
+    this.parent = parent;
+    this.name = name;
+    this.task = task;
+    this.group = group;
+    this.backoff = backoff;
+    dn = parent == null ? name : parent.dn + "." + name;
+    depth = parent == null ? 0 : parent.depth + 1;
+    group.members.add(this);
+  }
+
+  boolean isSubtree() {
+    return task == null;
+  }
+
+  boolean running() {
+    return run != null && !run.ended;
+  }
+
+  boolean contains(Node other) {
+    for (Node at = other; at != null; at = at.parent) {
+      if (at == this) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  Optional<String> holderOf(String childName) {
+    if (children.containsKey(childName)) {
+      return Optional.of("a child");
+    }
+    return reserved.contains(childName) ? Optional.of("a sub-log") : Optional.empty();
+  }
+}

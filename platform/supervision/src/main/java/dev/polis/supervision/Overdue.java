@@ -1,0 +1,77 @@
+package dev.polis.supervision;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * Keeps an eye on runs that were cancelled and have not returned. One alarm serves all. Guarded by
+ * the tree's lock.
+ */
+final class Overdue {
+  /** Long enough for an orderly end, short enough to be seen by somebody who waits for it. */
+  static final Duration REMINDER = Duration.ofSeconds(5);
+
+  private final Timer timer;
+  private final Runnable check;
+  private final Set<Run> cancelled = new LinkedHashSet<>();
+  private Timer.Alarm alarm = () -> {};
+
+  /**
+   * @param check called on the timer's thread when it is time to {@link #remind}
+   */
+  Overdue(Timer timer, Runnable check) {
+    this.timer = timer;
+    this.check = check;
+  }
+
+  void watch(Run run) {
+    run.cancelledAt = timer.nanos();
+    run.nextReminder = run.cancelledAt + REMINDER.toNanos();
+    cancelled.add(run);
+    if (cancelled.size() == 1) {
+      alarm = timer.schedule(REMINDER.toNanos(), check);
+    }
+  }
+
+  void forget(Run run) {
+    cancelled.remove(run);
+    if (cancelled.isEmpty()) {
+      alarm.cancel();
+    }
+  }
+
+  /** Calls with each run whose reminder is due, and sets the next alarm. */
+  void remind(Consumer<Run> reminder) {
+    long now = timer.nanos();
+    long next = REMINDER.toNanos();
+    for (Run run : new ArrayList<>(cancelled)) {
+      if (now - run.nextReminder >= 0) {
+        run.overdue = true;
+        run.nextReminder += REMINDER.toNanos();
+        reminder.accept(run);
+      }
+      next = Math.min(next, Math.max(0, run.nextReminder - now));
+    }
+    if (!cancelled.isEmpty()) {
+      alarm.cancel();
+      alarm = timer.schedule(next, check);
+    }
+  }
+
+  /** Returns where a thread is: the innermost frame that is not the JDK's own. */
+  static String place(Thread thread) {
+    List<StackTraceElement> frames = List.of(thread.getStackTrace());
+    return Stream.concat(
+            frames.stream()
+                .filter(frame -> !frame.getClassName().matches("(java|javax|jdk|sun)\\..*")),
+            frames.stream())
+        .findFirst()
+        .map(StackTraceElement::toString)
+        .orElse("a place that cannot be seen");
+  }
+}

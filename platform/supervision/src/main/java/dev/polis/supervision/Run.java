@@ -1,0 +1,83 @@
+package dev.polis.supervision;
+
+import dev.polis.logtree.Log;
+import dev.polis.logtree.RawLog;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+
+/** One run of a node's task. */
+final class Run implements Context {
+  final Node node;
+  final Thread thread;
+  final CountDownLatch cancellation = new CountDownLatch(1);
+
+  // Guarded by the tree's lock.
+  boolean doneSignalled;
+  boolean ended;
+  boolean overdue;
+  long cancelledAt;
+  long nextReminder;
+
+  private final Tree tree;
+
+  Run(Tree tree, Node node) {
+    this.tree = tree;
+    this.node = node;
+    thread = Thread.ofVirtual().name(node.dn).unstarted(() -> tree.execute(this));
+  }
+
+  @Override
+  public String dn() {
+    return node.dn;
+  }
+
+  @Override
+  public Log log() {
+    return tree.logs().log(node.dn);
+  }
+
+  @Override
+  public RawLog raw() {
+    return tree.logs().raw(node.dn);
+  }
+
+  @Override
+  public Log subLog(String name) {
+    return tree.subLog(this, name);
+  }
+
+  @Override
+  public void healthy() {
+    tree.healthy(this);
+  }
+
+  @Override
+  public void done() {
+    tree.done(this);
+  }
+
+  @Override
+  public void run(String name, Task task) {
+    group(Map.of(name, task));
+  }
+
+  @Override
+  public void group(Map<String, Task> tasks) {
+    tree.addGroup(this, tasks);
+  }
+
+  @Override
+  public Subtree subtree(String name) {
+    return tree.addSubtree(this, name);
+  }
+
+  @Override
+  public boolean cancelled() {
+    return cancellation.getCount() == 0;
+  }
+
+  @Override
+  public void awaitCancelled() throws InterruptedException {
+    cancellation.await();
+  }
+}

@@ -1,0 +1,59 @@
+package dev.polis.supervision;
+
+import dev.polis.event.Value;
+import dev.polis.logtree.LogTree;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.DoubleSupplier;
+
+/**
+ * A supervision tree of its own: what the service is made of, and what tests and programs without a
+ * framework open.
+ */
+public final class SupervisionTree implements Supervisor, AutoCloseable {
+  private final Tree tree;
+  private final Subtree root;
+
+  private SupervisionTree(LogTree logs, Timer timer, DoubleSupplier random) {
+    tree = new Tree(logs, timer, random);
+    root = new Branch(tree, tree.root());
+  }
+
+  /**
+   * Opens a tree.
+   *
+   * @param logs where its runnables log
+   * @return the tree; its opener closes it
+   */
+  public static SupervisionTree open(LogTree logs) {
+    Timer timer =
+        new ThreadTimer(failure -> logs.log("supervision").error("an alarm failed: %s", failure));
+    return open(logs, timer, () -> ThreadLocalRandom.current().nextDouble());
+  }
+
+  /** Opens a tree whose time and chance are given; it closes the timer when it is closed. */
+  static SupervisionTree open(LogTree logs, Timer timer, DoubleSupplier random) {
+    return new SupervisionTree(logs, timer, random);
+  }
+
+  @Override
+  public Subtree organ(String name) {
+    return root.subtree(name);
+  }
+
+  @Override
+  public Value<List<RunnableStatus>> runnables() {
+    return tree.runnables();
+  }
+
+  @Override
+  public Registration listen(TransitionListener listener) {
+    return tree.listen(listener);
+  }
+
+  /** Stops everything, waits {@link Subtree#PATIENCE} at most, and ends the tree's own thread. */
+  @Override
+  public void close() {
+    tree.close(Subtree.PATIENCE);
+  }
+}

@@ -1,0 +1,25 @@
+package dev.polis.supervision;
+
+import java.time.Instant;
+
+/** Time as the tree sees it; tests have one that they move themselves. */
+interface Timer extends AutoCloseable {
+
+  /** Returns a monotonic time in nanoseconds. */
+  long nanos();
+
+  /** Returns the time of day, for people. */
+  Instant time();
+
+  /** Calls an action once after a delay, on the timer's thread. */
+  Alarm schedule(long delayNanos, Runnable action);
+
+  @Override
+  void close();
+
+  /** A call that has yet to come. */
+  interface Alarm {
+    /** Prevents the call if it has not begun. */
+    void cancel();
+  }
+}

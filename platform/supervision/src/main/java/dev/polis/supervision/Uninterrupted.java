@@ -1,0 +1,46 @@
+package dev.polis.supervision;
+
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Bounded waits for the end of something, which an interrupt does not cut short: who is told to
+ * stop still has to wait for what it owns. The interrupt is kept for afterwards.
+ */
+final class Uninterrupted {
+
+  private Uninterrupted() {}
+
+  @FunctionalInterface
+  private interface Wait {
+    boolean until(long nanos) throws InterruptedException;
+  }
+
+  static boolean await(CountDownLatch latch, Duration patience) {
+    return await(nanos -> latch.await(nanos, TimeUnit.NANOSECONDS), patience);
+  }
+
+  static boolean join(Thread thread, Duration patience) {
+    return await(nanos -> thread.join(Duration.ofNanos(nanos)), patience);
+  }
+
+  private static boolean await(Wait wait, Duration patience) {
+    long start = System.nanoTime();
+    boolean interrupted = false;
+    try {
+      while (true) {
+        long left = Math.max(0, patience.toNanos() - (System.nanoTime() - start));
+        try {
+          return wait.until(left);
+        } catch (InterruptedException again) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

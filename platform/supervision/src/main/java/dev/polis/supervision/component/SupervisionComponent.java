@@ -1,0 +1,51 @@
+package dev.polis.supervision.component;
+
+import dev.polis.event.Value;
+import dev.polis.logtree.LogTree;
+import dev.polis.supervision.RunnableStatus;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.SupervisionTree;
+import dev.polis.supervision.Supervisor;
+import dev.polis.supervision.TransitionListener;
+import java.util.List;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+
+/** The node's one supervision tree, open as long as this component is active. */
+@Component(immediate = true)
+public final class SupervisionComponent implements Supervisor {
+  private final SupervisionTree tree;
+
+  /**
+   * Opens the tree.
+   *
+   * @param logs where runnables log
+   */
+  @Activate
+  public SupervisionComponent(@Reference LogTree logs) {
+    tree = SupervisionTree.open(logs);
+  }
+
+  @Override
+  public Subtree organ(String name) {
+    return tree.organ(name);
+  }
+
+  @Override
+  public Value<List<RunnableStatus>> runnables() {
+    return tree.runnables();
+  }
+
+  @Override
+  public Registration listen(TransitionListener listener) {
+    return tree.listen(listener);
+  }
+
+  /** Stops all runnables; organs have closed their subtrees before. */
+  @Deactivate
+  public void close() {
+    tree.close();
+  }
+}

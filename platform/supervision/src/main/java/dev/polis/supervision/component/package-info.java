@@ -1,0 +1,2 @@
+/** Offers the supervision tree as a service. */
+package dev.polis.supervision.component;
