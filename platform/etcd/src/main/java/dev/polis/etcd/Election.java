@@ -1,0 +1,297 @@
+package dev.polis.etcd;
+
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+
+/**
+ * One candidate in an election. Each candidate hangs a lock on its lease; the oldest lock leads.
+ * Standing goes on, with pauses that grow while it fails, until {@link #close()} or {@link
+ * #handOver()}.
+ */
+public final class Election implements AutoCloseable {
+
+  // D-41: a candidate that cannot stand must not hammer etcd.
+  private static final Duration RETRY_FIRST = Duration.ofMillis(100);
+  private static final Duration RETRY_MOST = Duration.ofSeconds(5);
+
+  private final EtcdClient client;
+  private final ElectionOptions options;
+  private final Consumer<Election> onClose;
+  private final MutableValue<ElectionState> state =
+      new MutableValue<>(new ElectionState.Neither("the election has not begun"));
+  private final AtomicReference<Standing> current = new AtomicReference<>();
+  private final Thread thread;
+
+  /** One lock of this candidate. */
+  private record Place(Lease lease, String lockKey, long createRevision) {
+
+    /** False while it is being written, as far as we know. */
+    boolean isTaken() {
+      return createRevision > 0;
+    }
+  }
+
+  Election(EtcdClient client, ElectionOptions options, Consumer<Election> onClose) {
+    this.client = client;
+    this.options = options;
+    this.onClose = onClose;
+    this.thread =
+        Thread.ofVirtual().name("election " + options.prefix()).unstarted(this::standUntilStopped);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** Where this candidate stands; never without a value. */
+  public Value<ElectionState> state() {
+    return state;
+  }
+
+  /**
+   * Ends this candidacy without giving the lock back, so that a successor can go on as the leader
+   * (or in the same place of the queue) without an election. The state becomes {@link
+   * ElectionState.Neither}.
+   *
+   * @return the place, empty if there is none at the moment
+   */
+  public Optional<ElectionHandOver> handOver() {
+    Optional<Place> held = stop("handed over").flatMap(Standing::place);
+    Optional<Place> whole = held.filter(place -> place.lease().isAlive() && place.isTaken());
+    if (whole.isPresent()) {
+      whole.get().lease().release();
+    } else {
+      held.ifPresent(place -> place.lease().close());
+    }
+    onClose.accept(this);
+    return whole.map(
+        place -> new ElectionHandOver(place.lease().id(), place.lockKey(), place.createRevision()));
+  }
+
+  /** Resigns: gives the lock back, so that another can lead at once. */
+  @Override
+  public void close() {
+    stop("resigned").flatMap(Standing::place).ifPresent(held -> held.lease().close());
+    onClose.accept(this);
+  }
+
+  /** Ends the thread; no state is published by it afterwards. */
+  private Optional<Standing> stop(String reason) {
+    thread.interrupt();
+    boolean interrupted = false;
+    while (true) {
+      try {
+        thread.join();
+        break;
+      } catch (InterruptedException again) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    Optional<Standing> last = Optional.ofNullable(current.getAndSet(null));
+    last.ifPresent(Standing::end);
+    state.set(new ElectionState.Neither(reason));
+    return last;
+  }
+
+  private void standUntilStopped() {
+    Backoff backoff = new Backoff(RETRY_FIRST, RETRY_MOST);
+    List<ElectionHandOver> handOver = options.handOver();
+    try {
+      while (true) {
+        Standing standing = new Standing(backoff);
+        current.set(standing);
+        standing.neither("taking part");
+        try {
+          standing.stand(handOver);
+        } catch (EtcdClosedException closed) {
+          standing.neither("the etcd client is closed");
+          return;
+        } catch (EtcdException failed) {
+          standing.neither(failed.getMessage());
+        }
+        handOver = List.of();
+        standing.abandon();
+        backoff.pause();
+      }
+    } catch (InterruptedException stopped) {
+      // The one who stopped us takes care of the place we hold.
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /**
+   * One attempt: from taking a lease to losing it. Only its owner's thread and its lease's end
+   * touch it.
+   */
+  private final class Standing {
+
+    private final Backoff backoff;
+    private final Map<String, KeyValue> locks = new HashMap<>();
+    private Optional<Place> place = Optional.empty();
+    private Optional<EtcdWatch> watch = Optional.empty();
+    private boolean over;
+
+    Standing(Backoff backoff) {
+      this.backoff = backoff;
+    }
+
+    synchronized Optional<Place> place() {
+      return place;
+    }
+
+    private synchronized void publish(ElectionState next) {
+      if (!over && !next.equals(state.peek().orElseThrow())) {
+        state.set(next);
+      }
+    }
+
+    synchronized void neither(String reason) {
+      publish(new ElectionState.Neither(reason));
+    }
+
+    /** Nothing is published from here on. */
+    synchronized void end() {
+      over = true;
+    }
+
+    void abandon() {
+      place().ifPresent(held -> held.lease().close());
+    }
+
+    void stand(List<ElectionHandOver> handOver) throws InterruptedException {
+      if (handOver.isEmpty()) {
+        removeStaleLocks();
+      }
+      Place taken = handOver.isEmpty() ? takePlace() : takeUp(handOver.getFirst());
+      try (EtcdWatch opened = client.watch(options.prefix().range(), WatchOptions.snapshot())) {
+        synchronized (this) {
+          watch = Optional.of(opened);
+        }
+        taken.lease().onEnd(this::leaseEnded);
+        while (true) {
+          see(opened.next());
+          if (!judge(taken)) {
+            return;
+          }
+        }
+      } catch (EtcdClosedException ended) {
+        if (taken.lease().isAlive()) {
+          throw ended;
+        }
+      }
+    }
+
+    /** Runs at the very moment the lease must be taken for gone. */
+    private synchronized void leaseEnded() {
+      place.ifPresent(
+          held -> neither("lost the lease: " + held.lease().state().peek().orElseThrow()));
+      over = true;
+      // Off this thread: closing a watch takes the streams' lock.
+      watch.ifPresent(opened -> client.connection().later(0, opened::close));
+    }
+
+    private void removeStaleLocks() throws InterruptedException {
+      for (KeyValue lock : client.kv().range(options.prefix().range()).keys()) {
+        if (options.ownPreviousLife().test(lock)) {
+          client.kv().txn().when(Compare.unchanged(lock)).then(Op.delete(lock.key())).commit();
+        }
+      }
+    }
+
+    private Place takePlace() throws InterruptedException {
+      Lease lease = client.leases().grant(options.ttl());
+      String key = options.prefix().key(Long.toHexString(lease.id()));
+      hold(new Place(lease, key, 0));
+      long revision;
+      try {
+        revision = client.kv().put(key, options.value(), lease);
+      } catch (EtcdOutcomeUnknownException perhaps) {
+        // Nobody else writes under a lease id of ours.
+        revision = client.kv().get(key).map(KeyValue::createRevision).orElseThrow(() -> perhaps);
+      }
+      return hold(new Place(lease, key, revision));
+    }
+
+    private Place takeUp(ElectionHandOver given) throws InterruptedException {
+      Lease lease = client.leases().adopt(given.leaseId());
+      Place taken = hold(new Place(lease, given.lockKey(), given.createRevision()));
+      TxnResult result =
+          client
+              .kv()
+              .txn()
+              .when(Compare.createRevision(given.lockKey()).is(given.createRevision()))
+              .then(Op.put(given.lockKey(), options.value(), lease))
+              .commit();
+      if (!result.succeeded()) {
+        throw new EtcdLeaseLostException(
+            "the lock " + given.lockKey() + " was lost before it could be taken up", null);
+      }
+      return taken;
+    }
+
+    private synchronized Place hold(Place held) {
+      place = Optional.of(held);
+      return held;
+    }
+
+    private void see(WatchUpdate update) {
+      switch (update) {
+        case WatchUpdate.Snapshot snapshot -> {
+          locks.clear();
+          snapshot.keys().forEach(lock -> locks.put(lock.key(), lock));
+        }
+        case WatchUpdate.Changes changes -> {
+          for (WatchEvent event : changes.events()) {
+            if (event.type() == WatchEvent.Type.PUT) {
+              locks.put(event.key(), event.kv());
+            } else {
+              locks.remove(event.key());
+            }
+          }
+        }
+        case WatchUpdate.Progress progress -> {}
+      }
+    }
+
+    /** Publishes who leads; false if our own lock is gone. */
+    private boolean judge(Place mine) {
+      KeyValue own = locks.get(mine.lockKey());
+      if (own == null || own.createRevision() != mine.createRevision()) {
+        neither("the own lock " + mine.lockKey() + " was removed");
+        return false;
+      }
+      KeyValue first =
+          locks.values().stream()
+              .min(Comparator.comparingLong(KeyValue::createRevision))
+              .orElseThrow();
+      backoff.reset();
+      if (first.key().equals(mine.lockKey())) {
+        publishLeader(mine);
+      } else {
+        publish(new ElectionState.Follower(first));
+      }
+      return true;
+    }
+
+    private synchronized void publishLeader(Place mine) {
+      if (mine.lease().isAlive()) {
+        publish(
+            new ElectionState.Leader(
+                mine.lockKey(),
+                mine.createRevision(),
+                new Fence(client.kv().absolute(mine.lockKey()), mine.createRevision())));
+      }
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package dev.polis.etcd;
+
+/** Where a candidate stands. */
+public sealed interface ElectionState {
+
+  /**
+   * This candidate leads, until the state changes or its lease runs out here.
+   *
+   * @param lockKey key of its lock within the client's namespace
+   * @param createRevision revision at which the lock was made
+   * @param fence to be given to {@link KeyValues#fenced}; nothing a leader writes should go without
+   */
+  record Leader(String lockKey, long createRevision, Fence fence) implements ElectionState {}
+
+  /**
+   * Another leads.
+   *
+   * @param leader its lock; the value says who it is
+   */
+  record Follower(KeyValue leader) implements ElectionState {}
+
+  /**
+   * Not known, or in between: no quorum, no lease, not asked yet.
+   *
+   * @param reason in words
+   */
+  record Neither(String reason) implements ElectionState {}
+}

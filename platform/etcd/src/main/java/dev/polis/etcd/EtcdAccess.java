@@ -1,0 +1,59 @@
+package dev.polis.etcd;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * All that is needed to reach etcd as one user: handed out by consensus, given to {@link
+ * EtcdClient#connect(EtcdAccess)} by whoever wants to own a connection.
+ *
+ * @param endpoints members to talk to, in order of preference, at least one
+ * @param security how the connection is protected
+ * @param namespace the part of the key space that the client sees
+ */
+public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNamespace namespace) {
+
+  /** How a connection is protected. */
+  public sealed interface Security {}
+
+  /** No protection at all; for loopback and tests. */
+  public record Plaintext() implements Security {}
+
+  /** Mutual TLS. */
+  public record MutualTls(EtcdTls tls) implements Security {}
+
+  public EtcdAccess {
+    endpoints = List.copyOf(endpoints);
+    if (endpoints.isEmpty()) {
+      throw new IllegalArgumentException("etcd access names no endpoint; give at least one");
+    }
+  }
+
+  /** Unprotected access to the root namespace. */
+  public static EtcdAccess plaintext(String... endpoints) {
+    return new EtcdAccess(parse(List.of(endpoints)), new Plaintext(), EtcdNamespace.ROOT);
+  }
+
+  /** Access by mutual TLS to the root namespace. */
+  public static EtcdAccess tls(List<EtcdEndpoint> endpoints, EtcdTls tls) {
+    return new EtcdAccess(endpoints, new MutualTls(tls), EtcdNamespace.ROOT);
+  }
+
+  /** The same access, bound to the namespace {@code part} within the present one. */
+  public EtcdAccess sub(String part) {
+    return new EtcdAccess(endpoints, security, namespace.sub(part));
+  }
+
+  /** The same access through other members. */
+  public EtcdAccess through(List<EtcdEndpoint> others) {
+    return new EtcdAccess(others, security, namespace);
+  }
+
+  Optional<EtcdTls> tls() {
+    return security instanceof MutualTls mutual ? Optional.of(mutual.tls()) : Optional.empty();
+  }
+
+  private static List<EtcdEndpoint> parse(List<String> endpoints) {
+    return endpoints.stream().map(EtcdEndpoint::of).toList();
+  }
+}

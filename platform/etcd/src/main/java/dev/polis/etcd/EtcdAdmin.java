@@ -1,0 +1,473 @@
+package dev.polis.etcd;
+
+import com.google.protobuf.UnknownFieldSet;
+import io.etcd.jetcd.api.AlarmMember;
+import io.etcd.jetcd.api.AlarmRequest;
+import io.etcd.jetcd.api.AuthDisableRequest;
+import io.etcd.jetcd.api.AuthEnableRequest;
+import io.etcd.jetcd.api.AuthGrpc;
+import io.etcd.jetcd.api.AuthRoleAddRequest;
+import io.etcd.jetcd.api.AuthRoleDeleteRequest;
+import io.etcd.jetcd.api.AuthRoleGetRequest;
+import io.etcd.jetcd.api.AuthRoleGrantPermissionRequest;
+import io.etcd.jetcd.api.AuthRoleListRequest;
+import io.etcd.jetcd.api.AuthRoleRevokePermissionRequest;
+import io.etcd.jetcd.api.AuthUserAddRequest;
+import io.etcd.jetcd.api.AuthUserDeleteRequest;
+import io.etcd.jetcd.api.AuthUserGetRequest;
+import io.etcd.jetcd.api.AuthUserGrantRoleRequest;
+import io.etcd.jetcd.api.AuthUserListRequest;
+import io.etcd.jetcd.api.AuthUserRevokeRoleRequest;
+import io.etcd.jetcd.api.ClusterGrpc;
+import io.etcd.jetcd.api.CompactionRequest;
+import io.etcd.jetcd.api.DefragmentRequest;
+import io.etcd.jetcd.api.HashKVRequest;
+import io.etcd.jetcd.api.KVGrpc;
+import io.etcd.jetcd.api.MaintenanceGrpc;
+import io.etcd.jetcd.api.Member;
+import io.etcd.jetcd.api.MemberAddRequest;
+import io.etcd.jetcd.api.MemberListRequest;
+import io.etcd.jetcd.api.MemberPromoteRequest;
+import io.etcd.jetcd.api.MemberRemoveRequest;
+import io.etcd.jetcd.api.MemberUpdateRequest;
+import io.etcd.jetcd.api.MoveLeaderRequest;
+import io.etcd.jetcd.api.Permission;
+import io.etcd.jetcd.api.SnapshotRequest;
+import io.etcd.jetcd.api.SnapshotResponse;
+import io.etcd.jetcd.api.StatusRequest;
+import io.etcd.jetcd.api.StatusResponse;
+import io.grpc.CallOptions;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.BlockingClientCall;
+import io.grpc.stub.ClientCalls;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Administration of an etcd cluster: membership, users and roles, maintenance. Got from a client of
+ * the root namespace only. Calls block, with a deadline of 10 s unless said otherwise; changes that
+ * were sent and not answered end in {@link EtcdOutcomeUnknownException}. Calls that are about one
+ * member name its endpoint, which must be one of the client's.
+ */
+public final class EtcdAdmin {
+
+  // auth.proto of etcd 3.4 and later: AuthUserAddRequest.options = 3 { no_password = 1 }, which the
+  // generated classes do not know.
+  private static final int USER_ADD_OPTIONS = 3;
+  private static final int NO_PASSWORD = 1;
+  // rpc.proto: AlarmType.CORRUPT, unknown to the generated classes as well.
+  private static final int ALARM_CORRUPT = 2;
+  // A database of several GiB on a slow disk.
+  private static final Duration DEFRAGMENT = Duration.ofMinutes(2);
+  private static final Duration SNAPSHOT_SILENCE = Duration.ofSeconds(30);
+
+  private final EtcdConnection connection;
+  private final Duration deadline;
+
+  EtcdAdmin(EtcdConnection connection, Duration deadline) {
+    this.connection = connection;
+    this.deadline = deadline;
+  }
+
+  // Members
+
+  /** All members, learners included. */
+  public List<EtcdMember> members() throws InterruptedException {
+    return members(
+        read(
+                ClusterGrpc.getMemberListMethod(),
+                MemberListRequest.getDefaultInstance(),
+                "list members")
+            .getMembersList());
+  }
+
+  /**
+   * Adds a member that does not vote yet.
+   *
+   * @return the new member
+   */
+  public EtcdMember addLearner(List<String> peerUrls) throws InterruptedException {
+    return add(peerUrls, true);
+  }
+
+  /** Adds a voting member; safe only if it starts at once. */
+  public EtcdMember addVoter(List<String> peerUrls) throws InterruptedException {
+    return add(peerUrls, false);
+  }
+
+  private EtcdMember add(List<String> peerUrls, boolean learner) throws InterruptedException {
+    MemberAddRequest request =
+        MemberAddRequest.newBuilder().addAllPeerURLs(peerUrls).setIsLearner(learner).build();
+    return member(
+        write(ClusterGrpc.getMemberAddMethod(), request, "add member " + peerUrls).getMember());
+  }
+
+  /**
+   * Gives a learner its vote.
+   *
+   * @throws EtcdRefusedException if it lags too far behind, or is no learner
+   */
+  public void promote(long memberId) throws InterruptedException {
+    write(
+        ClusterGrpc.getMemberPromoteMethod(),
+        MemberPromoteRequest.newBuilder().setID(memberId).build(),
+        "promote member " + Long.toHexString(memberId));
+  }
+
+  /**
+   * Removes a member.
+   *
+   * @throws EtcdRefusedException if the rest would have no quorum
+   */
+  public void remove(long memberId) throws InterruptedException {
+    write(
+        ClusterGrpc.getMemberRemoveMethod(),
+        MemberRemoveRequest.newBuilder().setID(memberId).build(),
+        "remove member " + Long.toHexString(memberId));
+  }
+
+  /** Changes where the other members reach a member. */
+  public void updatePeerUrls(long memberId, List<String> peerUrls) throws InterruptedException {
+    write(
+        ClusterGrpc.getMemberUpdateMethod(),
+        MemberUpdateRequest.newBuilder().setID(memberId).addAllPeerURLs(peerUrls).build(),
+        "update member " + Long.toHexString(memberId));
+  }
+
+  private static List<EtcdMember> members(List<Member> members) {
+    return members.stream().map(EtcdAdmin::member).toList();
+  }
+
+  private static EtcdMember member(Member member) {
+    return new EtcdMember(
+        member.getID(),
+        member.getName(),
+        member.getPeerURLsList(),
+        member.getClientURLsList(),
+        member.getIsLearner());
+  }
+
+  // Maintenance
+
+  /** The endpoints that can be named in the calls below. */
+  public List<EtcdEndpoint> endpoints() {
+    return connection.members().stream().map(EtcdChannels.Member::endpoint).toList();
+  }
+
+  /** What the member at an endpoint says of itself; answered also without quorum. */
+  public EtcdStatus status(EtcdEndpoint endpoint) throws InterruptedException {
+    StatusResponse status =
+        at(
+            endpoint,
+            MaintenanceGrpc.getStatusMethod(),
+            StatusRequest.getDefaultInstance(),
+            "ask for its status",
+            deadline);
+    return new EtcdStatus(
+        endpoint,
+        status.getHeader().getMemberId(),
+        status.getLeader(),
+        status.getVersion(),
+        status.getHeader().getRevision(),
+        status.getRaftTerm(),
+        status.getRaftIndex(),
+        status.getRaftAppliedIndex(),
+        status.getDbSize(),
+        status.getDbSizeInUse(),
+        status.getIsLearner(),
+        status.getErrorsList());
+  }
+
+  /** Forgets all states of keys older than {@code revision}, and waits until the space is free. */
+  public void compact(long revision) throws InterruptedException {
+    write(
+        KVGrpc.getCompactMethod(),
+        CompactionRequest.newBuilder().setRevision(revision).setPhysical(true).build(),
+        "compact up to revision " + revision);
+  }
+
+  /** Gives free space of one member's database back to the disk; it serves nobody meanwhile. */
+  public void defragment(EtcdEndpoint endpoint) throws InterruptedException {
+    at(
+        endpoint,
+        MaintenanceGrpc.getDefragmentMethod(),
+        DefragmentRequest.getDefaultInstance(),
+        "defragment",
+        DEFRAGMENT);
+  }
+
+  /** A hash over a member's whole history up to a revision (0: the newest), to compare members. */
+  public int hash(EtcdEndpoint endpoint, long revision) throws InterruptedException {
+    return at(
+            endpoint,
+            MaintenanceGrpc.getHashKVMethod(),
+            HashKVRequest.newBuilder().setRevision(revision).build(),
+            "hash",
+            deadline)
+        .getHash();
+  }
+
+  /** Makes another voting member the leader. Must be asked of the leader's endpoint. */
+  public void moveLeader(EtcdEndpoint leader, long toMemberId) throws InterruptedException {
+    at(
+        leader,
+        MaintenanceGrpc.getMoveLeaderMethod(),
+        MoveLeaderRequest.newBuilder().setTargetID(toMemberId).build(),
+        "move the leadership to " + Long.toHexString(toMemberId),
+        deadline);
+  }
+
+  /** All alarms that are raised. */
+  public List<EtcdAlarm> alarms() throws InterruptedException {
+    AlarmRequest request =
+        AlarmRequest.newBuilder().setAction(AlarmRequest.AlarmAction.GET).build();
+    return read(MaintenanceGrpc.getAlarmMethod(), request, "list alarms").getAlarmsList().stream()
+        .map(EtcdAdmin::alarm)
+        .toList();
+  }
+
+  private static EtcdAlarm alarm(AlarmMember alarm) {
+    return new EtcdAlarm(
+        alarm.getMemberID(),
+        alarm.getAlarmValue() == ALARM_CORRUPT ? EtcdAlarm.Kind.CORRUPT : EtcdAlarm.Kind.NOSPACE);
+  }
+
+  /** Takes back an alarm whose cause has been removed. */
+  public void disarm(EtcdAlarm alarm) throws InterruptedException {
+    int kind = alarm.kind() == EtcdAlarm.Kind.CORRUPT ? ALARM_CORRUPT : 1;
+    write(
+        MaintenanceGrpc.getAlarmMethod(),
+        AlarmRequest.newBuilder()
+            .setAction(AlarmRequest.AlarmAction.DEACTIVATE)
+            .setMemberID(alarm.memberId())
+            .setAlarmValue(kind)
+            .build(),
+        "disarm " + alarm);
+  }
+
+  /**
+   * Writes a snapshot of a member's database, as {@code etcdutl snapshot restore} takes it. There
+   * is no limit on the whole time, only on silence.
+   *
+   * @return number of bytes written; on any exception what was written must be thrown away
+   * @throws IOException if the stream cannot be written to
+   */
+  public long snapshot(EtcdEndpoint endpoint, OutputStream to)
+      throws IOException, InterruptedException {
+    EtcdChannels.Member member = memberAt(endpoint);
+    BlockingClientCall<SnapshotRequest, SnapshotResponse> call =
+        ClientCalls.blockingV2ServerStreamingCall(
+            member.channel(),
+            MaintenanceGrpc.getSnapshotMethod(),
+            CallOptions.DEFAULT,
+            SnapshotRequest.getDefaultInstance());
+    boolean whole = false;
+    try {
+      long written = copy(call, to);
+      whole = true;
+      return written;
+    } catch (TimeoutException silent) {
+      throw new EtcdUnavailableException(
+          "etcd at " + endpoint + ": the snapshot stopped for " + SNAPSHOT_SILENCE + "; try again",
+          silent);
+    } catch (StatusException failure) {
+      throw EtcdFailure.of(failure.getStatus(), false)
+          .exception("take a snapshot", endpoint, failure.getStatus(), failure);
+    } finally {
+      if (!whole) {
+        call.cancel("the snapshot was given up", null);
+      }
+    }
+  }
+
+  private static long copy(
+      BlockingClientCall<SnapshotRequest, SnapshotResponse> call, OutputStream to)
+      throws IOException, InterruptedException, TimeoutException, StatusException {
+    long written = 0;
+    while (true) {
+      SnapshotResponse part = call.read(SNAPSHOT_SILENCE.toMillis(), TimeUnit.MILLISECONDS);
+      if (part == null) {
+        return written;
+      }
+      part.getBlob().writeTo(to);
+      written += part.getBlob().size();
+    }
+  }
+
+  // Users and roles
+
+  /** Adds a user that is known by the common name of its certificate and has no password. */
+  public void addUser(String name) throws InterruptedException {
+    UnknownFieldSet noPassword =
+        UnknownFieldSet.newBuilder()
+            .addField(NO_PASSWORD, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
+            .build();
+    UnknownFieldSet options =
+        UnknownFieldSet.newBuilder()
+            .addField(
+                USER_ADD_OPTIONS,
+                UnknownFieldSet.Field.newBuilder()
+                    .addLengthDelimited(noPassword.toByteString())
+                    .build())
+            .build();
+    write(
+        AuthGrpc.getUserAddMethod(),
+        AuthUserAddRequest.newBuilder().setName(name).setUnknownFields(options).build(),
+        "add user " + name);
+  }
+
+  public void deleteUser(String name) throws InterruptedException {
+    write(
+        AuthGrpc.getUserDeleteMethod(),
+        AuthUserDeleteRequest.newBuilder().setName(name).build(),
+        "delete user " + name);
+  }
+
+  public List<String> users() throws InterruptedException {
+    return List.copyOf(
+        read(AuthGrpc.getUserListMethod(), AuthUserListRequest.getDefaultInstance(), "list users")
+            .getUsersList());
+  }
+
+  /** The roles of a user. */
+  public List<String> rolesOf(String user) throws InterruptedException {
+    return List.copyOf(
+        read(
+                AuthGrpc.getUserGetMethod(),
+                AuthUserGetRequest.newBuilder().setName(user).build(),
+                "look up user " + user)
+            .getRolesList());
+  }
+
+  public void grantRole(String user, String role) throws InterruptedException {
+    write(
+        AuthGrpc.getUserGrantRoleMethod(),
+        AuthUserGrantRoleRequest.newBuilder().setUser(user).setRole(role).build(),
+        "grant role " + role + " to user " + user);
+  }
+
+  public void revokeRole(String user, String role) throws InterruptedException {
+    write(
+        AuthGrpc.getUserRevokeRoleMethod(),
+        AuthUserRevokeRoleRequest.newBuilder().setName(user).setRole(role).build(),
+        "revoke role " + role + " of user " + user);
+  }
+
+  public void addRole(String role) throws InterruptedException {
+    write(
+        AuthGrpc.getRoleAddMethod(),
+        AuthRoleAddRequest.newBuilder().setName(role).build(),
+        "add role " + role);
+  }
+
+  public void deleteRole(String role) throws InterruptedException {
+    write(
+        AuthGrpc.getRoleDeleteMethod(),
+        AuthRoleDeleteRequest.newBuilder().setRole(role).build(),
+        "delete role " + role);
+  }
+
+  public List<String> roles() throws InterruptedException {
+    return List.copyOf(
+        read(AuthGrpc.getRoleListMethod(), AuthRoleListRequest.getDefaultInstance(), "list roles")
+            .getRolesList());
+  }
+
+  /** Lets a role use a part of the key space; repeating it changes nothing. */
+  public void grant(String role, EtcdPermission permission) throws InterruptedException {
+    Wire.Bounds bounds = Wire.of(EtcdNamespace.ROOT).bounds(permission.range());
+    write(
+        AuthGrpc.getRoleGrantPermissionMethod(),
+        AuthRoleGrantPermissionRequest.newBuilder()
+            .setName(role)
+            .setPerm(
+                Permission.newBuilder()
+                    .setPermType(type(permission.access()))
+                    .setKey(bounds.key())
+                    .setRangeEnd(bounds.end()))
+            .build(),
+        "grant " + permission + " to role " + role);
+  }
+
+  public void revoke(String role, KeyRange range) throws InterruptedException {
+    Wire.Bounds bounds = Wire.of(EtcdNamespace.ROOT).bounds(range);
+    write(
+        AuthGrpc.getRoleRevokePermissionMethod(),
+        AuthRoleRevokePermissionRequest.newBuilder()
+            .setRole(role)
+            .setKey(bounds.key())
+            .setRangeEnd(bounds.end())
+            .build(),
+        "revoke " + range + " of role " + role);
+  }
+
+  /** Number of permissions of a role. */
+  public int permissionsOf(String role) throws InterruptedException {
+    return read(
+            AuthGrpc.getRoleGetMethod(),
+            AuthRoleGetRequest.newBuilder().setRole(role).build(),
+            "look up role " + role)
+        .getPermCount();
+  }
+
+  /** From now on users may only do what their roles allow. Needs a user root with the role root. */
+  public void enableAuth() throws InterruptedException {
+    write(AuthGrpc.getAuthEnableMethod(), AuthEnableRequest.getDefaultInstance(), "enable auth");
+  }
+
+  public void disableAuth() throws InterruptedException {
+    write(AuthGrpc.getAuthDisableMethod(), AuthDisableRequest.getDefaultInstance(), "disable auth");
+  }
+
+  private static Permission.Type type(EtcdPermission.Access access) {
+    return switch (access) {
+      case READ -> Permission.Type.READ;
+      case WRITE -> Permission.Type.WRITE;
+      case READ_WRITE -> Permission.Type.READWRITE;
+    };
+  }
+
+  private <Q, R> R read(MethodDescriptor<Q, R> method, Q request, String what)
+      throws InterruptedException {
+    return connection.call(method, request, EtcdConnection.Effect.REPEATABLE, what, deadline);
+  }
+
+  private <Q, R> R write(MethodDescriptor<Q, R> method, Q request, String what)
+      throws InterruptedException {
+    return connection.call(method, request, EtcdConnection.Effect.ONCE, what, deadline);
+  }
+
+  private <Q, R> R at(
+      EtcdEndpoint endpoint, MethodDescriptor<Q, R> method, Q request, String what, Duration within)
+      throws InterruptedException {
+    EtcdConnection.SentTracer sent = new EtcdConnection.SentTracer();
+    try {
+      return EtcdConnection.once(
+          memberAt(endpoint).channel(), method, request, sent, within.toNanos());
+    } catch (StatusRuntimeException failure) {
+      Status status = failure.getStatus();
+      throw EtcdFailure.of(status, sent.sent()).exception(what, endpoint, status, failure);
+    }
+  }
+
+  private EtcdChannels.Member memberAt(EtcdEndpoint endpoint) {
+    return connection.members().stream()
+        .filter(member -> member.endpoint().equals(endpoint))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "endpoint "
+                        + endpoint
+                        + " is none of this client's "
+                        + endpoints()
+                        + "; name one of them or open a client for it"));
+  }
+}

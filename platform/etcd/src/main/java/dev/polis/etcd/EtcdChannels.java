@@ -1,0 +1,111 @@
+package dev.polis.etcd;
+
+import io.grpc.ManagedChannel;
+import io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.NettyChannelBuilder;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLException;
+
+/** Opens channels, one for each member, on an event loop of their own. */
+final class EtcdChannels implements AutoCloseable {
+
+  /** A member and the channel to it. */
+  record Member(EtcdEndpoint endpoint, ManagedChannel channel) {
+    @Override
+    public String toString() {
+      return endpoint.toString();
+    }
+  }
+
+  // The least that grpc allows; a watch on a dead link is found sooner by WatchStreams' own probe.
+  private static final long KEEP_ALIVE_SECONDS = 10;
+  private static final long KEEP_ALIVE_TIMEOUT_SECONDS = 3;
+  private static final long EVENT_LOOP_QUIET_MILLIS = 0;
+  private static final long EVENT_LOOP_STOP_MILLIS = 2000;
+  private static final int CONNECT_TIMEOUT_MILLIS = 2000;
+
+  private final EventLoopGroup eventLoop =
+      new MultiThreadIoEventLoopGroup(
+          1, new DefaultThreadFactory("polis-etcd-io", true), NioIoHandler.newFactory());
+  private final Queue<ManagedChannel> opened = new ConcurrentLinkedQueue<>();
+  private final Optional<SslContext> tls;
+
+  EtcdChannels(Optional<EtcdTls> tls) {
+    this.tls = tls.map(EtcdChannels::sslContext);
+  }
+
+  Member open(EtcdEndpoint endpoint) {
+    NettyChannelBuilder builder =
+        NettyChannelBuilder.forAddress(new InetSocketAddress(endpoint.host(), endpoint.port()))
+            .eventLoopGroup(eventLoop)
+            .channelType(NioSocketChannel.class)
+            .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS)
+            // All callbacks are short and never block, so they run on the event loop.
+            .directExecutor()
+            .disableServiceConfigLookUp()
+            .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
+            .keepAliveTimeout(KEEP_ALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS)
+            // A list of the whole key space must fit; etcd bounds it by its own quota.
+            .maxInboundMessageSize(Integer.MAX_VALUE)
+            .overrideAuthority(authority(endpoint));
+    tls.ifPresentOrElse(builder::sslContext, builder::usePlaintext);
+    ManagedChannel channel = builder.build();
+    opened.add(channel);
+    return new Member(endpoint, channel);
+  }
+
+  private static String authority(EtcdEndpoint endpoint) {
+    String name = endpoint.serverName();
+    return (name.indexOf(':') < 0 ? name : "[" + name + "]") + ":" + endpoint.port();
+  }
+
+  /** The JDK's TLS: the only provider that knows Ed25519. */
+  private static SslContext sslContext(EtcdTls tls) {
+    try {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      store.load(null, null);
+      store.setKeyEntry(
+          "client", tls.key(), new char[0], tls.chain().toArray(X509Certificate[]::new));
+      KeyManagerFactory keys =
+          KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+      keys.init(store, new char[0]);
+      return GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
+          .protocols("TLSv1.3")
+          .keyManager(keys)
+          .trustManager(tls.trusted())
+          .build();
+    } catch (GeneralSecurityException | SSLException unusable) {
+      throw new IllegalArgumentException(
+          "the etcd client's key or certificate cannot be used for TLS: " + tls, unusable);
+    } catch (IOException impossible) {
+      throw new UncheckedIOException("an empty key store could not be made", impossible);
+    }
+  }
+
+  @Override
+  public void close() {
+    opened.forEach(ManagedChannel::shutdownNow);
+    eventLoop
+        .shutdownGracefully(EVENT_LOOP_QUIET_MILLIS, EVENT_LOOP_STOP_MILLIS, TimeUnit.MILLISECONDS)
+        .awaitUninterruptibly(EVENT_LOOP_STOP_MILLIS);
+  }
+}

@@ -1,0 +1,192 @@
+package dev.polis.etcd;
+
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+
+/**
+ * etcd as one user sees it, within one namespace. {@link #connect} opens a connection, which its
+ * caller owns; {@link #sub} gives narrower views of it. Closing a client ends every watch, lease,
+ * election and watcher that was opened through it; closing the connected one ends the connection
+ * with all views. Thread-safe.
+ */
+public final class EtcdClient implements AutoCloseable {
+
+  private final EtcdConnection connection;
+  private final EtcdNamespace namespace;
+  private final Wire wire;
+  private final KeyValues kv;
+  private final Leases leases;
+  private final boolean owner;
+  private final Set<AutoCloseable> opened = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
+
+  private EtcdClient(EtcdConnection connection, EtcdNamespace namespace, boolean owner) {
+    this.connection = connection;
+    this.namespace = namespace;
+    this.wire = Wire.of(namespace);
+    this.kv = new KeyValues(connection, wire, EtcdConnection.DEFAULT_DEADLINE, List.of());
+    this.leases = new Leases(connection, this);
+    this.owner = owner;
+  }
+
+  /**
+   * Opens a connection. Returns at once: members are only talked to when something is asked.
+   *
+   * @throws IllegalArgumentException if the key or certificate cannot be used
+   */
+  public static EtcdClient connect(EtcdAccess access) {
+    return connect(access, System::nanoTime);
+  }
+
+  static EtcdClient connect(EtcdAccess access, LongSupplier nanoClock) {
+    return new EtcdClient(new EtcdConnection(access, nanoClock), access.namespace(), true);
+  }
+
+  /**
+   * A view of the namespace {@code part} within this one; it shares the connection.
+   *
+   * @throws IllegalArgumentException if the part is empty or holds ':' or '/'
+   */
+  public EtcdClient sub(String part) {
+    requireOpen();
+    return own(new EtcdClient(connection, namespace.sub(part), false));
+  }
+
+  public EtcdNamespace namespace() {
+    return namespace;
+  }
+
+  /** Reads and writes. */
+  public KeyValues kv() {
+    return kv;
+  }
+
+  /** Leases; they know no namespaces. */
+  public Leases leases() {
+    return leases;
+  }
+
+  /**
+   * Opens a watch, which the caller closes. To begin "now" or with a snapshot means a linearizable
+   * read; only for "now" is it waited for.
+   */
+  public EtcdWatch watch(KeyRange range, WatchOptions options) throws InterruptedException {
+    requireOpen();
+    Optional<Long> from =
+        switch (options.start()) {
+          case WatchOptions.FromSnapshot snapshot -> Optional.empty();
+          case WatchOptions.FromRevision(long revision) -> Optional.of(revision);
+          case WatchOptions.Now now -> Optional.of(present(range) + 1);
+        };
+    EtcdWatch watch = new EtcdWatch(connection, wire, range, options, from, opened::remove);
+    own(watch);
+    watch.open();
+    return watch;
+  }
+
+  private long present(KeyRange range) throws InterruptedException {
+    return kv.range(range, RangeOptions.DEFAULT.withLimit(1).withKeysOnly()).revision();
+  }
+
+  /**
+   * A key as a value: watchers get its newest state and every later one that they are quick enough
+   * for; a missing key is waited for, a deleted one is decoded from nothing. {@link Watcher#poll}
+   * gives only what was there at the last get (for the first poll: at the first listing, which it
+   * waits for). {@link Value#peek} reads etcd once.
+   */
+  public <T> Value<T> value(String key, ValueDecoder<? extends T> decoder) {
+    return new EtcdValue<>(this, KeyRange.single(key), decoder);
+  }
+
+  /**
+   * A range as a value: each get returns the newest state of one key that has changed, oldest
+   * change first; at first, all existing keys are such. {@link Value#peek} gives the key changed
+   * last.
+   */
+  public <T> Value<T> range(KeyRange range, ValueDecoder<? extends T> decoder) {
+    return new EtcdValue<>(this, range, decoder);
+  }
+
+  <T> Watcher<T> watcher(KeyRange range, EtcdValue<T> value) {
+    requireOpen();
+    EtcdValueWatcher<T> watcher =
+        own(new EtcdValueWatcher<>(connection, wire, range, value, opened::remove));
+    watcher.open();
+    return watcher;
+  }
+
+  /** Stands for election until the returned candidate is closed. */
+  public Election election(ElectionOptions options) {
+    requireOpen();
+    Election election = own(new Election(this, options, opened::remove));
+    election.start();
+    return election;
+  }
+
+  /**
+   * The administration of the whole cluster: members, users, maintenance.
+   *
+   * @throws IllegalStateException if this client is bound to a namespace: the cluster is no part of
+   *     any
+   */
+  public EtcdAdmin admin() {
+    requireOpen();
+    if (!namespace.isRoot()) {
+      throw new IllegalStateException(
+          "a client of namespace "
+              + namespace
+              + " cannot administer the etcd cluster; use a client of the root namespace");
+    }
+    return new EtcdAdmin(connection, Duration.ofSeconds(10));
+  }
+
+  /**
+   * Goes on through other members. Watches, leases and elections move over by themselves; calls
+   * under way on a dropped member may finish.
+   */
+  public void moveTo(List<EtcdEndpoint> endpoints) {
+    connection.moveTo(endpoints);
+  }
+
+  EtcdConnection connection() {
+    return connection;
+  }
+
+  <C extends AutoCloseable> C own(C resource) {
+    opened.add(resource);
+    if (resource instanceof Lease lease) {
+      lease.onEnd(() -> opened.remove(lease));
+    }
+    return resource;
+  }
+
+  private void requireOpen() {
+    if (closed || connection.isClosed()) {
+      throw new EtcdClosedException(
+          "the etcd client of namespace " + namespace + " is closed; its owner must open a new one",
+          null);
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    for (AutoCloseable resource : List.copyOf(opened)) {
+      try {
+        resource.close();
+      } catch (Exception impossible) {
+        throw new AssertionError("closing " + resource + " does not throw", impossible);
+      }
+    }
+    opened.clear();
+    if (owner) {
+      connection.close();
+    }
+  }
+}

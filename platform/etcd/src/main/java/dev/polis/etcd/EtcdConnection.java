@@ -1,0 +1,331 @@
+package dev.polis.etcd;
+
+import com.google.common.util.concurrent.ListenableFuture;
+import com.google.protobuf.ByteString;
+import io.etcd.jetcd.api.KVGrpc;
+import io.etcd.jetcd.api.RangeRequest;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientInterceptors;
+import io.grpc.ClientStreamTracer;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.MetadataUtils;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+/**
+ * The shared ground of a client and its namespaces: channels to the members, the choice among them,
+ * unary calls with safe retries, timers. Closed once, by the client that made it.
+ */
+final class EtcdConnection implements AutoCloseable {
+
+  /** Whether a call may be sent again when it is not known what became of it. */
+  enum Effect {
+    REPEATABLE,
+    ONCE
+  }
+
+  /** Covers one etcd election with the default timeouts (about 2 s) and then some. */
+  static final Duration DEFAULT_DEADLINE = Duration.ofSeconds(8);
+
+  // With another member to ask, no single one may use up the deadline by not answering.
+  private static final Duration ATTEMPT = Duration.ofMillis(2500);
+  private static final Duration RETRY_FIRST = Duration.ofMillis(20);
+  private static final Duration RETRY_MOST = Duration.ofMillis(500);
+  private static final Duration DRAIN = DEFAULT_DEADLINE.plusSeconds(2);
+
+  private static final Metadata.Key<String> REQUIRE_LEADER =
+      Metadata.Key.of("hasleader", Metadata.ASCII_STRING_MARSHALLER);
+
+  private final EtcdChannels channels;
+  private final LongSupplier nanoClock;
+  private final ScheduledThreadPoolExecutor timer;
+  private final ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor();
+  private final List<Consumer<EtcdChannels.Member>> abandonListeners = new CopyOnWriteArrayList<>();
+  private final WatchStreams watches;
+  private final LeaseKeeper leases;
+
+  private volatile List<EtcdChannels.Member> members;
+  private volatile EtcdChannels.Member preferred;
+  private volatile boolean closed;
+
+  EtcdConnection(EtcdAccess access, LongSupplier nanoClock) {
+    this.nanoClock = nanoClock;
+    this.timer = newTimer();
+    this.channels = new EtcdChannels(access.tls());
+    this.members = access.endpoints().stream().map(channels::open).toList();
+    this.preferred = members.getFirst();
+    this.watches = new WatchStreams(this);
+    this.leases = new LeaseKeeper(this);
+  }
+
+  private static ScheduledThreadPoolExecutor newTimer() {
+    ScheduledThreadPoolExecutor timer =
+        new ScheduledThreadPoolExecutor(
+            1, Thread.ofPlatform().daemon().name("polis-etcd-timer").factory());
+    timer.setRemoveOnCancelPolicy(true);
+    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    return timer;
+  }
+
+  WatchStreams watches() {
+    return watches;
+  }
+
+  LeaseKeeper leases() {
+    return leases;
+  }
+
+  long nanos() {
+    return nanoClock.getAsLong();
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  EtcdClosedException closedException() {
+    return new EtcdClosedException(
+        "the etcd client of " + members + " is closed; its owner must open a new one", null);
+  }
+
+  /** Runs a short, non-blocking task later; silently not at all once closed. */
+  Future<?> later(long delayNanos, Runnable task) {
+    try {
+      return timer.schedule(task, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException stopped) {
+      return CompletableFuture.completedFuture(null);
+    }
+  }
+
+  /** Runs a task that may block on a virtual thread, interrupted when the connection closes. */
+  void work(Runnable task) {
+    try {
+      workers.execute(task);
+    } catch (RejectedExecutionException stopped) {
+      if (!closed) {
+        throw stopped;
+      }
+    }
+  }
+
+  /** The member to use for the next call or stream. */
+  EtcdChannels.Member member() {
+    return preferred;
+  }
+
+  List<EtcdChannels.Member> members() {
+    return members;
+  }
+
+  /** Turns to the next member, if {@code failed} is the one in use, and tells the streams. */
+  void suspect(EtcdChannels.Member failed) {
+    synchronized (this) {
+      if (preferred != failed || closed) {
+        return;
+      }
+      List<EtcdChannels.Member> all = members;
+      preferred = all.get((all.indexOf(failed) + 1) % all.size());
+    }
+  }
+
+  /** Called when a member must not be used any more, with that member. */
+  void onAbandon(Consumer<EtcdChannels.Member> listener) {
+    abandonListeners.add(listener);
+  }
+
+  /** A member that does not answer calls is not to be trusted with streams either. */
+  void abandon(EtcdChannels.Member silent) {
+    suspect(silent);
+    if (preferred != silent) {
+      abandonListeners.forEach(listener -> listener.accept(silent));
+    }
+  }
+
+  /** Replaces the set of endpoints; calls under way on a dropped one may finish. */
+  void moveTo(List<EtcdEndpoint> endpoints) {
+    if (endpoints.isEmpty()) {
+      throw new IllegalArgumentException("an etcd client needs at least one endpoint");
+    }
+    List<EtcdChannels.Member> dropped;
+    synchronized (this) {
+      if (closed) {
+        throw closedException();
+      }
+      List<EtcdChannels.Member> before = members;
+      List<EtcdChannels.Member> after = new ArrayList<>();
+      for (EtcdEndpoint endpoint : endpoints) {
+        after.add(
+            before.stream()
+                .filter(member -> member.endpoint().equals(endpoint))
+                .findFirst()
+                .orElseGet(() -> channels.open(endpoint)));
+      }
+      dropped = before.stream().filter(member -> !after.contains(member)).toList();
+      members = List.copyOf(after);
+      if (!after.contains(preferred)) {
+        preferred = after.getFirst();
+      }
+    }
+    for (EtcdChannels.Member member : dropped) {
+      member.channel().shutdown();
+      abandonListeners.forEach(listener -> listener.accept(member));
+      later(DRAIN.toNanos(), member.channel()::shutdownNow);
+    }
+  }
+
+  /** The member's channel for calls that only make sense while it has a leader. */
+  static Channel leading(EtcdChannels.Member member) {
+    Metadata metadata = new Metadata();
+    metadata.put(REQUIRE_LEADER, "true");
+    return ClientInterceptors.intercept(
+        member.channel(), MetadataUtils.newAttachHeadersInterceptor(metadata));
+  }
+
+  /**
+   * Makes a unary call with retries.
+   *
+   * @param what the action and its object, such as {@code "put /nodes/x"}
+   */
+  <Q, R> R call(
+      MethodDescriptor<Q, R> method, Q request, Effect effect, String what, Duration within)
+      throws InterruptedException {
+    long deadline = System.nanoTime() + within.toNanos();
+    Backoff backoff = new Backoff(RETRY_FIRST, RETRY_MOST);
+    for (int attempt = 1; ; attempt++) {
+      if (closed) {
+        throw closedException();
+      }
+      EtcdChannels.Member member = preferred;
+      SentTracer sent = new SentTracer();
+      long left = deadline - System.nanoTime();
+      boolean patient = effect == Effect.ONCE || members.size() == 1;
+      long budget = patient ? left : Math.min(left, ATTEMPT.toNanos());
+      try {
+        return once(leading(member), method, request, sent, Math.max(budget, 1));
+      } catch (StatusRuntimeException failure) {
+        Status status = failure.getStatus();
+        EtcdFailure verdict = EtcdFailure.of(status, sent.sent());
+        if (verdict.isFinal() || (verdict == EtcdFailure.UNKNOWN && effect == Effect.ONCE)) {
+          noteSilence(member, status);
+          throw closed
+              ? closedException()
+              : verdict.exception(what, member.endpoint(), status, failure);
+        }
+        noteSilence(member, status);
+        suspect(member);
+        // The first round goes through all members without a pause; then it is their state, not
+        // ours.
+        long pause = attempt < members.size() ? 0 : backoff.nextNanos();
+        if (deadline - System.nanoTime() <= pause) {
+          throw closed
+              ? closedException()
+              : EtcdFailure.UNAVAILABLE.exception(
+                  what + " within " + within.toMillis() + " ms, " + attempt + " attempts",
+                  member.endpoint(),
+                  status,
+                  failure);
+        }
+        Thread.sleep(Duration.ofNanos(pause));
+      }
+    }
+  }
+
+  private void noteSilence(EtcdChannels.Member member, Status status) {
+    if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) {
+      abandon(member);
+    }
+  }
+
+  /** One attempt at one member, without a demand for a leader unless the channel carries it. */
+  static <Q, R> R once(
+      Channel channel, MethodDescriptor<Q, R> method, Q request, SentTracer sent, long nanos)
+      throws InterruptedException {
+    CallOptions options =
+        CallOptions.DEFAULT
+            .withDeadlineAfter(nanos, TimeUnit.NANOSECONDS)
+            .withStreamTracerFactory(sent);
+    ListenableFuture<R> answer =
+        ClientCalls.futureUnaryCall(channel.newCall(method, options), request);
+    try {
+      return answer.get();
+    } catch (InterruptedException interrupted) {
+      answer.cancel(true);
+      throw interrupted;
+    } catch (ExecutionException failed) {
+      throw Status.fromThrowable(failed.getCause()).asRuntimeException();
+    }
+  }
+
+  /** Asks a member for a sign of life; any answer, also a refusal, is one. */
+  boolean answers(EtcdChannels.Member member, Duration within) throws InterruptedException {
+    try {
+      once(
+          member.channel(),
+          KVGrpc.getRangeMethod(),
+          RangeRequest.newBuilder()
+              .setKey(ByteString.copyFromUtf8("namespaced:"))
+              .setSerializable(true)
+              .setCountOnly(true)
+              .build(),
+          new SentTracer(),
+          within.toNanos());
+      return true;
+    } catch (StatusRuntimeException failure) {
+      Status.Code code = failure.getStatus().getCode();
+      return code != Status.Code.DEADLINE_EXCEEDED && code != Status.Code.UNAVAILABLE;
+    }
+  }
+
+  @Override
+  public void close() {
+    synchronized (this) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+    }
+    watches.close();
+    leases.close();
+    timer.shutdownNow();
+    workers.shutdownNow();
+    channels.close();
+  }
+
+  /** Learns whether a request ever reached a transport: if not, it cannot have had an effect. */
+  static final class SentTracer extends ClientStreamTracer.Factory {
+
+    private volatile boolean sent;
+
+    boolean sent() {
+      return sent;
+    }
+
+    @Override
+    public ClientStreamTracer newClientStreamTracer(
+        ClientStreamTracer.StreamInfo info, Metadata headers) {
+      return new ClientStreamTracer() {
+        @Override
+        public void outboundMessage(int sequence) {
+          sent = true;
+        }
+      };
+    }
+  }
+}

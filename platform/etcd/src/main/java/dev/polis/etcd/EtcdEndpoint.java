@@ -1,0 +1,55 @@
+package dev.polis.etcd;
+
+/**
+ * One etcd client endpoint.
+ *
+ * @param host address or host name to connect to
+ * @param port TCP port, 1..65535
+ * @param serverName name that the server's certificate must carry, usually {@code host}; a member
+ *     whose certificate carries its node id is reached as {@code of(address).named(nodeId)}
+ */
+public record EtcdEndpoint(String host, int port, String serverName) {
+
+  private static final int MAX_PORT = 65535;
+
+  public EtcdEndpoint {
+    if (host.isBlank() || serverName.isBlank()) {
+      throw new IllegalArgumentException(
+          "etcd endpoint \"" + host + ":" + port + "\" lacks a host; write host:port");
+    }
+    if (port < 1 || port > MAX_PORT) {
+      throw new IllegalArgumentException(
+          "etcd endpoint \"" + host + ":" + port + "\" has no valid port; use 1.." + MAX_PORT);
+    }
+  }
+
+  /** Parses {@code host:port}; an IPv6 address stands in brackets. */
+  public static EtcdEndpoint of(String hostAndPort) {
+    int colon = hostAndPort.lastIndexOf(':');
+    if (colon <= 0) {
+      throw new IllegalArgumentException(
+          "etcd endpoint \"" + hostAndPort + "\" has no port; write host:port");
+    }
+    String host = hostAndPort.substring(0, colon);
+    if (host.startsWith("[") && host.endsWith("]")) {
+      host = host.substring(1, host.length() - 1);
+    }
+    try {
+      int port = Integer.parseInt(hostAndPort.substring(colon + 1));
+      return new EtcdEndpoint(host, port, host);
+    } catch (NumberFormatException notANumber) {
+      throw new IllegalArgumentException(
+          "etcd endpoint \"" + hostAndPort + "\" has a port that is not a number", notANumber);
+    }
+  }
+
+  /** The same address, whose certificate must be for {@code name}. */
+  public EtcdEndpoint named(String name) {
+    return new EtcdEndpoint(host, port, name);
+  }
+
+  @Override
+  public String toString() {
+    return host.indexOf(':') < 0 ? host + ":" + port : "[" + host + "]:" + port;
+  }
+}

@@ -1,0 +1,14 @@
+package dev.polis.etcd;
+
+/**
+ * The waiting thread was interrupted inside a method that cannot declare it. The interrupt flag is
+ * set again.
+ */
+public final class EtcdInterruptedException extends EtcdException {
+
+  private static final long serialVersionUID = 1L;
+
+  EtcdInterruptedException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,26 @@
+package dev.polis.etcd;
+
+import java.util.List;
+
+/**
+ * A member of the etcd cluster.
+ *
+ * @param id id at etcd, an unsigned number
+ * @param name its name, empty if it has never started
+ * @param peerUrls where the other members reach it
+ * @param clientUrls where clients reach it, empty if it has never started
+ * @param learner true while it has no vote
+ */
+public record EtcdMember(
+    long id, String name, List<String> peerUrls, List<String> clientUrls, boolean learner) {
+
+  public EtcdMember {
+    peerUrls = List.copyOf(peerUrls);
+    clientUrls = List.copyOf(clientUrls);
+  }
+
+  /** True once the member has joined for the first time. */
+  public boolean hasStarted() {
+    return !name.isEmpty();
+  }
+}

@@ -1,0 +1,61 @@
+package dev.polis.etcd;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Where a client's keys live. The root has no prefix; {@code ROOT.sub("a").sub("b")} puts every key
+ * under {@code namespaced:a:b/}. A part may contain neither {@code ':'}, which joins parts, nor
+ * {@code '/'}, which ends them: so no two namespaces can ever overlap unless one contains the other
+ * by name.
+ *
+ * @param parts the parts from outermost to innermost
+ */
+public record EtcdNamespace(List<String> parts) {
+
+  /** No prefix: the whole key space. */
+  public static final EtcdNamespace ROOT = new EtcdNamespace(List.of());
+
+  private static final String MARK = "namespaced:";
+
+  public EtcdNamespace {
+    parts = List.copyOf(parts);
+    parts.forEach(EtcdNamespace::check);
+  }
+
+  /** The namespace of the given parts. */
+  public static EtcdNamespace of(String... parts) {
+    return new EtcdNamespace(List.of(parts));
+  }
+
+  /** The namespace {@code part} within this one. */
+  public EtcdNamespace sub(String part) {
+    List<String> longer = new ArrayList<>(parts);
+    longer.add(part);
+    return new EtcdNamespace(longer);
+  }
+
+  /** True for the whole key space. */
+  public boolean isRoot() {
+    return parts.isEmpty();
+  }
+
+  /** What stands before every key, {@code ""} for the root, else {@code namespaced:a:b/}. */
+  public String prefix() {
+    return isRoot() ? "" : MARK + String.join(":", parts) + "/";
+  }
+
+  @Override
+  public String toString() {
+    return isRoot() ? "(root)" : prefix();
+  }
+
+  private static void check(String part) {
+    if (part.isEmpty() || part.indexOf(':') >= 0 || part.indexOf('/') >= 0) {
+      throw new IllegalArgumentException(
+          "namespace part \""
+              + part
+              + "\" is refused: a part is not empty and holds neither ':' nor '/'");
+    }
+  }
+}

@@ -1,0 +1,46 @@
+package dev.polis.etcd;
+
+import java.util.List;
+
+/**
+ * What one member says of itself.
+ *
+ * @param endpoint where it was asked
+ * @param memberId its id
+ * @param leaderId id of the leader it knows, 0 for none
+ * @param version of etcd
+ * @param revision of its key-value store
+ * @param raftTerm raft term
+ * @param raftIndex last index it knows
+ * @param raftAppliedIndex last index it has applied
+ * @param databaseBytes size of its database file
+ * @param databaseBytesInUse part of it that is in use; the rest is won by defragmenting
+ * @param learner true while it has no vote
+ * @param errors alarms and other complaints
+ */
+public record EtcdStatus(
+    EtcdEndpoint endpoint,
+    long memberId,
+    long leaderId,
+    String version,
+    long revision,
+    long raftTerm,
+    long raftIndex,
+    long raftAppliedIndex,
+    long databaseBytes,
+    long databaseBytesInUse,
+    boolean learner,
+    List<String> errors) {
+
+  public EtcdStatus {
+    errors = List.copyOf(errors);
+  }
+
+  public boolean isLeader() {
+    return memberId == leaderId;
+  }
+
+  public boolean hasLeader() {
+    return leaderId != 0;
+  }
+}

@@ -1,0 +1,14 @@
+package dev.polis.etcd;
+
+/**
+ * No endpoint answered within the deadline. Nothing was applied: for writes, the request is known
+ * not to have been carried out.
+ */
+public final class EtcdUnavailableException extends EtcdException {
+
+  private static final long serialVersionUID = 1L;
+
+  EtcdUnavailableException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,332 @@
+package dev.polis.etcd;
+
+import dev.polis.event.Watcher;
+import dev.polis.event.WatcherClosedException;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+
+/**
+ * Follows a range of keys, keeping for each key only its newest state that was not read yet: a slow
+ * reader costs as much memory as there are keys.
+ *
+ * <p>What has arrived is kept apart from the backlog that {@link #poll} hands out. The backlog is
+ * what there was at the last get, so a loop of polls ends, however fast the range changes.
+ */
+final class EtcdValueWatcher<T> implements Watcher<T> {
+
+  /** The newest unread state of a key; empty when deleted. */
+  private record State(String key, Optional<byte[]> stored, long revision) {}
+
+  // The first poll has to wait for the first listing; longer than a call with its retries may take.
+  private static final Duration FIRST_LISTING = EtcdConnection.DEFAULT_DEADLINE;
+  private static final long FOR_EVER = Long.MAX_VALUE;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  private final EtcdConnection connection;
+  private final WatchSubscription subscription;
+  private final EtcdValue<T> value;
+  private final Runnable onClose;
+  private final Map<String, State> arrived = new LinkedHashMap<>();
+  private final Map<String, State> backlog = new LinkedHashMap<>();
+
+  /** Mod revision of each key that is known to exist. */
+  private final Map<String, Long> present = new HashMap<>();
+
+  private Optional<EtcdException> failure = Optional.empty();
+  private boolean listed;
+  private boolean begun;
+  private boolean reading;
+  private boolean closed;
+
+  EtcdValueWatcher(
+      EtcdConnection connection,
+      Wire wire,
+      KeyRange range,
+      EtcdValue<T> value,
+      Consumer<EtcdValueWatcher<T>> onClose) {
+    this.connection = connection;
+    this.value = value;
+    this.onClose = () -> onClose.accept(this);
+    this.subscription =
+        new WatchSubscription(
+            wire, range, WatchOptions.snapshot(), new Conflation(), Optional.empty());
+  }
+
+  void open() {
+    connection.watches().add(subscription);
+  }
+
+  @Override
+  public T get(Predicate<? super T> wanted) throws InterruptedException {
+    return find(wanted, FOR_EVER)
+        .orElseThrow(() -> new AssertionError("a wait without a limit ended without a value"));
+  }
+
+  @Override
+  public T get(Predicate<? super T> wanted, Duration within)
+      throws InterruptedException, TimeoutException {
+    return find(wanted, Math.max(0, within.toNanos()))
+        .orElseThrow(
+            () ->
+                new TimeoutException(
+                    "nothing new in etcd under " + subscription.range + " within " + within));
+  }
+
+  private Optional<T> find(Predicate<? super T> wanted, long nanos) throws InterruptedException {
+    enter();
+    try {
+      long start = System.nanoTime();
+      while (true) {
+        long left = nanos == FOR_EVER ? FOR_EVER : nanos - (System.nanoTime() - start);
+        Optional<T> next = await(left).map(this::decode);
+        if (next.isEmpty() || wanted.test(next.get())) {
+          return next;
+        }
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  /** Waits for a state; empty if the time is over. */
+  private Optional<State> await(long nanos) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      long left = nanos;
+      while (true) {
+        requireOpen();
+        admit();
+        Optional<State> next = takeBacklog();
+        if (next.isPresent()) {
+          return next;
+        }
+        throwFailure();
+        if (left <= 0) {
+          return Optional.empty();
+        }
+        left = nanos == FOR_EVER ? waitForEver() : changed.awaitNanos(left);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private long waitForEver() throws InterruptedException {
+    changed.await();
+    return FOR_EVER;
+  }
+
+  @Override
+  public Optional<T> poll() {
+    enter();
+    try {
+      return pollState().map(this::decode);
+    } catch (InterruptedException interrupted) {
+      throw interrupted("the first listing of " + subscription.range, interrupted);
+    } finally {
+      leave();
+    }
+  }
+
+  private Optional<State> pollState() throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      long left = FIRST_LISTING.toNanos();
+      while (!listed) {
+        requireOpen();
+        throwFailure();
+        if (left <= 0) {
+          throw new EtcdUnavailableException(
+              "the first listing of "
+                  + subscription.range
+                  + " did not come within "
+                  + FIRST_LISTING.toSeconds()
+                  + " s; check that a quorum is up",
+              null);
+        }
+        left = changed.awaitNanos(left);
+      }
+      requireOpen();
+      if (!begun) {
+        admit();
+      }
+      return takeBacklog();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Lets what has arrived into the backlog; newer states replace older ones of the same key. */
+  private void admit() {
+    if (!listed) {
+      return;
+    }
+    begun = true;
+    arrived.forEach(
+        (key, state) -> {
+          backlog.remove(key);
+          backlog.put(key, state);
+        });
+    arrived.clear();
+  }
+
+  private Optional<State> takeBacklog() {
+    Iterator<State> states = backlog.values().iterator();
+    if (!states.hasNext()) {
+      return Optional.empty();
+    }
+    State first = states.next();
+    states.remove();
+    return Optional.of(first);
+  }
+
+  private T decode(State state) {
+    return value.decode(state.key(), state.stored());
+  }
+
+  private void throwFailure() {
+    if (failure.isPresent()) {
+      EtcdException thrown = failure.get();
+      failure = Optional.empty();
+      throw thrown;
+    }
+  }
+
+  private void enter() {
+    lock.lock();
+    try {
+      requireOpen();
+      if (reading) {
+        throw new IllegalStateException(
+            "two threads read one watcher of "
+                + subscription.range
+                + ": a watcher belongs to one reader, open one each");
+      }
+      reading = true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void leave() {
+    lock.lock();
+    try {
+      reading = false;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new WatcherClosedException(
+          "the watcher of etcd range " + subscription.range + " is closed");
+    }
+  }
+
+  static EtcdInterruptedException interrupted(String what, InterruptedException cause) {
+    Thread.currentThread().interrupt();
+    return new EtcdInterruptedException("interrupted while waiting for " + what, cause);
+  }
+
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    connection.watches().remove(subscription);
+    onClose.run();
+  }
+
+  private final class Conflation implements WatchSubscription.Sink {
+
+    @Override
+    public void deliver(WatchUpdate update) {
+      lock.lock();
+      try {
+        failure = Optional.empty();
+        switch (update) {
+          case WatchUpdate.Changes changes -> changes.events().forEach(this::change);
+          case WatchUpdate.Snapshot snapshot -> replace(snapshot);
+          case WatchUpdate.Progress progress -> {}
+        }
+        changed.signalAll();
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    private void change(WatchEvent event) {
+      if (event.type() == WatchEvent.Type.PUT) {
+        put(event.kv());
+      } else {
+        delete(event.key(), event.revision());
+      }
+    }
+
+    private void put(KeyValue kv) {
+      present.put(kv.key(), kv.modRevision());
+      arrive(new State(kv.key(), Optional.of(kv.value()), kv.modRevision()));
+    }
+
+    private void delete(String key, long revision) {
+      present.remove(key);
+      arrive(new State(key, Optional.empty(), revision));
+    }
+
+    private void arrive(State state) {
+      arrived.remove(state.key());
+      arrived.put(state.key(), state);
+    }
+
+    /** Takes a listing for the changes that led to it: those who miss them see their result. */
+    private void replace(WatchUpdate.Snapshot snapshot) {
+      Map<String, Long> before = new HashMap<>(present);
+      snapshot.keys().stream()
+          .sorted(Comparator.comparingLong(KeyValue::modRevision))
+          .forEach(
+              kv -> {
+                Long known = before.remove(kv.key());
+                if (known == null || known < kv.modRevision()) {
+                  put(kv);
+                }
+              });
+      before.keySet().forEach(key -> delete(key, snapshot.revision()));
+      listed = true;
+    }
+
+    @Override
+    public void fail(EtcdException refusal) {
+      lock.lock();
+      try {
+        failure = Optional.of(refusal);
+        changed.signalAll();
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    @Override
+    public boolean isFull() {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,212 @@
+package dev.polis.etcd;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+
+/**
+ * Follows a range of keys, revision by revision: every change once, in order, all changes of one
+ * revision together, across any failure of streams and members. Its reader should be one thread;
+ * {@link #close()} may come from any.
+ */
+public final class EtcdWatch implements AutoCloseable {
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition arrived = lock.newCondition();
+  private final Deque<Item> queue = new ArrayDeque<>();
+  private final EtcdConnection connection;
+  private final WatchSubscription subscription;
+  private final Runnable onClose;
+  private int changes;
+  private boolean closed;
+  private volatile long revision;
+
+  /** An update, or a failure to be thrown in its place. */
+  private sealed interface Item {
+    record Update(WatchUpdate update) implements Item {}
+
+    record Failure(EtcdException exception) implements Item {}
+  }
+
+  EtcdWatch(
+      EtcdConnection connection,
+      Wire wire,
+      KeyRange range,
+      WatchOptions options,
+      Optional<Long> from,
+      Consumer<EtcdWatch> onClose) {
+    this.connection = connection;
+    this.onClose = () -> onClose.accept(this);
+    this.subscription = new WatchSubscription(wire, range, options, new Queue(), from);
+    this.revision = from.orElse(1L) - 1;
+  }
+
+  void open() {
+    connection.watches().add(subscription);
+  }
+
+  /**
+   * Waits for the next update.
+   *
+   * @throws EtcdPermissionException if etcd denies the range; the watch is tried again and may
+   *     succeed later
+   * @throws EtcdClosedException if the watch or its client is closed
+   */
+  public WatchUpdate next() throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      while (queue.isEmpty()) {
+        requireOpen();
+        arrived.await();
+      }
+      return take();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Waits for the next update, for a limited time.
+   *
+   * @throws TimeoutException if none came; the watch stays usable
+   */
+  public WatchUpdate next(Duration within) throws InterruptedException, TimeoutException {
+    long left = within.toNanos();
+    lock.lockInterruptibly();
+    try {
+      while (queue.isEmpty()) {
+        requireOpen();
+        if (left <= 0) {
+          throw new TimeoutException(
+              "no update of " + subscription.range + " within " + within + " after " + revision);
+        }
+        left = arrived.awaitNanos(left);
+      }
+      return take();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** The next update if it is there already. */
+  public Optional<WatchUpdate> poll() {
+    lock.lock();
+    try {
+      if (queue.isEmpty()) {
+        requireOpen();
+        return Optional.empty();
+      }
+      return Optional.of(take());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Everything up to this revision has been returned: where a successor may take up. */
+  public long revision() {
+    return revision;
+  }
+
+  /** Asks etcd for a bookmark soon; it comes once all earlier changes have been delivered. */
+  public void requestProgress() {
+    connection.watches().requestProgress();
+  }
+
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      queue.clear();
+      arrived.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    connection.watches().remove(subscription);
+    onClose.run();
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new EtcdClosedException("the watch of " + subscription.range + " is closed", null);
+    }
+  }
+
+  private WatchUpdate take() {
+    return switch (queue.remove()) {
+      case Item.Failure(EtcdException exception) -> throw exception;
+      case Item.Update(WatchUpdate update) -> {
+        revision = update.revision();
+        if (update instanceof WatchUpdate.Changes(long at, var events)) {
+          int resumeAt = subscription.options.buffer() / 2;
+          boolean wasAbove = changes > resumeAt;
+          changes -= events.size();
+          if (wasAbove && changes <= resumeAt) {
+            // Off the lock: the streams take theirs before ours.
+            connection.later(0, this::resumeIfRoom);
+          }
+        }
+        yield update;
+      }
+    };
+  }
+
+  private void resumeIfRoom() {
+    connection.watches().resume(subscription);
+  }
+
+  private boolean isFull() {
+    return changes >= subscription.options.buffer();
+  }
+
+  private final class Queue implements WatchSubscription.Sink {
+
+    @Override
+    public void deliver(WatchUpdate update) {
+      lock.lock();
+      try {
+        if (closed) {
+          return;
+        }
+        queue.add(new Item.Update(update));
+        if (update instanceof WatchUpdate.Changes(long at, var events)) {
+          changes += events.size();
+        }
+        arrived.signal();
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    @Override
+    public void fail(EtcdException failure) {
+      lock.lock();
+      try {
+        if (!closed && !(queue.peekLast() instanceof Item.Failure)) {
+          queue.add(new Item.Failure(failure));
+          arrived.signal();
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    @Override
+    public boolean isFull() {
+      lock.lock();
+      try {
+        return EtcdWatch.this.isFull();
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package dev.polis.etcd;
+
+import com.google.protobuf.ByteString;
+
+/**
+ * Proof of a lock, to be checked by etcd inside every transaction of its holder: "this key still
+ * has this create revision". Made by an election; holds an absolute key, so it may guard
+ * transactions in any namespace that the etcd user can read the lock from.
+ */
+public final class Fence {
+
+  private final ByteString key;
+  private final long createRevision;
+
+  Fence(ByteString key, long createRevision) {
+    this.key = key;
+    this.createRevision = createRevision;
+  }
+
+  ByteString key() {
+    return key;
+  }
+
+  /** Revision at which the lock was made: grows with every new holder, so it orders them. */
+  public long createRevision() {
+    return createRevision;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Fence that
+        && key.equals(that.key)
+        && createRevision == that.createRevision;
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * key.hashCode() + Long.hashCode(createRevision);
+  }
+
+  @Override
+  public String toString() {
+    return "Fence[" + key.toStringUtf8() + " created " + createRevision + "]";
+  }
+}

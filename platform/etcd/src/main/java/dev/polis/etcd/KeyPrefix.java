@@ -1,0 +1,57 @@
+package dev.polis.etcd;
+
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * A directory of keys, such as {@code /nodes/}, whose direct children are records named by an id.
+ *
+ * @param text one or more non-empty parts, each preceded by a slash, and a slash at the end
+ */
+public record KeyPrefix(String text) {
+
+  private static final Pattern GRAMMAR = Pattern.compile("(/[^/]+)+/");
+
+  public KeyPrefix {
+    if (!GRAMMAR.matcher(text).matches()) {
+      throw new IllegalArgumentException(
+          "key prefix \""
+              + text
+              + "\" is refused: it must look like /a/ or /a/b/, with a slash at both ends and no"
+              + " empty part");
+    }
+  }
+
+  public static KeyPrefix of(String text) {
+    return new KeyPrefix(text);
+  }
+
+  /** The key of the record {@code id}, which is neither empty nor holds a slash. */
+  public String key(String id) {
+    if (id.isEmpty() || id.indexOf('/') >= 0) {
+      throw new IllegalArgumentException(
+          "id \"" + id + "\" under " + text + " is refused: it is not empty and has no slash");
+    }
+    return text + id;
+  }
+
+  /** All keys under this prefix, children of children included. */
+  public KeyRange range() {
+    // The character after '/' is '0': the smallest text that sorts behind every key under us.
+    return KeyRange.between(text, text.substring(0, text.length() - 1) + '0');
+  }
+
+  /** The id if {@code key} is a direct child of this prefix. */
+  public Optional<String> extractId(String key) {
+    if (!key.startsWith(text)) {
+      return Optional.empty();
+    }
+    String id = key.substring(text.length());
+    return id.isEmpty() || id.indexOf('/') >= 0 ? Optional.empty() : Optional.of(id);
+  }
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}

@@ -1,0 +1,114 @@
+package dev.polis.etcd;
+
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+
+/**
+ * A lease that is being kept alive. Its life is counted from the moment a request was *sent* that
+ * etcd later answered, so it always ends here before it ends there. Thread-safe.
+ */
+public final class Lease implements AutoCloseable {
+
+  private final LeaseKeeper keeper;
+  private final long id;
+  private final Duration ttl;
+  private final MutableValue<LeaseState> state = new MutableValue<>(new LeaseState.Alive());
+  private final List<Runnable> onEnd = new ArrayList<>();
+
+  // All below are guarded by the keeper's lock.
+  final Deque<Long> unanswered = new ArrayDeque<>();
+  long deadline;
+  long lastSent;
+  boolean ended;
+  Future<?> expiry = CompletableFuture.completedFuture(null);
+
+  Lease(LeaseKeeper keeper, long id, Duration ttl, long deadline) {
+    this.keeper = keeper;
+    this.id = id;
+    this.ttl = ttl;
+    this.deadline = deadline;
+  }
+
+  /** The id under which etcd knows it. */
+  public long id() {
+    return id;
+  }
+
+  /** How long it lives without being renewed, as etcd granted it. */
+  public Duration ttl() {
+    return ttl;
+  }
+
+  /** What may be assumed about it; see {@link #isAlive()} for the exact answer at this instant. */
+  public Value<LeaseState> state() {
+    return state;
+  }
+
+  /** Whether the lease is certainly alive at this instant, by the monotonic clock. */
+  public boolean isAlive() {
+    return keeper.isAlive(this);
+  }
+
+  /**
+   * Requires it to be alive.
+   *
+   * @throws EtcdLeaseLostException if it is not
+   */
+  public void requireAlive() {
+    if (!isAlive()) {
+      throw new EtcdLeaseLostException(
+          "lease " + Long.toHexString(id) + " is not alive: " + state.peek().orElseThrow(), null);
+    }
+  }
+
+  /** Gives it back: etcd deletes the keys that hang on it. Does nothing if it is gone already. */
+  public void revoke() throws InterruptedException {
+    keeper.revoke(this);
+  }
+
+  /** Stops keeping it alive without revoking it, so that another may go on with its id. */
+  public void release() {
+    keeper.release(this);
+  }
+
+  /**
+   * Stops keeping it alive and asks etcd to revoke it, waiting for at most a second: if etcd is not
+   * there, the lease expires by itself.
+   */
+  @Override
+  public void close() {
+    keeper.closeQuietly(this);
+  }
+
+  void onEnd(Runnable action) {
+    synchronized (onEnd) {
+      if (state.peek().orElseThrow() instanceof LeaseState.Alive) {
+        onEnd.add(action);
+        return;
+      }
+    }
+    action.run();
+  }
+
+  void publish(LeaseState end) {
+    List<Runnable> actions;
+    synchronized (onEnd) {
+      state.set(end);
+      actions = List.copyOf(onEnd);
+      onEnd.clear();
+    }
+    actions.forEach(Runnable::run);
+  }
+
+  @Override
+  public String toString() {
+    return "Lease[" + Long.toHexString(id) + ", " + ttl.toSeconds() + " s]";
+  }
+}

@@ -1,0 +1,381 @@
+package dev.polis.etcd;
+
+import io.etcd.jetcd.api.LeaseGrantRequest;
+import io.etcd.jetcd.api.LeaseGrantResponse;
+import io.etcd.jetcd.api.LeaseGrpc;
+import io.etcd.jetcd.api.LeaseKeepAliveRequest;
+import io.etcd.jetcd.api.LeaseKeepAliveResponse;
+import io.etcd.jetcd.api.LeaseRevokeRequest;
+import io.etcd.jetcd.api.LeaseTimeToLiveRequest;
+import io.etcd.jetcd.api.LeaseTimeToLiveResponse;
+import io.grpc.CallOptions;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ClientResponseObserver;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Keeps leases alive over one stream, re-opened after any kind of end and moved to another member
+ * when answers stay away. Lock order: this keeper's monitor, then nothing; states are published
+ * outside of it.
+ */
+final class LeaseKeeper implements AutoCloseable {
+
+  // Three chances in a lifetime: the second and third may go to other members.
+  private static final int RENEWALS_PER_TTL = 3;
+  private static final int LOOKS_PER_RENEWAL = 4;
+  private static final Duration CALL = EtcdConnection.DEFAULT_DEADLINE;
+  private static final Duration REVOKE_AT_CLOSE = Duration.ofSeconds(1);
+  private static final Duration REOPEN_FIRST = Duration.ofMillis(20);
+  private static final Duration REOPEN_MOST = Duration.ofMillis(500);
+
+  private final EtcdConnection connection;
+  private final Map<Long, Lease> leases = new HashMap<>();
+  private final Backoff backoff = new Backoff(REOPEN_FIRST, REOPEN_MOST);
+  private Stream stream;
+  private boolean opening;
+  private boolean closed;
+
+  LeaseKeeper(EtcdConnection connection) {
+    this.connection = connection;
+    connection.onAbandon(this::leave);
+  }
+
+  Lease grant(Duration ttl) throws InterruptedException {
+    long seconds = Math.max(1, ttl.toSeconds());
+    // With an id of our own a repeated request is recognized instead of granting a second lease.
+    long id = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+    long sent = connection.nanos();
+    long granted = seconds;
+    try {
+      LeaseGrantResponse response =
+          connection.call(
+              LeaseGrpc.getLeaseGrantMethod(),
+              LeaseGrantRequest.newBuilder().setID(id).setTTL(seconds).build(),
+              EtcdConnection.Effect.REPEATABLE,
+              "grant a lease of " + seconds + " s",
+              CALL);
+      granted = response.getTTL();
+    } catch (EtcdRefusedException refused) {
+      if (!refused.getMessage().contains("lease already exists")) {
+        throw refused;
+      }
+    }
+    return keep(new Lease(this, id, Duration.ofSeconds(granted), sent + seconds(granted)));
+  }
+
+  Lease adopt(long id) throws InterruptedException {
+    long sent = connection.nanos();
+    LeaseTimeToLiveResponse response =
+        connection.call(
+            LeaseGrpc.getLeaseTimeToLiveMethod(),
+            LeaseTimeToLiveRequest.newBuilder().setID(id).build(),
+            EtcdConnection.Effect.REPEATABLE,
+            "look up lease " + Long.toHexString(id),
+            CALL);
+    if (response.getTTL() <= 0) {
+      throw new EtcdLeaseLostException(
+          "lease " + Long.toHexString(id) + " is not known to etcd any more; take out a new one",
+          null);
+    }
+    return keep(
+        new Lease(
+            this,
+            id,
+            Duration.ofSeconds(response.getGrantedTTL()),
+            sent + seconds(response.getTTL())));
+  }
+
+  private static long seconds(long count) {
+    return Duration.ofSeconds(count).toNanos();
+  }
+
+  private synchronized Lease keep(Lease lease) {
+    if (closed) {
+      throw connection.closedException();
+    }
+    leases.put(lease.id(), lease);
+    lease.lastSent = connection.nanos();
+    armExpiry(lease);
+    if (stream == null) {
+      reopenLater(0);
+    } else {
+      send(lease, connection.nanos());
+    }
+    connection.later(renewal(lease) / LOOKS_PER_RENEWAL, () -> renew(lease));
+    return lease;
+  }
+
+  private static long renewal(Lease lease) {
+    return lease.ttl().toNanos() / RENEWALS_PER_TTL;
+  }
+
+  private void armExpiry(Lease lease) {
+    lease.expiry.cancel(false);
+    lease.expiry = connection.later(lease.deadline - connection.nanos(), () -> expire(lease));
+  }
+
+  private void expire(Lease lease) {
+    synchronized (this) {
+      if (lease.ended) {
+        return;
+      }
+      if (connection.nanos() < lease.deadline) {
+        armExpiry(lease);
+        return;
+      }
+      drop(lease);
+    }
+    lease.publish(
+        new LeaseState.Lost(
+            "no answer from etcd for the lease's " + lease.ttl().toSeconds() + " s"));
+  }
+
+  synchronized boolean isAlive(Lease lease) {
+    return !lease.ended && connection.nanos() < lease.deadline;
+  }
+
+  private void drop(Lease lease) {
+    lease.ended = true;
+    lease.expiry.cancel(false);
+    leases.remove(lease.id());
+  }
+
+  /** Looks after one lease, several times in a renewal period. */
+  private void renew(Lease lease) {
+    Stream silent = null;
+    synchronized (this) {
+      if (lease.ended) {
+        return;
+      }
+      long now = connection.nanos();
+      long renewal = renewal(lease);
+      if (stream == null) {
+        reopenLater(0);
+      } else if (lease.unanswered.isEmpty()) {
+        if (now - lease.lastSent >= renewal) {
+          send(lease, now);
+        }
+      } else if (now - lease.unanswered.peek() >= renewal) {
+        // A whole renewal period without an answer: this member is slow, stalled or cut off.
+        silent = stream;
+        stream = null;
+        connection.suspect(silent.member);
+        reopenLater(0);
+      }
+      connection.later(renewal / LOOKS_PER_RENEWAL, () -> renew(lease));
+    }
+    if (silent != null) {
+      silent.cancel();
+    }
+  }
+
+  private void send(Lease lease, long now) {
+    lease.unanswered.add(now);
+    lease.lastSent = now;
+    stream.requests.onNext(LeaseKeepAliveRequest.newBuilder().setID(lease.id()).build());
+  }
+
+  private void reopenLater(long delay) {
+    if (!opening && !closed) {
+      opening = true;
+      connection.later(delay, this::reopen);
+    }
+  }
+
+  private synchronized void reopen() {
+    opening = false;
+    if (closed || stream != null || leases.isEmpty()) {
+      return;
+    }
+    stream = new Stream(connection.member());
+    stream.open();
+    if (stream == null) {
+      return; // ended before it began
+    }
+    long now = connection.nanos();
+    for (Lease lease : leases.values()) {
+      lease.unanswered.clear();
+      send(lease, now);
+    }
+  }
+
+  private void answered(Stream from, LeaseKeepAliveResponse response) {
+    Lease gone;
+    synchronized (this) {
+      Lease lease = leases.get(response.getID());
+      if (from != stream || lease == null || lease.unanswered.isEmpty()) {
+        return;
+      }
+      backoff.reset();
+      long sent = lease.unanswered.poll();
+      if (response.getTTL() > 0) {
+        lease.deadline = sent + seconds(response.getTTL());
+        armExpiry(lease);
+        return;
+      }
+      drop(lease);
+      gone = lease;
+    }
+    gone.publish(new LeaseState.Lost("etcd does not know it any more: it expired or was revoked"));
+  }
+
+  private void ended(Stream which, boolean failed) {
+    if (failed) {
+      connection.suspect(which.member);
+    }
+    synchronized (this) {
+      if (which != stream) {
+        return;
+      }
+      stream = null;
+      reopenLater(backoff.nextNanos());
+    }
+  }
+
+  private void leave(EtcdChannels.Member member) {
+    Stream left;
+    synchronized (this) {
+      if (stream == null || stream.member != member) {
+        return;
+      }
+      left = stream;
+      stream = null;
+      reopenLater(0);
+    }
+    left.cancel();
+  }
+
+  void revoke(Lease lease) throws InterruptedException {
+    synchronized (this) {
+      if (lease.ended) {
+        return;
+      }
+      drop(lease);
+    }
+    lease.publish(new LeaseState.Lost("revoked by its holder"));
+    sendRevoke(lease, CALL);
+  }
+
+  private void sendRevoke(Lease lease, Duration within) throws InterruptedException {
+    try {
+      connection.call(
+          LeaseGrpc.getLeaseRevokeMethod(),
+          LeaseRevokeRequest.newBuilder().setID(lease.id()).build(),
+          EtcdConnection.Effect.REPEATABLE,
+          "revoke " + lease,
+          within);
+    } catch (EtcdRefusedException refused) {
+      if (!refused.getMessage().contains("lease not found")) {
+        throw refused;
+      }
+    }
+  }
+
+  void release(Lease lease) {
+    synchronized (this) {
+      if (lease.ended) {
+        return;
+      }
+      drop(lease);
+    }
+    lease.publish(new LeaseState.Released());
+  }
+
+  void closeQuietly(Lease lease) {
+    synchronized (this) {
+      if (lease.ended) {
+        return;
+      }
+      drop(lease);
+    }
+    lease.publish(new LeaseState.Lost("closed by its holder"));
+    CountDownLatch done = new CountDownLatch(1);
+    connection.work(
+        () -> {
+          revokeOrLetExpire(lease);
+          done.countDown();
+        });
+    try {
+      done.await(REVOKE_AT_CLOSE.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException inAHurry) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void revokeOrLetExpire(Lease lease) {
+    try {
+      sendRevoke(lease, REVOKE_AT_CLOSE);
+    } catch (InterruptedException closing) {
+      Thread.currentThread().interrupt();
+    } catch (EtcdException unreachable) {
+      // Nobody renews it: etcd lets it expire by itself.
+      return;
+    }
+  }
+
+  @Override
+  public void close() {
+    Stream last;
+    List<Lease> open;
+    synchronized (this) {
+      closed = true;
+      last = stream;
+      stream = null;
+      open = List.copyOf(leases.values());
+      open.forEach(this::drop);
+    }
+    open.forEach(lease -> lease.publish(new LeaseState.Lost("the etcd client was closed")));
+    if (last != null) {
+      last.cancel();
+    }
+  }
+
+  private final class Stream
+      implements ClientResponseObserver<LeaseKeepAliveRequest, LeaseKeepAliveResponse> {
+
+    private final EtcdChannels.Member member;
+    private ClientCallStreamObserver<LeaseKeepAliveRequest> requests;
+
+    Stream(EtcdChannels.Member member) {
+      this.member = member;
+    }
+
+    void open() {
+      ClientCalls.asyncBidiStreamingCall(
+          EtcdConnection.leading(member)
+              .newCall(LeaseGrpc.getLeaseKeepAliveMethod(), CallOptions.DEFAULT),
+          this);
+    }
+
+    void cancel() {
+      requests.cancel("left for another member", null);
+    }
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<LeaseKeepAliveRequest> stream) {
+      requests = stream;
+    }
+
+    @Override
+    public void onNext(LeaseKeepAliveResponse response) {
+      answered(this, response);
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      ended(this, true);
+    }
+
+    @Override
+    public void onCompleted() {
+      ended(this, false);
+    }
+  }
+}

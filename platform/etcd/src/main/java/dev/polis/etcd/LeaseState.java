@@ -1,0 +1,19 @@
+package dev.polis.etcd;
+
+/** What the holder of a lease may assume. */
+public sealed interface LeaseState {
+
+  /** etcd keeps the lease at least until the holder hears otherwise or its time runs out here. */
+  record Alive() implements LeaseState {}
+
+  /**
+   * The lease must be taken for gone, for good. Declared here, on this machine's monotonic clock,
+   * before etcd may let the lease expire.
+   *
+   * @param reason what happened, in words
+   */
+  record Lost(String reason) implements LeaseState {}
+
+  /** The holder stopped keeping it alive, without revoking it: another keeps it now. */
+  record Released() implements LeaseState {}
+}

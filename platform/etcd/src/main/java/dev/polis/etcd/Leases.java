@@ -1,0 +1,35 @@
+package dev.polis.etcd;
+
+import java.time.Duration;
+
+/**
+ * Grants leases and takes over granted ones; all of a client's leases share one keep-alive stream.
+ */
+public final class Leases {
+
+  private final EtcdConnection connection;
+  private final EtcdClient owner;
+
+  Leases(EtcdConnection connection, EtcdClient owner) {
+    this.connection = connection;
+    this.owner = owner;
+  }
+
+  /**
+   * Takes out a new lease and keeps it alive until it is revoked, released, closed or lost.
+   *
+   * @param ttl at least one second; etcd may grant more (never less than about 2 s)
+   */
+  public Lease grant(Duration ttl) throws InterruptedException {
+    return owner.own(connection.leases().grant(ttl));
+  }
+
+  /**
+   * Goes on with a lease that another has released.
+   *
+   * @throws EtcdLeaseLostException if etcd does not know it any more
+   */
+  public Lease adopt(long id) throws InterruptedException {
+    return owner.own(connection.leases().adopt(id));
+  }
+}

@@ -1,0 +1,36 @@
+package dev.polis.etcd;
+
+/** One step of a transaction. */
+public sealed interface Op {
+
+  /** Stores {@code value}, hung on {@code lease} unless that is 0. */
+  record Put(String key, byte[] value, long lease) implements Op {}
+
+  record Delete(KeyRange range) implements Op {}
+
+  record Get(KeyRange range) implements Op {}
+
+  static Op put(String key, byte[] value) {
+    return new Put(key, value, 0);
+  }
+
+  static Op put(String key, byte[] value, Lease lease) {
+    return new Put(key, value, lease.id());
+  }
+
+  static Op delete(String key) {
+    return new Delete(KeyRange.single(key));
+  }
+
+  static Op delete(KeyRange range) {
+    return new Delete(range);
+  }
+
+  static Op get(String key) {
+    return new Get(KeyRange.single(key));
+  }
+
+  static Op get(KeyRange range) {
+    return new Get(range);
+  }
+}

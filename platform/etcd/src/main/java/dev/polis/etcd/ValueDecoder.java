@@ -1,0 +1,22 @@
+package dev.polis.etcd;
+
+import java.util.Optional;
+
+/**
+ * Makes a value of what is stored under a key.
+ *
+ * @param <T> what is decoded
+ */
+@FunctionalInterface
+public interface ValueDecoder<T> {
+
+  /**
+   * Decodes one state of one key. Called by the thread that reads the value.
+   *
+   * @param key key within the client's namespace
+   * @param stored the stored bytes, empty if the key was deleted
+   * @return the value, never null
+   * @throws Exception if the bytes make no sense; the reader gets it once, wrapped, and goes on
+   */
+  T decode(String key, Optional<byte[]> stored) throws Exception;
+}

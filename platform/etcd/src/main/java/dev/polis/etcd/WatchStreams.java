@@ -1,0 +1,506 @@
+package dev.polis.etcd;
+
+import io.etcd.jetcd.api.Event;
+import io.etcd.jetcd.api.KVGrpc;
+import io.etcd.jetcd.api.RangeResponse;
+import io.etcd.jetcd.api.WatchCancelRequest;
+import io.etcd.jetcd.api.WatchCreateRequest;
+import io.etcd.jetcd.api.WatchGrpc;
+import io.etcd.jetcd.api.WatchProgressRequest;
+import io.etcd.jetcd.api.WatchRequest;
+import io.etcd.jetcd.api.WatchResponse;
+import io.grpc.CallOptions;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ClientResponseObserver;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * All watches of a connection, multiplexed on one stream.
+ *
+ * <p>A watch is described by the next revision it needs, so any end of the stream (completion,
+ * error, cancellation, a silent member) means only: open another, ask again from there. What the
+ * old stream still delivers is ignored. A slow reader does not hold up the others: its watch alone
+ * is cancelled at etcd and asked for again later. If what a watch needs was compacted, the range is
+ * listed and the watch goes on behind the listing.
+ */
+final class WatchStreams implements AutoCloseable {
+
+  private static final Duration REOPEN_FIRST = Duration.ofMillis(10);
+  private static final Duration REOPEN_MOST = Duration.ofSeconds(1);
+  // A watch that etcd refuses (a missing role, say) is tried again at this pace.
+  private static final Duration RETRY_REFUSED = Duration.ofSeconds(1);
+  // Silence is normal; after this much the member is asked for a sign of life.
+  private static final Duration SILENCE = Duration.ofSeconds(3);
+  private static final Duration SIGN_OF_LIFE = Duration.ofSeconds(2);
+  private static final Duration LOOK = Duration.ofSeconds(1);
+  private static final long ALL_WATCHES = -1;
+
+  private final EtcdConnection connection;
+  private final Set<WatchSubscription> subscriptions = new LinkedHashSet<>();
+  private final Backoff backoff = new Backoff(REOPEN_FIRST, REOPEN_MOST);
+  private Stream stream;
+  private boolean opening;
+  private boolean looking;
+  private boolean closed;
+
+  WatchStreams(EtcdConnection connection) {
+    this.connection = connection;
+    connection.onAbandon(this::leave);
+  }
+
+  synchronized void add(WatchSubscription subscription) {
+    if (closed) {
+      throw connection.closedException();
+    }
+    subscriptions.add(subscription);
+    advance(subscription);
+    if (!looking) {
+      looking = true;
+      connection.later(LOOK.toNanos(), this::look);
+    }
+  }
+
+  synchronized void remove(WatchSubscription subscription) {
+    if (subscription.phase == WatchSubscription.Phase.ACTIVE) {
+      stream.cancel(subscription);
+    }
+    subscription.phase = WatchSubscription.Phase.CLOSED;
+    subscriptions.remove(subscription);
+    if (subscriptions.isEmpty() && stream != null) {
+      Stream unused = stream;
+      stream = null;
+      unused.end();
+    }
+  }
+
+  /** Called by a sink that is no longer full. */
+  synchronized void resume(WatchSubscription subscription) {
+    if (subscription.phase == WatchSubscription.Phase.PAUSED) {
+      subscription.phase = WatchSubscription.Phase.READY;
+      advance(subscription);
+    }
+  }
+
+  /** Asks etcd to tell, on the stream, up to which revision everything has been delivered. */
+  synchronized void requestProgress() {
+    if (stream != null) {
+      stream.requestProgress();
+    }
+  }
+
+  /** Does what the phase of a subscription calls for. */
+  private void advance(WatchSubscription subscription) {
+    switch (subscription.phase) {
+      case LISTING -> connection.work(() -> list(subscription));
+      case READY -> {
+        if (stream == null) {
+          reopenLater(0);
+        } else {
+          stream.create(subscription);
+        }
+      }
+      case CREATING, ACTIVE, PAUSED, CLOSED -> {}
+    }
+  }
+
+  private void reopenLater(long delay) {
+    if (!opening && !closed) {
+      opening = true;
+      connection.later(delay, this::reopen);
+    }
+  }
+
+  private synchronized void reopen() {
+    opening = false;
+    if (closed || stream != null || subscriptions.isEmpty()) {
+      return;
+    }
+    Stream fresh = new Stream(connection.member());
+    stream = fresh;
+    fresh.open();
+    for (WatchSubscription subscription : subscriptions) {
+      if (stream == fresh && subscription.phase == WatchSubscription.Phase.READY) {
+        fresh.create(subscription);
+      }
+    }
+  }
+
+  /** Forgets a stream: what it carried becomes ready for the next one. */
+  private void lose(Stream lost) {
+    stream = null;
+    for (WatchSubscription subscription : subscriptions) {
+      if (subscription.phase == WatchSubscription.Phase.CREATING
+          || subscription.phase == WatchSubscription.Phase.ACTIVE) {
+        subscription.phase = WatchSubscription.Phase.READY;
+      }
+    }
+  }
+
+  private void ended(Stream which, boolean failed) {
+    if (failed) {
+      connection.suspect(which.member);
+    }
+    synchronized (this) {
+      if (which == stream) {
+        lose(which);
+        reopenLater(backoff.nextNanos());
+      }
+    }
+  }
+
+  private void leave(EtcdChannels.Member member) {
+    Stream left;
+    synchronized (this) {
+      if (stream == null || stream.member != member) {
+        return;
+      }
+      left = stream;
+      lose(left);
+      reopenLater(0);
+    }
+    left.end();
+  }
+
+  /** Looks whether the stream is silent because nothing happens or because nobody is there. */
+  private void look() {
+    Stream suspect = null;
+    synchronized (this) {
+      if (closed || subscriptions.isEmpty()) {
+        looking = false;
+        return;
+      }
+      connection.later(LOOK.toNanos(), this::look);
+      if (stream != null
+          && !stream.probed
+          && System.nanoTime() - stream.heard > SILENCE.toNanos()) {
+        suspect = stream;
+        suspect.probed = true;
+      }
+    }
+    if (suspect != null) {
+      Stream asked = suspect;
+      connection.work(() -> probe(asked));
+    }
+  }
+
+  private void probe(Stream asked) {
+    try {
+      boolean alive = connection.answers(asked.member, SIGN_OF_LIFE);
+      synchronized (this) {
+        // A member that answers but never confirmed a watch has lost our request.
+        if (alive && asked.creating.isEmpty()) {
+          asked.heard = System.nanoTime();
+          asked.probed = false;
+          return;
+        }
+      }
+      connection.suspect(asked.member);
+      leave(asked);
+    } catch (InterruptedException closing) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void leave(Stream left) {
+    synchronized (this) {
+      if (left != stream) {
+        return;
+      }
+      lose(left);
+      reopenLater(0);
+    }
+    left.end();
+  }
+
+  /** Lists a range until it succeeds, then lets its watch go on behind the listing. */
+  private void list(WatchSubscription subscription) {
+    try {
+      Backoff pause = new Backoff(REOPEN_FIRST, REOPEN_MOST);
+      while (!listed(subscription)) {
+        pause.pause();
+      }
+    } catch (InterruptedException closing) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private boolean listed(WatchSubscription subscription) throws InterruptedException {
+    RangeResponse found;
+    try {
+      found =
+          connection.call(
+              KVGrpc.getRangeMethod(),
+              subscription.wire.range(subscription.range, RangeOptions.DEFAULT),
+              EtcdConnection.Effect.REPEATABLE,
+              "list " + subscription.range,
+              EtcdConnection.DEFAULT_DEADLINE);
+    } catch (EtcdUnavailableException notYet) {
+      return isOver(subscription);
+    } catch (EtcdException refused) {
+      subscription.sink.fail(refused);
+      Thread.sleep(RETRY_REFUSED);
+      return isOver(subscription);
+    }
+    synchronized (this) {
+      if (isOver(subscription)) {
+        return true;
+      }
+      long revision = found.getHeader().getRevision();
+      subscription.sink.deliver(
+          new WatchUpdate.Snapshot(
+              revision, subscription.wire.keyValues(found.getKvsList()), subscription.compacted));
+      subscription.nextRevision = revision + 1;
+      subscription.phase = WatchSubscription.Phase.READY;
+      advance(subscription);
+      return true;
+    }
+  }
+
+  private synchronized boolean isOver(WatchSubscription subscription) {
+    return closed || subscription.phase != WatchSubscription.Phase.LISTING;
+  }
+
+  @Override
+  public void close() {
+    Stream last;
+    synchronized (this) {
+      closed = true;
+      last = stream;
+      stream = null;
+      subscriptions.forEach(subscription -> subscription.phase = WatchSubscription.Phase.CLOSED);
+      subscriptions.clear();
+    }
+    if (last != null) {
+      last.end();
+    }
+  }
+
+  /** One incarnation of the stream. All its state is guarded by the lock of the outer class. */
+  private final class Stream implements ClientResponseObserver<WatchRequest, WatchResponse> {
+
+    private final EtcdChannels.Member member;
+    // etcd confirms watches in the order in which they were asked for.
+    private final Deque<WatchSubscription> creating = new ArrayDeque<>();
+    private final Map<Long, WatchSubscription> active = new HashMap<>();
+    // For each progress request on its way: how many watches etcd had confirmed when it was sent.
+    private final Deque<Long> progressRequests = new ArrayDeque<>();
+    private ClientCallStreamObserver<WatchRequest> requests;
+    private long created;
+    private long heard = System.nanoTime();
+    private boolean probed;
+
+    Stream(EtcdChannels.Member member) {
+      this.member = member;
+    }
+
+    void open() {
+      ClientCalls.asyncBidiStreamingCall(
+          EtcdConnection.leading(member).newCall(WatchGrpc.getWatchMethod(), CallOptions.DEFAULT),
+          this);
+    }
+
+    void end() {
+      requests.cancel("no longer used", null);
+    }
+
+    void create(WatchSubscription subscription) {
+      Wire.Bounds bounds = subscription.wire.bounds(subscription.range);
+      WatchCreateRequest.Builder request =
+          WatchCreateRequest.newBuilder()
+              .setKey(bounds.key())
+              .setRangeEnd(bounds.end())
+              .setStartRevision(subscription.nextRevision)
+              .setPrevKv(subscription.options.previous())
+              // Keeps an idle watch from falling behind compaction.
+              .setProgressNotify(true);
+      if (!subscription.options.types().contains(WatchEvent.Type.PUT)) {
+        request.addFilters(WatchCreateRequest.FilterType.NOPUT);
+      }
+      if (!subscription.options.types().contains(WatchEvent.Type.DELETE)) {
+        request.addFilters(WatchCreateRequest.FilterType.NODELETE);
+      }
+      subscription.phase = WatchSubscription.Phase.CREATING;
+      creating.add(subscription);
+      requests.onNext(WatchRequest.newBuilder().setCreateRequest(request).build());
+    }
+
+    void cancel(WatchSubscription subscription) {
+      active.remove(subscription.watchId);
+      cancel(subscription.watchId);
+    }
+
+    private void cancel(long watchId) {
+      requests.onNext(
+          WatchRequest.newBuilder()
+              .setCancelRequest(WatchCancelRequest.newBuilder().setWatchId(watchId))
+              .build());
+    }
+
+    void requestProgress() {
+      progressRequests.add(created);
+      requests.onNext(
+          WatchRequest.newBuilder()
+              .setProgressRequest(WatchProgressRequest.getDefaultInstance())
+              .build());
+    }
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<WatchRequest> call) {
+      requests = call;
+    }
+
+    @Override
+    public void onNext(WatchResponse response) {
+      synchronized (WatchStreams.this) {
+        if (this != stream) {
+          return;
+        }
+        heard = System.nanoTime();
+        probed = false;
+        backoff.reset();
+        if (response.getCreated()) {
+          confirmed(response);
+        } else if (response.getCanceled()) {
+          canceled(response, Optional.ofNullable(active.remove(response.getWatchId())));
+        } else if (response.getWatchId() == ALL_WATCHES) {
+          progressOfAll(response.getHeader().getRevision());
+        } else {
+          Optional.ofNullable(active.get(response.getWatchId()))
+              .ifPresent(subscription -> changed(subscription, response));
+        }
+      }
+    }
+
+    private void confirmed(WatchResponse response) {
+      WatchSubscription subscription = creating.remove();
+      created++;
+      if (response.getCanceled()) {
+        canceled(response, Optional.of(subscription));
+      } else if (subscription.phase == WatchSubscription.Phase.CREATING) {
+        subscription.phase = WatchSubscription.Phase.ACTIVE;
+        subscription.watchId = response.getWatchId();
+        subscription.createdAs = created;
+        active.put(response.getWatchId(), subscription);
+      } else {
+        cancel(response.getWatchId());
+      }
+    }
+
+    private void canceled(WatchResponse response, Optional<WatchSubscription> which) {
+      if (which.isEmpty() || which.get().phase == WatchSubscription.Phase.CLOSED) {
+        return;
+      }
+      WatchSubscription subscription = which.get();
+      if (response.getCompactRevision() > 0) {
+        subscription.compacted = response.getCompactRevision();
+        subscription.phase = WatchSubscription.Phase.LISTING;
+        advance(subscription);
+        return;
+      }
+      String reason = response.getCancelReason();
+      if (reason.contains("permission denied")) {
+        subscription.sink.fail(
+            new EtcdPermissionException(
+                "etcd at "
+                    + member
+                    + ": watch "
+                    + subscription.range
+                    + " denied: "
+                    + reason
+                    + ". Check the user's role; the watch is tried again",
+                null));
+      }
+      subscription.phase = WatchSubscription.Phase.PAUSED;
+      connection.later(RETRY_REFUSED.toNanos(), () -> resume(subscription));
+    }
+
+    private void progressOfAll(long revision) {
+      // It may have been worked out before etcd knew the younger watches: those are not meant.
+      long known = progressRequests.isEmpty() ? 0 : progressRequests.remove();
+      for (WatchSubscription subscription : List.copyOf(active.values())) {
+        if (subscription.createdAs <= known) {
+          progress(subscription, revision);
+        }
+      }
+    }
+
+    private void progress(WatchSubscription subscription, long revision) {
+      if (revision < subscription.nextRevision) {
+        return;
+      }
+      subscription.nextRevision = revision + 1;
+      if (subscription.options.bookmarks()) {
+        subscription.sink.deliver(new WatchUpdate.Progress(revision));
+      }
+    }
+
+    private void changed(WatchSubscription subscription, WatchResponse response) {
+      if (response.getEventsCount() == 0) {
+        progress(subscription, response.getHeader().getRevision());
+        return;
+      }
+      List<Event> sameRevision = new ArrayList<>();
+      for (Event event : response.getEventsList()) {
+        long revision = event.getKv().getModRevision();
+        if (revision < subscription.nextRevision) {
+          continue;
+        }
+        if (!sameRevision.isEmpty()
+            && sameRevision.getFirst().getKv().getModRevision() != revision
+            && !deliver(subscription, sameRevision)) {
+          return;
+        }
+        sameRevision.add(event);
+      }
+      deliver(subscription, sameRevision);
+    }
+
+    /** Delivers one revision; false if the reader is full and the watch was suspended instead. */
+    private boolean deliver(WatchSubscription subscription, List<Event> events) {
+      if (events.isEmpty()) {
+        return true;
+      }
+      if (subscription.sink.isFull()) {
+        cancel(subscription);
+        subscription.phase = WatchSubscription.Phase.PAUSED;
+        return false;
+      }
+      long revision = events.getFirst().getKv().getModRevision();
+      subscription.sink.deliver(
+          new WatchUpdate.Changes(
+              revision, events.stream().map(event -> event(subscription, event)).toList()));
+      subscription.nextRevision = revision + 1;
+      events.clear();
+      return true;
+    }
+
+    private static WatchEvent event(WatchSubscription subscription, Event event) {
+      return new WatchEvent(
+          event.getType() == Event.EventType.PUT ? WatchEvent.Type.PUT : WatchEvent.Type.DELETE,
+          subscription.wire.keyValue(event.getKv()),
+          event.hasPrevKv()
+              ? Optional.of(subscription.wire.keyValue(event.getPrevKv()))
+              : Optional.empty());
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      ended(this, true);
+    }
+
+    @Override
+    public void onCompleted() {
+      ended(this, false);
+    }
+  }
+}

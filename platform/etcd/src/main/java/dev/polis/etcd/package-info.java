@@ -1,0 +1,38 @@
+/**
+ * etcd, as the rest of the node may use it: namespaced reads and writes, leases, watches, values
+ * and elections that survive whatever happens to connections and members.
+ *
+ * <pre>
+ *   EtcdClient ── sub("a") ──▶ EtcdClient "namespaced:a/"     views, one connection
+ *       │
+ *       ├─ KeyValues   get, range, put, delete, txn; fenced(...)      one call each
+ *       ├─ Leases      grant, adopt            ─┐
+ *       ├─ EtcdWatch   changes by revision      ├─ one keep-alive and one watch stream,
+ *       ├─ Value       key or range, conflated  │  re-opened after every kind of end
+ *       ├─ Election    leader, follower, neither┘
+ *       └─ EtcdAdmin   members, users, maintenance (root namespace only)
+ *            │
+ *       EtcdConnection ── one channel for each member, the next one when one fails
+ * </pre>
+ *
+ * <p>Three rules hold everywhere. A <b>write</b> is sent again only if it is known not to have been
+ * carried out; otherwise the caller is told that its outcome is unknown. A <b>watch</b> is its next
+ * revision and nothing else, so no end of a stream, graceful or not, can lose or double a change. A
+ * <b>lease</b> is counted on this machine's monotonic clock from the sending of the last request
+ * that was answered, so its holder stops before anyone else may start.
+ *
+ * <p>Not promised: a watcher whose changes were compacted away sees their result, not each of them;
+ * a lock does not stop its holder in the middle of a step, only a fence in the transaction does;
+ * and a suspended machine whose monotonic clock stood still learns of its loss from etcd or from
+ * the fence, not from the clock.
+ *
+ * <p>Why not jetcd's own classes: its watch takes a completed stream for a wanted end, its leases
+ * and deadlines follow the wall clock, and its API is made of futures. Its generated stubs are
+ * used.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.etcd;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;
