@@ -1,0 +1,108 @@
+package dev.polis.pki;
+
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * What a certificate is to say, apart from whose key it is and who signs it. Build one with the
+ * factory for its kind.
+ *
+ * @param commonName the CN of the subject
+ * @param dnsNames DNS subject alternative names
+ * @param addresses IP subject alternative names
+ * @param usages what the holder may do
+ * @param ca true for an authority that signs other certificates
+ * @param lifetime how long from its issue the certificate is valid
+ */
+public record CertificateTemplate(
+    String commonName,
+    List<String> dnsNames,
+    List<InetAddress> addresses,
+    Set<Usage> usages,
+    boolean ca,
+    Duration lifetime) {
+
+  /** What the holder of a certificate may do. */
+  public enum Usage {
+    /** Be a TLS server. */
+    SERVER,
+    /** Be a TLS client. */
+    CLIENT
+  }
+
+  /**
+   * Ten years: an authority is replaced by an operator's decision, within the life of a machine,
+   * while everything it signs renews by itself.
+   */
+  public static final Duration AUTHORITY_LIFETIME = Duration.ofDays(3650);
+
+  /**
+   * Thirty days: a removed node's certificate dies within a month even where no revocation list
+   * arrives, and a node that was switched off for up to a month still starts.
+   */
+  public static final Duration NODE_LIFETIME = Duration.ofDays(30);
+
+  /** A year: users renew by hand. */
+  public static final Duration USER_LIFETIME = Duration.ofDays(365);
+
+  /** Copies its collections and refuses a lifetime that is not positive. */
+  public CertificateTemplate {
+    dnsNames = List.copyOf(dnsNames);
+    addresses = List.copyOf(addresses);
+    usages = Set.copyOf(usages);
+    if (lifetime.isNegative() || lifetime.isZero()) {
+      throw new PkiException(
+          "lifetime " + lifetime + " of certificate \"" + commonName + "\" is not positive");
+    }
+  }
+
+  /** A self-signed authority. */
+  public static CertificateTemplate authority(String name) {
+    return new CertificateTemplate(name, List.of(), List.of(), Set.of(), true, AUTHORITY_LIFETIME);
+  }
+
+  /** A cluster node: CN and DNS name are its id; server authentication only. */
+  public static CertificateTemplate node(NodeId id) {
+    return leaf(id.text(), List.of(id.text()), List.of(), Set.of(Usage.SERVER), NODE_LIFETIME);
+  }
+
+  /** A cluster user: CN is the name; client authentication only. */
+  public static CertificateTemplate user(String name) {
+    if (name.isBlank()) {
+      throw new PkiException("a user needs a name, this one is \"" + name + "\"");
+    }
+    return leaf(name, List.of(), List.of(), Set.of(Usage.CLIENT), USER_LIFETIME);
+  }
+
+  /** A TLS server outside the node scheme (etcd, Kubernetes). */
+  public static CertificateTemplate server(
+      String commonName, List<String> dnsNames, List<InetAddress> addresses) {
+    return leaf(commonName, dnsNames, addresses, Set.of(Usage.SERVER), NODE_LIFETIME);
+  }
+
+  /**
+   * Both ends of a connection between equals (etcd peers; an etcd client port, whose server dials
+   * itself).
+   */
+  public static CertificateTemplate peer(
+      String commonName, List<String> dnsNames, List<InetAddress> addresses) {
+    return leaf(commonName, dnsNames, addresses, Set.of(Usage.SERVER, Usage.CLIENT), NODE_LIFETIME);
+  }
+
+  /** A TLS client outside the user scheme (etcd user by CN). */
+  public static CertificateTemplate client(String commonName) {
+    return leaf(commonName, List.of(), List.of(), Set.of(Usage.CLIENT), NODE_LIFETIME);
+  }
+
+  /** The same with another lifetime. */
+  public CertificateTemplate withLifetime(Duration other) {
+    return new CertificateTemplate(commonName, dnsNames, addresses, usages, ca, other);
+  }
+
+  private static CertificateTemplate leaf(
+      String name, List<String> dns, List<InetAddress> ips, Set<Usage> usages, Duration lifetime) {
+    return new CertificateTemplate(name, dns, ips, usages, false, lifetime);
+  }
+}

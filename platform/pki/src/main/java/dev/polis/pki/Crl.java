@@ -1,0 +1,121 @@
+package dev.polis.pki;
+
+import java.io.ByteArrayInputStream;
+import java.math.BigInteger;
+import java.security.GeneralSecurityException;
+import java.security.cert.CRLException;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509CRL;
+import java.security.cert.X509CRLEntry;
+import java.security.cert.X509Certificate;
+import java.util.Arrays;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.bouncycastle.asn1.ASN1Integer;
+import org.bouncycastle.asn1.ASN1OctetString;
+import org.bouncycastle.asn1.x509.Extension;
+
+/**
+ * A certificate revocation list: which serial numbers of one authority are no longer good.
+ * Immutable.
+ */
+public final class Crl {
+  private final X509CRL list;
+  private final byte[] der;
+  private final Set<BigInteger> serials;
+
+  private Crl(X509CRL list, byte[] der) {
+    this.list = list;
+    this.der = der;
+    var entries = list.getRevokedCertificates();
+    this.serials =
+        entries == null
+            ? Set.of()
+            : entries.stream()
+                .map(X509CRLEntry::getSerialNumber)
+                .collect(Collectors.toUnmodifiableSet());
+  }
+
+  /** Reads DER; the signature is not looked at, see {@link #verify}. */
+  public static Crl parse(byte[] der) {
+    try {
+      var list =
+          (X509CRL)
+              CertificateFactory.getInstance("X.509").generateCRL(new ByteArrayInputStream(der));
+      return new Crl(list, der.clone());
+    } catch (CertificateException | CRLException e) {
+      throw new PkiException("the " + der.length + " bytes are no revocation list in DER", e);
+    }
+  }
+
+  /**
+   * Checks that the authority signed this list.
+   *
+   * @return this
+   * @throws IdentityException if it did not
+   */
+  public Crl verify(X509Certificate ca) {
+    try {
+      list.verify(ca.getPublicKey());
+      return this;
+    } catch (GeneralSecurityException e) {
+      throw new IdentityException(
+          "revocation list of %s is not signed by %s"
+              .formatted(list.getIssuerX500Principal(), ca.getSubjectX500Principal()),
+          e);
+    }
+  }
+
+  /**
+   * True if the certificate is on the list. The caller knows that both come from the same
+   * authority.
+   */
+  public boolean revokes(X509Certificate certificate) {
+    return serials.contains(certificate.getSerialNumber());
+  }
+
+  /** The revoked serial numbers. */
+  public Set<BigInteger> serials() {
+    return serials;
+  }
+
+  /** The number of this list; a later list of the same authority has a higher one. */
+  public BigInteger number() {
+    byte[] wrapped = list.getExtensionValue(Extension.cRLNumber.getId());
+    return wrapped == null
+        ? BigInteger.ZERO
+        : ASN1Integer.getInstance(ASN1OctetString.getInstance(wrapped).getOctets()).getValue();
+  }
+
+  /** The DER form. */
+  public byte[] der() {
+    return der.clone();
+  }
+
+  /** The PEM form, as etcd reads it. */
+  public String pem() {
+    return Pem.encode("X509 CRL", der);
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Crl crl && Arrays.equals(der, crl.der);
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.hashCode(der);
+  }
+
+  @Override
+  public String toString() {
+    return "Crl["
+        + list.getIssuerX500Principal()
+        + " #"
+        + number()
+        + ", "
+        + serials.size()
+        + " revoked]";
+  }
+}

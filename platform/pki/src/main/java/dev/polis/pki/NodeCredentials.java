@@ -1,0 +1,59 @@
+package dev.polis.pki;
+
+import java.security.PrivateKey;
+import java.security.PublicKey;
+import java.security.cert.X509Certificate;
+
+/**
+ * All that a node needs to prove who it is: its private key, the certificate that the cluster gave
+ * it and the cluster's CA certificate. An instance is consistent by construction; whether the
+ * certificate is still within its lifetime is a question of time and asked with {@link Renewal}, so
+ * that an expired node can load its credentials and have them renewed.
+ *
+ * @param privateKey the node's Ed25519 private key
+ * @param certificate the node's certificate
+ * @param ca the certificate of the cluster's CA
+ */
+public record NodeCredentials(
+    PrivateKey privateKey, X509Certificate certificate, X509Certificate ca) {
+  /**
+   * Refuses parts that do not belong together ({@link PkiException}, {@link IdentityException}).
+   */
+  public NodeCredentials {
+    NodeId id = Identity.verifyNode(certificate, ca);
+    if (!Ed25519.match(privateKey, certificate.getPublicKey())) {
+      throw new PkiException("the private key does not belong to the certificate of node " + id);
+    }
+  }
+
+  /** Credentials from their three PEM files. */
+  public static NodeCredentials fromPem(String key, String certificate, String ca) {
+    return new NodeCredentials(
+        Pem.privateKey(key), Pem.certificate(certificate), Pem.certificate(ca));
+  }
+
+  /** The node's id. */
+  public NodeId id() {
+    return NodeId.of(certificate.getPublicKey());
+  }
+
+  /** The node's public key. */
+  public PublicKey publicKey() {
+    return certificate.getPublicKey();
+  }
+
+  /** What the node presents on TLS connections. */
+  public TlsIdentity tls() {
+    return TlsIdentity.of(privateKey, certificate);
+  }
+
+  /** The same key and CA with a renewed certificate. */
+  public NodeCredentials renewed(X509Certificate newer) {
+    return new NodeCredentials(privateKey, newer, ca);
+  }
+
+  @Override
+  public String toString() {
+    return "NodeCredentials[" + id() + ", <secret key>]";
+  }
+}

@@ -1,0 +1,44 @@
+package dev.polis.pki;
+
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.Instant;
+
+/**
+ * When a certificate is to be replaced: once only a third of its life is left, as is the field's
+ * habit. Two thirds in, the remaining third is the time there is to notice and mend whatever keeps
+ * it from being renewed.
+ *
+ * @param notBefore start of the certificate's life
+ * @param notAfter end of the certificate's life
+ */
+public record Renewal(Instant notBefore, Instant notAfter) {
+  private static final int LAST_PART = 3;
+
+  /** The renewal of a certificate. */
+  public static Renewal of(X509Certificate certificate) {
+    return new Renewal(
+        certificate.getNotBefore().toInstant(), certificate.getNotAfter().toInstant());
+  }
+
+  /** The moment from which the certificate is to be replaced. */
+  public Instant dueAt() {
+    return notAfter.minus(Duration.between(notBefore, notAfter).dividedBy(LAST_PART));
+  }
+
+  /** True from {@link #dueAt} on. */
+  public boolean due(Instant now) {
+    return !now.isBefore(dueAt());
+  }
+
+  /** True outside the certificate's life, be it before or after. */
+  public boolean invalid(Instant now) {
+    return now.isBefore(notBefore) || now.isAfter(notAfter);
+  }
+
+  /** How long to wait until it is due; zero if it is. */
+  public Duration until(Instant now) {
+    Duration wait = Duration.between(now, dueAt());
+    return wait.isNegative() ? Duration.ZERO : wait;
+  }
+}

@@ -1,0 +1,103 @@
+package dev.polis.pki;
+
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.Provider;
+import java.util.List;
+import javax.net.ssl.KeyManager;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.KeyManagerFactorySpi;
+import javax.net.ssl.ManagerFactoryParameters;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.TrustManager;
+
+/** Puts {@link TlsKeys} and {@link TlsTrust} into the shapes that TLS stacks take. TLS 1.3 only. */
+public final class TlsContexts {
+  /**
+   * The only protocol spoken; name it to the stack as well, a context alone does not switch off the
+   * older ones.
+   */
+  public static final List<String> PROTOCOLS = List.of("TLSv1.3");
+
+  private TlsContexts() {}
+
+  /** A context that presents these keys and believes this trust; either side of a connection. */
+  public static SSLContext context(TlsKeys keys, TlsTrust trust) {
+    return init(new KeyManager[] {keys}, trust);
+  }
+
+  /** A context for clients that present nothing. */
+  public static SSLContext anonymous(TlsTrust trust) {
+    return init(new KeyManager[0], trust);
+  }
+
+  /** Parameters of a server socket or engine that requires a client certificate. */
+  public static SSLParameters serverParameters() {
+    SSLParameters parameters = clientParameters();
+    parameters.setNeedClientAuth(true);
+    return parameters;
+  }
+
+  /** Parameters of a client socket or engine. */
+  public static SSLParameters clientParameters() {
+    var parameters = new SSLParameters();
+    parameters.setProtocols(PROTOCOLS.toArray(String[]::new));
+    return parameters;
+  }
+
+  /**
+   * The keys as a factory, for stacks that take no key manager (Netty wants Ed25519 keys this way).
+   */
+  public static KeyManagerFactory keyManagerFactory(TlsKeys keys) {
+    return new FixedFactory(keys);
+  }
+
+  private static SSLContext init(KeyManager[] keys, TlsTrust trust) {
+    try {
+      SSLContext context = SSLContext.getInstance("TLSv1.3");
+      context.init(keys, new TrustManager[] {trust}, null);
+      return context;
+    } catch (GeneralSecurityException e) {
+      throw new PkiException("this Java runtime has no TLS 1.3; run Polis on JDK 25", e);
+    }
+  }
+
+  private static final class FixedFactory extends KeyManagerFactory {
+    FixedFactory(TlsKeys keys) {
+      super(new FixedFactorySpi(keys), new FixedProvider(), "fixed");
+    }
+  }
+
+  /** The factory's constructor wants a provider; this one is never registered. */
+  private static final class FixedProvider extends Provider {
+    private static final long serialVersionUID = 1L;
+
+    FixedProvider() {
+      super("PolisKeys", "1", "one key manager");
+    }
+  }
+
+  private static final class FixedFactorySpi extends KeyManagerFactorySpi {
+    private final TlsKeys keys;
+
+    FixedFactorySpi(TlsKeys keys) {
+      this.keys = keys;
+    }
+
+    @Override
+    protected void engineInit(KeyStore store, char[] password) {
+      // The keys are given already.
+    }
+
+    @Override
+    protected void engineInit(ManagerFactoryParameters parameters) {
+      // The keys are given already.
+    }
+
+    @Override
+    protected KeyManager[] engineGetKeyManagers() {
+      return new KeyManager[] {keys};
+    }
+  }
+}

@@ -1,0 +1,41 @@
+package dev.polis.pki;
+
+import java.security.PrivateKey;
+import java.security.cert.X509Certificate;
+import java.util.List;
+
+/**
+ * What one side of a TLS connection presents: a private key and its certificate chain, leaf first.
+ *
+ * @param privateKey the leaf's private key
+ * @param chain the leaf and, where the peer cannot know them, its issuers
+ */
+public record TlsIdentity(PrivateKey privateKey, List<X509Certificate> chain) {
+  /** Refuses an empty chain and a key that is not the leaf's. */
+  public TlsIdentity {
+    chain = List.copyOf(chain);
+    if (chain.isEmpty()) {
+      throw new PkiException("a TLS identity needs at least its own certificate");
+    }
+    if (!Ed25519.match(privateKey, chain.getFirst().getPublicKey())) {
+      throw new PkiException(
+          "the private key does not belong to certificate "
+              + chain.getFirst().getSubjectX500Principal());
+    }
+  }
+
+  /** A single certificate and its key. */
+  public static TlsIdentity of(PrivateKey privateKey, X509Certificate certificate) {
+    return new TlsIdentity(privateKey, List.of(certificate));
+  }
+
+  /** The own certificate. */
+  public X509Certificate certificate() {
+    return chain.getFirst();
+  }
+
+  @Override
+  public String toString() {
+    return "TlsIdentity[" + certificate().getSubjectX500Principal() + ", <secret key>]";
+  }
+}

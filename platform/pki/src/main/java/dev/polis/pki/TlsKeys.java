@@ -1,0 +1,117 @@
+package dev.polis.pki;
+
+import java.net.Socket;
+import java.security.Principal;
+import java.security.PrivateKey;
+import java.security.cert.X509Certificate;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.X509ExtendedKeyManager;
+
+/**
+ * Presents the newest identity that its supplier knows, so that a renewed certificate is used from
+ * the next handshake on and no listener or channel has to be built anew. While the supplier has
+ * none, a server refuses handshakes and a client presents nothing. Safe for any thread.
+ */
+public final class TlsKeys extends X509ExtendedKeyManager {
+  /** The two identities between which a handshake that is under way may stand. */
+  private record Recent(Optional<TlsIdentity> current, Optional<TlsIdentity> previous) {
+    Recent with(TlsIdentity newer) {
+      return current.filter(newer::equals).isPresent()
+          ? this
+          : new Recent(Optional.of(newer), current);
+    }
+
+    Optional<TlsIdentity> find(String alias) {
+      return current
+          .filter(identity -> alias(identity).equals(alias))
+          .or(() -> previous.filter(identity -> alias(identity).equals(alias)));
+    }
+  }
+
+  private final Supplier<Optional<TlsIdentity>> source;
+  private final AtomicReference<Recent> recent =
+      new AtomicReference<>(new Recent(Optional.empty(), Optional.empty()));
+
+  /** Follows a supplier, which must answer at once: it is asked during handshakes. */
+  public TlsKeys(Supplier<Optional<TlsIdentity>> source) {
+    this.source = source;
+  }
+
+  /** Presents one identity for ever. */
+  public static TlsKeys fixed(TlsIdentity identity) {
+    return new TlsKeys(() -> Optional.of(identity));
+  }
+
+  /** Names the identity, so that key and chain of one handshake always belong together. */
+  private static String alias(TlsIdentity identity) {
+    return HexFormat.of().formatHex(identity.certificate().getSerialNumber().toByteArray());
+  }
+
+  private String choose(String... keyTypes) {
+    Optional<TlsIdentity> now = source.get();
+    now.ifPresent(identity -> recent.updateAndGet(known -> known.with(identity)));
+    return now.filter(
+            identity -> Arrays.asList(keyTypes).contains(identity.privateKey().getAlgorithm()))
+        .map(TlsKeys::alias)
+        .orElse(null); // the key manager's contract: null is "none"
+  }
+
+  private Optional<TlsIdentity> find(String alias) {
+    return recent.get().find(alias);
+  }
+
+  @Override
+  public String chooseEngineClientAlias(String[] keyTypes, Principal[] issuers, SSLEngine engine) {
+    return choose(keyTypes);
+  }
+
+  @Override
+  public String chooseEngineServerAlias(String keyType, Principal[] issuers, SSLEngine engine) {
+    return choose(keyType);
+  }
+
+  @Override
+  public String chooseClientAlias(String[] keyTypes, Principal[] issuers, Socket socket) {
+    return choose(keyTypes);
+  }
+
+  @Override
+  public String chooseServerAlias(String keyType, Principal[] issuers, Socket socket) {
+    return choose(keyType);
+  }
+
+  @Override
+  public String[] getClientAliases(String keyType, Principal[] issuers) {
+    return aliases(keyType);
+  }
+
+  @Override
+  public String[] getServerAliases(String keyType, Principal[] issuers) {
+    return aliases(keyType);
+  }
+
+  private String[] aliases(String keyType) {
+    String alias = choose(keyType);
+    return alias == null ? null : new String[] {alias};
+  }
+
+  @Override
+  public X509Certificate[] getCertificateChain(String alias) {
+    return find(alias)
+        .map(TlsIdentity::chain)
+        .map(List::toArray)
+        .map(chain -> Arrays.copyOf(chain, chain.length, X509Certificate[].class))
+        .orElse(null);
+  }
+
+  @Override
+  public PrivateKey getPrivateKey(String alias) {
+    return find(alias).map(TlsIdentity::privateKey).orElse(null);
+  }
+}

@@ -1,0 +1,204 @@
+package dev.polis.pki;
+
+import java.net.Socket;
+import java.security.cert.CertificateException;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.X509ExtendedTrustManager;
+
+/**
+ * Whom one side of a TLS connection believes. Peers of a cluster are known by identity, not by the
+ * name in the address they are dialled at, so none of these looks at host names (the JDK's own
+ * check stays off as long as no endpoint identification algorithm is set).
+ *
+ * <p>CA and revocation list are asked for at every handshake, so that a change takes effect with
+ * the next connection. Connections that stand already are the owner's to close. Instances are safe
+ * for any thread.
+ */
+public final class TlsTrust extends X509ExtendedTrustManager {
+  /** One question about the peer's certificate. */
+  @FunctionalInterface
+  private interface Check {
+    void accept(X509Certificate peer) throws PkiException;
+  }
+
+  /** Where the rules about time and revocation come from. */
+  public static final class Source {
+    private final Supplier<X509Certificate> ca;
+    private final Supplier<Optional<Crl>> crl;
+    private final InstantSource clock;
+
+    private Source(Supplier<X509Certificate> ca, Supplier<Optional<Crl>> crl, InstantSource clock) {
+      this.ca = ca;
+      this.crl = crl;
+      this.clock = clock;
+    }
+
+    /** A fixed CA, no revocation list, the system's clock. */
+    public static Source of(X509Certificate ca) {
+      return new Source(() -> ca, Optional::empty, InstantSource.system());
+    }
+
+    /** A CA and a revocation list that may change; the list may be absent until it is known. */
+    public static Source of(Supplier<X509Certificate> ca, Supplier<Optional<Crl>> crl) {
+      return new Source(ca, crl, InstantSource.system());
+    }
+
+    /** The same on another clock. */
+    public Source withClock(InstantSource other) {
+      return new Source(ca, crl, other);
+    }
+
+    private void checkFresh(X509Certificate peer) {
+      Instant now = clock.instant();
+      if (Renewal.of(peer).invalid(now)) {
+        throw new IdentityException(
+            "certificate %s is valid from %s to %s, it is now %s; renew it or correct the clock"
+                .formatted(
+                    peer.getSubjectX500Principal(),
+                    peer.getNotBefore().toInstant(),
+                    peer.getNotAfter().toInstant(),
+                    now));
+      }
+      if (crl.get().filter(list -> list.revokes(peer)).isPresent()) {
+        throw new IdentityException(
+            "certificate %s is revoked".formatted(peer.getSubjectX500Principal()));
+      }
+    }
+
+    /**
+     * The identity behind a certificate: rules, lifetime and revocation.
+     *
+     * @throws IdentityException naming what is wrong with it
+     */
+    public Identity verify(X509Certificate peer) {
+      Identity identity = Identity.verify(peer, ca.get());
+      checkFresh(peer);
+      return identity;
+    }
+  }
+
+  private final Check check;
+
+  private TlsTrust(Check check) {
+    this.check = check;
+  }
+
+  /**
+   * For servers that also serve the unauthenticated: any single Ed25519 certificate, be it
+   * self-signed. The handshake proves possession of its key and nothing else; who the peer is must
+   * be asked with {@link Source#verify} before acting for it.
+   */
+  public static TlsTrust anyKey() {
+    return new TlsTrust(TlsTrust::requireEd25519);
+  }
+
+  /** The peer must be a node or a user of the cluster. */
+  public static TlsTrust member(Source source) {
+    return new TlsTrust(source::verify);
+  }
+
+  /** The peer must be some node of the cluster. */
+  public static TlsTrust anyNode(Source source) {
+    return new TlsTrust(peer -> requireNode(source, peer));
+  }
+
+  /** The peer must be this very node of the cluster. */
+  public static TlsTrust node(Source source, NodeId wanted) {
+    return new TlsTrust(
+        peer -> {
+          NodeId found = requireNode(source, peer);
+          if (!found.equals(wanted)) {
+            throw new IdentityException("dialled node " + wanted + ", but " + found + " answered");
+          }
+        });
+  }
+
+  /**
+   * The peer must hold a certificate of this authority, whatever its names (etcd and its kin, whose
+   * certificates follow no node or user scheme).
+   */
+  public static TlsTrust authority(Source source) {
+    return new TlsTrust(
+        peer -> {
+          Identity.verifySignedBy(peer, source.ca.get());
+          source.checkFresh(peer);
+        });
+  }
+
+  private static NodeId requireNode(Source source, X509Certificate peer) {
+    NodeId id = Identity.verifyNode(peer, source.ca.get());
+    source.checkFresh(peer);
+    return id;
+  }
+
+  private static void requireEd25519(X509Certificate peer) {
+    if (!Ed25519.is(peer.getPublicKey())) {
+      throw new IdentityException(
+          "peer presents a key of "
+              + peer.getPublicKey().getAlgorithm()
+              + ", only Ed25519 is taken");
+    }
+  }
+
+  private void check(X509Certificate[] chain) throws CertificateException {
+    if (chain.length != 1) {
+      throw new CertificateException(
+          "peer presents " + chain.length + " certificates, exactly one is taken");
+    }
+    try {
+      requireEd25519(chain[0]);
+      check.accept(chain[0]);
+    } catch (PkiException e) {
+      throw new CertificateException(e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public void checkClientTrusted(X509Certificate[] chain, String authType)
+      throws CertificateException {
+    check(chain);
+  }
+
+  @Override
+  public void checkClientTrusted(X509Certificate[] chain, String authType, Socket socket)
+      throws CertificateException {
+    check(chain);
+  }
+
+  @Override
+  public void checkClientTrusted(X509Certificate[] chain, String authType, SSLEngine engine)
+      throws CertificateException {
+    check(chain);
+  }
+
+  @Override
+  public void checkServerTrusted(X509Certificate[] chain, String authType)
+      throws CertificateException {
+    check(chain);
+  }
+
+  @Override
+  public void checkServerTrusted(X509Certificate[] chain, String authType, Socket socket)
+      throws CertificateException {
+    check(chain);
+  }
+
+  @Override
+  public void checkServerTrusted(X509Certificate[] chain, String authType, SSLEngine engine)
+      throws CertificateException {
+    check(chain);
+  }
+
+  /**
+   * None by name: which CA a peer belongs to is checked above, and naming it would tell strangers.
+   */
+  @Override
+  public X509Certificate[] getAcceptedIssuers() {
+    return new X509Certificate[0];
+  }
+}

@@ -1,0 +1,47 @@
+package dev.polis.pki;
+
+import java.security.PrivateKey;
+import java.security.cert.X509Certificate;
+
+/**
+ * What a person or program presents to the cluster: private key, user certificate and the cluster's
+ * CA certificate. Consistent by construction, like {@link NodeCredentials}.
+ *
+ * @param privateKey the user's Ed25519 private key
+ * @param certificate the user's certificate
+ * @param ca the certificate of the cluster's CA
+ */
+public record UserCredentials(
+    PrivateKey privateKey, X509Certificate certificate, X509Certificate ca) {
+  /**
+   * Refuses parts that do not belong together ({@link PkiException}, {@link IdentityException}).
+   */
+  public UserCredentials {
+    String user = Identity.verifyUser(certificate, ca);
+    if (!Ed25519.match(privateKey, certificate.getPublicKey())) {
+      throw new PkiException(
+          "the private key does not belong to the certificate of user \"" + user + "\"");
+    }
+  }
+
+  /** Credentials from their three PEM files. */
+  public static UserCredentials fromPem(String key, String certificate, String ca) {
+    return new UserCredentials(
+        Pem.privateKey(key), Pem.certificate(certificate), Pem.certificate(ca));
+  }
+
+  /** The user's name. */
+  public String user() {
+    return Identity.verifyUser(certificate, ca);
+  }
+
+  /** What the user presents on TLS connections. */
+  public TlsIdentity tls() {
+    return TlsIdentity.of(privateKey, certificate);
+  }
+
+  @Override
+  public String toString() {
+    return "UserCredentials[" + user() + ", <secret key>]";
+  }
+}

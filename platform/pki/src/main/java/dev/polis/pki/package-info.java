@@ -1,0 +1,38 @@
+/**
+ * Keys, certificates, revocation and identity.
+ *
+ * <p>Every party of a cluster is an Ed25519 key. One authority per circle of trust (cluster, etcd,
+ * Kubernetes) signs short-lived certificates for such keys; a certificate's extended key usage says
+ * whether it speaks for a node or for a user.
+ *
+ * <pre>
+ *                     CertificateTemplate (what to say)
+ *                              │
+ *   PublicKey ──▶ CertificateAuthority ──▶ X509Certificate ──▶ Identity.verify ──▶ Node(id) | User(name)
+ *                    │        ▲                  │
+ *                    ▼        │                  ├──▶ Renewal   (a third of life left?)
+ *                   Crl ──▶ PkiStore ◀───────────┘
+ *                             │  ensure = read, or create in one guarded transaction
+ *                             ▼
+ *                         PkiBackend (etcd)                TlsKeys + TlsTrust ──▶ TlsContexts
+ * </pre>
+ *
+ * <p>Objects live in etcd because any curator may become leader and must issue from the same
+ * authority. They are created under a guard, so two that create at once end with one object which
+ * both get. Nothing is overwritten because it could not be read: a stored object that does not
+ * parse is an error with its key in the message.
+ *
+ * <p>What this does not promise: keys are wiped as far as the runtime allows, and today's runtime
+ * allows little; a certificate authority in etcd is as safe as etcd's own access control and disk;
+ * established connections are not cut by a revocation, their owners watch the list and do that.
+ *
+ * <p>Why not PKIX path building with host names: addresses of nodes change and several nodes may
+ * share one machine, whereas the id is derived from the key itself. Why not the JDK's key stores:
+ * they are files with passwords, and rotation means building the context anew.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.pki;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;
