@@ -1,0 +1,108 @@
+package dev.polis.api.consensus;
+
+import dev.polis.etcd.EtcdAccess;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * The local member of consensus. All methods may be called from any thread. What was started goes on
+ * when the service goes away; its successor adopts the running member when it is started again.
+ */
+@ProviderType
+public interface Consensus {
+
+  /**
+   * Begins to make this node the first member of a new cluster. It returns once the disk has been
+   * examined; what follows is told by {@link #status()}. A repeated call with the same identity,
+   * also after the machine was switched off in the middle, ends in the same place; if the member is
+   * complete already, this is {@link #startExisting}.
+   *
+   * @param identity who this node is; its key becomes the key of the member's certificate
+   * @throws ConsensusException if the disk holds another node's member, or one whose data or keys
+   *     are gone: nothing is ever initialised a second time
+   */
+  void startNew(ConsensusIdentity identity);
+
+  /**
+   * Begins to start, or adopts, the member that this node already is. It returns like {@link
+   * #startNew}; a member that runs already stays as it is.
+   *
+   * @param identity who this node is
+   * @throws ConsensusException if there is no complete member of this node on the disk
+   */
+  void startExisting(ConsensusIdentity identity);
+
+  /**
+   * Stops the member and its process: leadership moves away first if there is somebody to take it.
+   * Its data stays. Without a started member this does nothing.
+   *
+   * @throws InterruptedException if interrupted while waiting for the process to end
+   */
+  void stop() throws InterruptedException;
+
+  /**
+   * Tells what the member does.
+   *
+   * @return a value that is never empty; the first is {@link ConsensusStatus.Stopped}
+   */
+  Value<ConsensusStatus> status();
+
+  /**
+   * Hands out the way to etcd for one user, bound to the namespace of that user, which is all it can
+   * read and write. It stays valid over restarts of etcd. When its certificate is renewed or this
+   * node's address changes, {@link ConsensusStatus.Running} is published anew; whoever holds an
+   * access for long asks again then.
+   *
+   * @param user {@code curator} or {@code kubernetes}
+   * @throws ConsensusException if there is no such user (the message names those there are), or no
+   *     member was running yet on this disk
+   */
+  EtcdAccess access(String user);
+
+  /**
+   * Tells which member this node is.
+   *
+   * @throws ConsensusException if the member is not running
+   */
+  ConsensusMember memberInfo();
+
+  /**
+   * Asks etcd about itself: members, leader, sizes, alarms. Figures are those of the local member at
+   * the time of the call.
+   *
+   * @throws ConsensusException if the member is not running or does not answer
+   * @throws InterruptedException if interrupted while waiting for the answer
+   */
+  ConsensusOverview overview() throws InterruptedException;
+
+  /**
+   * Waits until the member runs.
+   *
+   * @param within how long to wait at most
+   * @return the status that said so
+   * @throws ConsensusException if the start failed, with its reason, or is not through in time, with
+   *     what it was waiting for
+   * @throws InterruptedException if interrupted while waiting
+   */
+  default ConsensusStatus.Running awaitRunning(Duration within) throws InterruptedException {
+    try (Watcher<ConsensusStatus> watcher = status().watch()) {
+      ConsensusStatus end =
+          watcher.get(
+              status ->
+                  status instanceof ConsensusStatus.Running
+                      || status instanceof ConsensusStatus.Failed,
+              within);
+      return switch (end) {
+        case ConsensusStatus.Running running -> running;
+        case ConsensusStatus other -> throw new ConsensusException(other.text());
+      };
+    } catch (TimeoutException late) {
+      String last = status().peek().map(ConsensusStatus::text).orElse("no status");
+      throw new ConsensusException(
+          "consensus is not running after " + within.toSeconds() + " s: " + last, late);
+    }
+  }
+}

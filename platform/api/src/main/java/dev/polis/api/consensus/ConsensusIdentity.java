@@ -1,0 +1,41 @@
+package dev.polis.api.consensus;
+
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
+import java.security.PrivateKey;
+import java.security.PublicKey;
+import java.util.Objects;
+
+/**
+ * Who the member is.
+ *
+ * @param node this node; the member bears its name
+ * @param nodeKey the node's Ed25519 private key, from whose public half {@code node} is computed
+ */
+public record ConsensusIdentity(NodeId node, PrivateKey nodeKey) {
+
+  /** Refuses a key that is not this node's. */
+  public ConsensusIdentity {
+    Objects.requireNonNull(node, "node");
+    NodeId ofKey = NodeId.of(Ed25519.publicKey(nodeKey));
+    if (!ofKey.equals(node)) {
+      throw new IllegalArgumentException(
+          "the private key belongs to " + ofKey + ", not to " + node + "; give the node its own key");
+    }
+  }
+
+  /** The identity of the node that owns this key. */
+  public static ConsensusIdentity of(PrivateKey nodeKey) {
+    return new ConsensusIdentity(NodeId.of(Ed25519.publicKey(nodeKey)), nodeKey);
+  }
+
+  /** Returns the public half of the node's key. */
+  public PublicKey publicKey() {
+    return Ed25519.publicKey(nodeKey);
+  }
+
+  @Override
+  public String toString() {
+    return "ConsensusIdentity[" + node + ", <secret key>]";
+  }
+}

@@ -1,0 +1,62 @@
+package dev.polis.api.consensus;
+
+import java.util.List;
+
+/** What the local member of consensus does. */
+public sealed interface ConsensusStatus {
+
+  /** Returns it as one line for people. */
+  String text();
+
+  /** No member was asked for, or it was stopped. */
+  record Stopped() implements ConsensusStatus {
+    @Override
+    public String text() {
+      return "consensus is stopped";
+    }
+  }
+
+  /**
+   * On its way.
+   *
+   * @param waitingFor what is awaited, in words
+   */
+  record Starting(String waitingFor) implements ConsensusStatus {
+    @Override
+    public String text() {
+      return "consensus waits for " + waitingFor;
+    }
+  }
+
+  /**
+   * The member serves.
+   *
+   * @param memberName its name in etcd, which is the node id
+   * @param memberId its id, 1 to 16 hexadecimal digits, as etcd's own tools print it
+   * @param clusterId the cluster's id, in the same form
+   * @param endpoints client URLs of the members known to this one, its own first
+   */
+  record Running(String memberName, String memberId, String clusterId, List<String> endpoints)
+      implements ConsensusStatus {
+    public Running {
+      endpoints = List.copyOf(endpoints);
+    }
+
+    @Override
+    public String text() {
+      return "consensus runs as member " + memberId + " of cluster " + clusterId;
+    }
+  }
+
+  /**
+   * The last attempt to start failed. Another one follows by itself, later each time.
+   *
+   * @param reason what was wrong, with the offending value, and what to do next
+   */
+  record Failed(String reason) implements ConsensusStatus {
+    @Override
+    public String text() {
+      return "consensus failed: " + reason;
+    }
+  }
+}
