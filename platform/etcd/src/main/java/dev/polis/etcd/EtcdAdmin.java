@@ -173,6 +173,7 @@ public final class EtcdAdmin {
     return new EtcdStatus(
         endpoint,
         status.getHeader().getMemberId(),
+        status.getHeader().getClusterId(),
         status.getLeader(),
         status.getVersion(),
         status.getHeader().getRevision(),

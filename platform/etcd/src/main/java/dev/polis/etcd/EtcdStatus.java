@@ -7,6 +7,7 @@ import java.util.List;
  *
  * @param endpoint where it was asked
  * @param memberId its id
+ * @param clusterId id of the cluster it belongs to
  * @param leaderId id of the leader it knows, 0 for none
  * @param version of etcd
  * @param revision of its key-value store
@@ -21,6 +22,7 @@ import java.util.List;
 public record EtcdStatus(
     EtcdEndpoint endpoint,
     long memberId,
+    long clusterId,
     long leaderId,
     String version,
     long revision,
