@@ -35,16 +35,24 @@ public sealed interface ConsensusStatus {
    * @param memberId its id, 1 to 16 hexadecimal digits, as etcd's own tools print it
    * @param clusterId the cluster's id, in the same form
    * @param endpoints client URLs of the members known to this one, its own first
+   * @param alarms raised alarms as {@code KIND at member id}; with NOSPACE nothing can be written
    */
-  record Running(String memberName, String memberId, String clusterId, List<String> endpoints)
+  record Running(
+      String memberName,
+      String memberId,
+      String clusterId,
+      List<String> endpoints,
+      List<String> alarms)
       implements ConsensusStatus {
     public Running {
       endpoints = List.copyOf(endpoints);
+      alarms = List.copyOf(alarms);
     }
 
     @Override
     public String text() {
-      return "consensus runs as member " + memberId + " of cluster " + clusterId;
+      String text = "consensus runs as member " + memberId + " of cluster " + clusterId;
+      return alarms.isEmpty() ? text : text + "; alarms: " + String.join(", ", alarms);
     }
   }
 
