@@ -13,9 +13,9 @@ import java.util.Set;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A declared directory. Subclasses declare their children with {@link #file} and {@link #directory} while they are
- * constructed; one name declared twice, or a name that is no plain file name, is refused there and then. Thread-safe
- * once constructed.
+ * A declared directory. Subclasses declare their children with {@link #file} and {@link #directory}
+ * while they are constructed; one name declared twice, or a name that is no plain file name, is
+ * refused there and then. Thread-safe once constructed.
  */
 @ProviderType
 public class DirectoryPlacement {
@@ -101,8 +101,8 @@ public class DirectoryPlacement {
   }
 
   /**
-   * Removes what an interrupted {@link FilePlacement#write} left in this directory. Only its owner calls it, before
-   * anything writes there.
+   * Removes what an interrupted {@link FilePlacement#write} left in this directory. Only its owner
+   * calls it, before anything writes there.
    *
    * @return how many files were removed
    */

@@ -4,8 +4,9 @@ import dev.polis.wire.storage.EnrolmentJournal;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The journal of becoming a member, on {@code esp/}: written before each step, so that a node that was killed goes on
- * where it was. It holds keys until they have a better place, hence it is erased, not deleted.
+ * The journal of becoming a member, on {@code esp/}: written before each step, so that a node that
+ * was killed goes on where it was. It holds keys until they have a better place, hence it is
+ * erased, not deleted.
  */
 @ProviderType
 public interface EnrolmentJournalStore {

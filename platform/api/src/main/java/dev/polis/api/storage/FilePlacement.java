@@ -16,9 +16,9 @@ import java.nio.file.attribute.PosixFilePermissions;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A declared file. Content is replaced whole: a reader sees the former content or the new one, and after
- * {@link #write} returned, a power loss does not bring the former one back. Thread-safe; of two writers at the same time
- * one wins.
+ * A declared file. Content is replaced whole: a reader sees the former content or the new one, and
+ * after {@link #write} returned, a power loss does not bring the former one back. Thread-safe; of
+ * two writers at the same time one wins.
  */
 @ProviderType
 public final class FilePlacement {
@@ -31,7 +31,10 @@ public final class FilePlacement {
     this.mode = mode;
   }
 
-  /** Where it is, absolute. For programs that are given a path; our own code reads and writes through this object. */
+  /**
+   * Where it is, absolute. For programs that are given a path; our own code reads and writes
+   * through this object.
+   */
   public Path path() {
     return path;
   }
@@ -59,8 +62,8 @@ public final class FilePlacement {
   }
 
   /**
-   * The content as a message of the wire. An empty file is corrupted: no message of ours is empty, and a truncated file
-   * would otherwise parse as one.
+   * The content as a message of the wire. An empty file is corrupted: no message of ours is empty,
+   * and a truncated file would otherwise parse as one.
    */
   public <M extends MessageLite> Stored<M> read(Parser<M> parser) {
     return read()
@@ -86,8 +89,9 @@ public final class FilePlacement {
   }
 
   /**
-   * Replaces the content: new temporary file beside it, fsync, rename, fsync of the directory, which is made if missing.
-   * If this fails the former content is still there, and the temporary file is not.
+   * Replaces the content: new temporary file beside it, fsync, rename, fsync of the directory,
+   * which is made if missing. If this fails the former content is still there, and the temporary
+   * file is not.
    */
   public void write(byte[] content) throws StorageException {
     Path temporary = Placements.temporary(path);
@@ -133,8 +137,9 @@ public final class FilePlacement {
   }
 
   /**
-   * Overwrites the content with zeros before it removes the file. On a disk that writes every block to a new place
-   * (flash, copy-on-write) the former content may survive below us; what is promised is that no file shows it.
+   * Overwrites the content with zeros before it removes the file. On a disk that writes every block
+   * to a new place (flash, copy-on-write) the former content may survive below us; what is promised
+   * is that no file shows it.
    */
   public void erase() throws StorageException {
     if (!exists()) {

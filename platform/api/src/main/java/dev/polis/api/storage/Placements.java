@@ -4,8 +4,8 @@ import dev.polis.api.storage.StorageException.Problem;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
-import java.nio.file.Files;
 import java.nio.file.FileStore;
+import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -13,7 +13,10 @@ import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.regex.Pattern;
 
-/** What files and directories have in common: temporary names, fsync of directories, failures in words. */
+/**
+ * What files and directories have in common: temporary names, fsync of directories, failures in
+ * words.
+ */
 final class Placements {
 
   // 64 random bits: two writers of one file never meet, not even in different processes.
@@ -115,7 +118,8 @@ final class Placements {
 
   private static String space(Path path) {
     try {
-      return " (%d bytes free there)".formatted(Files.getFileStore(existing(path)).getUsableSpace());
+      return " (%d bytes free there)"
+          .formatted(Files.getFileStore(existing(path)).getUsableSpace());
     } catch (IOException e) {
       return "";
     }

@@ -4,9 +4,9 @@ import dev.polis.logtree.Secret;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The third share, on {@code esp/}: the cluster's half of the volume key, sealed by HPKE (RFC 9180, base mode, X25519,
- * HKDF-SHA256, AES-256-GCM) to the owner's recovery key. With the private recovery key a node opens its volume without
- * any curator; without it the share says nothing.
+ * The third share, on {@code esp/}: the cluster's half of the volume key, sealed by HPKE (RFC 9180,
+ * base mode, X25519, HKDF-SHA256, AES-256-GCM) to the owner's recovery key. With the private
+ * recovery key a node opens its volume without any curator; without it the share says nothing.
  */
 @ProviderType
 public interface RecoveryShareStore {
@@ -30,7 +30,8 @@ public interface RecoveryShareStore {
    *
    * @param recoveryPrivateKey the owner's X25519 private key, raw
    * @return the cluster's half of the volume key
-   * @throws StorageException ABSENT, CORRUPTED, BAD_KEY or, if it was sealed to another key, WRONG_KEY
+   * @throws StorageException ABSENT, CORRUPTED, BAD_KEY or, if it was sealed to another key,
+   *     WRONG_KEY
    */
   Secret open(Secret recoveryPrivateKey) throws StorageException;
 }

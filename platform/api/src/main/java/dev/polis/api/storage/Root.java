@@ -13,8 +13,8 @@ import java.nio.file.Path;
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/, containerd/, kubernetes/
  * </pre>
  *
- * <p>A container file or directory of an encrypted volume ({@code volume.luks}, {@code volume.gocryptfs}) lies beside
- * these three and belongs to the storage organ alone.
+ * <p>A container file or directory of an encrypted volume ({@code volume.luks}, {@code
+ * volume.gocryptfs}) lies beside these three and belongs to the storage organ alone.
  */
 public final class Root extends DirectoryPlacement {
 
@@ -53,8 +53,7 @@ public final class Root extends DirectoryPlacement {
   public static final class Esp extends DirectoryPlacement {
     private final FilePlacement parameters = file("parameters.pb", Mode.SECRET);
     private final FilePlacement parametersJson = file("parameters.json", Mode.SECRET);
-    private final FilePlacement sealedConfiguration =
-        file("sealed_configuration.pb", Mode.SECRET);
+    private final FilePlacement sealedConfiguration = file("sealed_configuration.pb", Mode.SECRET);
     private final FilePlacement clusterDirectory = file("cluster_directory.pb", Mode.PUBLIC);
     private final FilePlacement networkConfiguration =
         file("network_configuration.pb", Mode.PUBLIC);

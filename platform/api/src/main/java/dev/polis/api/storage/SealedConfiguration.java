@@ -5,11 +5,12 @@ import java.security.cert.X509Certificate;
 import java.util.Objects;
 
 /**
- * What an enrolled node needs to come back after a reboot. It is written once enrolment is complete, so it is never
- * there without the cluster's certificate.
+ * What an enrolled node needs to come back after a reboot. It is written once enrolment is
+ * complete, so it is never there without the cluster's certificate.
  *
  * @param nodeUnlockKey the node's half of the volume key, {@value UnlockKeys#LENGTH} bytes
- * @param joinKey the private Ed25519 key that proves who we are before the volume is open, in the form its owner chose
+ * @param joinKey the private Ed25519 key that proves who we are before the volume is open, in the
+ *     form its owner chose
  * @param clusterCa whom to trust
  * @param security how the data volume was made
  */

@@ -3,8 +3,9 @@ package dev.polis.api.storage;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The sealed configuration on {@code esp/}, in an envelope that names its sealer and carries a checksum: content sealed
- * by another sealer is refused by name and never parsed as if it were plain.
+ * The sealed configuration on {@code esp/}, in an envelope that names its sealer and carries a
+ * checksum: content sealed by another sealer is refused by name and never parsed as if it were
+ * plain.
  */
 @ProviderType
 public interface SealedConfigurationStore {

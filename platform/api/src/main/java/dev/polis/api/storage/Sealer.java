@@ -3,9 +3,9 @@ package dev.polis.api.storage;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * Binds bytes to this machine. The storage organ brings the sealer {@code none}, which binds them to nothing; a machine
- * with a TPM provides one as a service, and the one of the highest service ranking seals. What was sealed by a sealer
- * that is gone is refused, not guessed at.
+ * Binds bytes to this machine. The storage organ brings the sealer {@code none}, which binds them
+ * to nothing; a machine with a TPM provides one as a service, and the one of the highest service
+ * ranking seals. What was sealed by a sealer that is gone is refused, not guessed at.
  */
 @ConsumerType
 public interface Sealer {
@@ -22,7 +22,8 @@ public interface Sealer {
   /**
    * The plain text of a sealed form.
    *
-   * @throws StorageException UNSUPPORTED if the machine is temporarily unable to, CORRUPTED if it never will
+   * @throws StorageException UNSUPPORTED if the machine is temporarily unable to, CORRUPTED if it
+   *     never will
    */
   byte[] unseal(byte[] sealed) throws StorageException;
 }

@@ -5,39 +5,46 @@ import dev.polis.logtree.Secret;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The node's disk. Thread-safe; two mounts at the same time wait for each other. What is mounted outlives the service:
- * the next instance finds it and publishes {@link DataStatus.Mounted} before it serves its first caller, without keys.
+ * The node's disk. Thread-safe; two mounts at the same time wait for each other. What is mounted
+ * outlives the service: the next instance finds it and publishes {@link DataStatus.Mounted} before
+ * it serves its first caller, without keys.
  */
 @ProviderType
 public interface Storage {
 
-  /** The declared tree. {@code esp/} and {@code ephemeral/} may be used at once, {@code data/} when it is mounted. */
+  /**
+   * The declared tree. {@code esp/} and {@code ephemeral/} may be used at once, {@code data/} when
+   * it is mounted.
+   */
   Root root();
 
   /** Whether {@code data/} can be used. It always has a value. */
   Value<DataStatus> data();
 
   /**
-   * What this machine can give, in words, for each security: asked before a security is promised to a cluster.
+   * What this machine can give, in words, for each security: asked before a security is promised to
+   * a cluster.
    *
-   * @throws StorageException UNSUPPORTED, naming the missing tool (and its Debian package), permission or kernel feature
+   * @throws StorageException UNSUPPORTED, naming the missing tool (and its Debian package),
+   *     permission or kernel feature
    */
   void require(StorageSecurity security) throws StorageException;
 
   /**
-   * The security a new volume of this node should have, if the cluster's policy leaves a choice: the configured one, or
-   * the strongest this machine can give.
+   * The security a new volume of this node should have, if the cluster's policy leaves a choice:
+   * the configured one, or the strongest this machine can give.
    */
   StorageSecurity preferred();
 
   /**
-   * Makes the data volume of a node that is being enrolled and mounts it. The caller made the keys with {@link
-   * UnlockKeys#generate} and has written them to the journal. Calling it again with the same keys, also after the process
-   * was killed in the middle, ends in the same place. Each security takes keys: an INSECURE volume is not encrypted, but
-   * the node's half ties it to this node's sealed configuration.
+   * Makes the data volume of a node that is being enrolled and mounts it. The caller made the keys
+   * with {@link UnlockKeys#generate} and has written them to the journal. Calling it again with the
+   * same keys, also after the process was killed in the middle, ends in the same place. Each
+   * security takes keys: an INSECURE volume is not encrypted, but the node's half ties it to this
+   * node's sealed configuration.
    *
-   * @throws StorageException OCCUPIED if there is anything that these keys did not make, UNSUPPORTED, BAD_KEY, FULL, …; a
-   *     refusal leaves the disk as it was
+   * @throws StorageException OCCUPIED if there is anything that these keys did not make,
+   *     UNSUPPORTED, BAD_KEY, FULL, …; a refusal leaves the disk as it was
    */
   void mountNew(StorageSecurity security, UnlockKeys keys)
       throws StorageException, InterruptedException;
@@ -46,8 +53,8 @@ public interface Storage {
    * Mounts the volume of an enrolled node. No failure if it is mounted already.
    *
    * @param clusterUnlockKey the cluster's half of the key
-   * @throws StorageException ABSENT, WRONG_KEY, BAD_KEY, FOREIGN, CORRUPTED, UNSUPPORTED, …; the volume is as it was, and
-   *     another attempt is possible
+   * @throws StorageException ABSENT, WRONG_KEY, BAD_KEY, FOREIGN, CORRUPTED, UNSUPPORTED, …; the
+   *     volume is as it was, and another attempt is possible
    */
   void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
       throws StorageException, InterruptedException;

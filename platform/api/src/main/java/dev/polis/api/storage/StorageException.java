@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.util.Objects;
 
 /**
- * A refusal or a failure of storage. The message says what was wrong and where; {@link #remedy()} what to do next, and
- * is part of {@link #getMessage()}.
+ * A refusal or a failure of storage. The message says what was wrong and where; {@link #remedy()}
+ * what to do next, and is part of {@link #getMessage()}.
  */
 public final class StorageException extends IOException {
 
@@ -25,7 +25,10 @@ public final class StorageException extends IOException {
     FULL,
     /** The device or file system failed. */
     IO,
-    /** This machine cannot give what was asked for: a tool, a permission or a kernel feature is missing. */
+    /**
+     * This machine cannot give what was asked for: a tool, a permission or a kernel feature is
+     * missing.
+     */
     UNSUPPORTED,
     /** The keys have the wrong shape. */
     BAD_KEY,

@@ -5,8 +5,8 @@ import dev.polis.logtree.Secret;
 import java.security.SecureRandom;
 
 /**
- * The two halves of a data volume's key. The volume is opened by {@code node xor cluster}, so neither half says anything
- * about it.
+ * The two halves of a data volume's key. The volume is opened by {@code node xor cluster}, so
+ * neither half says anything about it.
  *
  * @param node the node's half (NUK), kept in the sealed configuration
  * @param cluster the cluster's half (CUK), kept by the curator
@@ -30,7 +30,8 @@ public record UnlockKeys(Secret node, Secret cluster) {
   /**
    * Refuses halves that cannot be a key.
    *
-   * @throws StorageException if a half has a wrong length or the two are equal, which would make a key of zeros
+   * @throws StorageException if a half has a wrong length or the two are equal, which would make a
+   *     key of zeros
    */
   public void validate() throws StorageException {
     validate("node unlock key", node);
