@@ -17,6 +17,13 @@ public sealed interface LogPayload {
   int MAX_LINES = 256;
 
   /**
+   * Returns bytes that ought to be UTF-8 as text, each run of invalid ones as {@code <INVALID>}.
+   */
+  static String utf8(byte[] bytes) {
+    return LogText.decode(bytes, 0, bytes.length, false);
+  }
+
+  /**
    * A message of our own code, or of a program whose log format we understand.
    *
    * @param lines at least one; a line that was cut ends with its original length in words
