@@ -1,0 +1,31 @@
+/**
+ * In which order the bundles of a node start, derived from their manifests.
+ *
+ * <pre>
+ *    Require-Capability                          Provide-Capability
+ *   ┌──────────┐   service EtcdAccess…   ┌───────────┐        level 0   storage   network      (in parallel)
+ *   │ curator  │ ──────────────────────▶ │ consensus │        level 1   consensus
+ *   └──────────┘                         └───────────┘        level 2   curator
+ * </pre>
+ *
+ * <p>Nobody lists dependencies: the annotations of Declarative Services make the build write what a
+ * component provides and what it can not do without into the manifest. A bundle comes after all
+ * bundles that offer something it must have, in the name spaces {@code osgi.service} and {@code
+ * osgi.extender}. Optional needs do not order anything. What can not work is refused before
+ * anything starts: a service nobody provides, a circle. The refusal names the bundles, the service,
+ * and who would have to change.
+ *
+ * <p>Not promised: packages. Whether classes find each other is the framework's to resolve, and the
+ * build has resolved it before. Nor is an order a readiness: that a bundle has started does not
+ * mean its component could be activated; Declarative Services waits for that.
+ *
+ * <p>Why not start levels written by hand? They would be a second list of dependencies, and go
+ * stale. Why not simply start everything and let the components find each other? It works, but then
+ * a missing provider is a node that waits for ever without a word.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.plugins.plan;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;

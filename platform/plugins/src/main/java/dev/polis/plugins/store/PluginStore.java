@@ -1,0 +1,362 @@
+package dev.polis.plugins.store;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * A plugin store in a folder. See the package for its shape and its promises.
+ *
+ * <p>Usable from several threads; writing calls run one after the other. Only one process may
+ * write.
+ */
+public final class PluginStore {
+  private static final String TEMPORARY = "writing-";
+  private static final String RESEED =
+      "move the store's folder aside: the next start seeds a new one from the distribution";
+
+  private final Path root;
+  private final Path files;
+  private final Path generations;
+  private final Path pointer;
+  private final Consumer<StoreStep> steps;
+
+  private PluginStore(Path root, Consumer<StoreStep> steps) {
+    this.root = root;
+    this.files = root.resolve("files");
+    this.generations = root.resolve("generations");
+    this.pointer = root.resolve("current");
+    this.steps = steps;
+  }
+
+  /**
+   * Opens the store, creates it if it is not there, and removes what an interrupted installation
+   * left under temporary names.
+   *
+   * @param root its folder
+   * @return the store
+   * @throws IOException if the folder can not be written
+   */
+  public static PluginStore open(Path root) throws IOException {
+    return open(root, step -> {});
+  }
+
+  /**
+   * Opens the store for a test that wants to be told of every step.
+   *
+   * @param root its folder
+   * @param steps called after each step, by the thread that works
+   * @return the store
+   * @throws IOException if the folder can not be written
+   */
+  public static PluginStore open(Path root, Consumer<StoreStep> steps) throws IOException {
+    PluginStore store =
+        new PluginStore(Objects.requireNonNull(root), Objects.requireNonNull(steps));
+    Files.createDirectories(store.files);
+    Files.createDirectories(store.generations);
+    for (Path folder : List.of(store.root, store.files, store.generations)) {
+      sweep(folder);
+    }
+    return store;
+  }
+
+  /**
+   * @return the generation that counts, or empty if none was ever committed
+   * @throws PluginStoreException if the pointer or the generation is damaged
+   * @throws IOException if they can not be read
+   */
+  public synchronized Optional<Generation> current() throws PluginStoreException, IOException {
+    String text;
+    try {
+      text = Files.readString(pointer, StandardCharsets.ISO_8859_1);
+    } catch (NoSuchFileException e) {
+      return Optional.empty();
+    }
+    String[] words = text.strip().split(" ", -1);
+    long number;
+    Digest digest;
+    try {
+      if (words.length != 2) {
+        throw new IllegalArgumentException("it has " + words.length + " words, not 2");
+      }
+      number = Long.parseLong(words[0]);
+      digest = new Digest(words[1]);
+    } catch (IllegalArgumentException e) {
+      throw new PluginStoreException(
+          pointer,
+          "the pointer to the current generation is garbled (" + e.getMessage() + ")",
+          RESEED,
+          e);
+    }
+    return Optional.of(generation(number, digest));
+  }
+
+  /**
+   * Takes a file in. A file that is there already is not written again.
+   *
+   * @param plugin what the file should be
+   * @param source where it is now
+   * @throws PluginStoreException if its content has another digest
+   * @throws IOException if it can not be read or written
+   */
+  public synchronized void put(StoredPlugin plugin, Path source)
+      throws PluginStoreException, IOException {
+    Path place = place(plugin);
+    if (Files.exists(place) && Digest.of(place).equals(plugin.digest())) {
+      return;
+    }
+    Path temporary = files.resolve(TEMPORARY + plugin.digest());
+    copy(source, temporary);
+    steps.accept(StoreStep.FILE_WRITTEN);
+    Digest found = Digest.of(temporary);
+    if (!found.equals(plugin.digest())) {
+      Files.delete(temporary);
+      throw new PluginStoreException(
+          source,
+          "the file of "
+              + plugin.symbolicName()
+              + " has the digest "
+              + found
+              + " and should have "
+              + plugin.digest(),
+          "it was changed or damaged after it was built: build or fetch it again");
+    }
+    force(temporary);
+    steps.accept(StoreStep.FILE_FORCED);
+    move(temporary, place);
+    steps.accept(StoreStep.FILE_RENAMED);
+  }
+
+  /**
+   * Makes a set of plugins the one that counts. Their files have to be in the store.
+   *
+   * @param origin the distribution it descends from
+   * @param plugins the whole set
+   * @return the new generation
+   * @throws PluginStoreException if a file is missing or damaged, or the store is
+   * @throws IOException if the store can not be written
+   */
+  public synchronized Generation commit(Digest origin, List<StoredPlugin> plugins)
+      throws PluginStoreException, IOException {
+    // A generation beyond the current one was never switched to: it is overwritten.
+    long last = current().map(Generation::number).orElse(0L);
+    Generation next = new Generation(last + 1, origin, plugins);
+    for (StoredPlugin plugin : next.plugins()) {
+      verified(plugin);
+    }
+    forceFolder(files);
+    steps.accept(StoreStep.FILES_FORCED);
+    byte[] text = next.encode().getBytes(StandardCharsets.UTF_8);
+    Path place = generations.resolve(Long.toString(next.number()));
+    write(
+        place,
+        text,
+        StoreStep.GENERATION_WRITTEN,
+        StoreStep.GENERATION_FORCED,
+        StoreStep.GENERATION_RENAMED);
+    forceFolder(generations);
+    steps.accept(StoreStep.GENERATIONS_FORCED);
+    byte[] target = (next.number() + " " + Digest.of(text) + "\n").getBytes(StandardCharsets.UTF_8);
+    write(
+        pointer,
+        target,
+        StoreStep.POINTER_WRITTEN,
+        StoreStep.POINTER_FORCED,
+        StoreStep.POINTER_RENAMED);
+    forceFolder(root);
+    steps.accept(StoreStep.POINTER_SETTLED);
+    return next;
+  }
+
+  /**
+   * @param plugin a plugin of a generation of this store
+   * @return its file, whose content was just compared with the digest
+   * @throws PluginStoreException if it is missing or has another digest
+   * @throws IOException if it can not be read
+   */
+  public Path verified(StoredPlugin plugin) throws PluginStoreException, IOException {
+    Path file = place(plugin);
+    Digest found;
+    try {
+      found = Digest.of(file);
+    } catch (NoSuchFileException e) {
+      throw new PluginStoreException(
+          file,
+          "the file of " + plugin.symbolicName() + " " + plugin.version() + " is missing",
+          RESEED,
+          e);
+    }
+    if (!found.equals(plugin.digest())) {
+      throw new PluginStoreException(
+          file,
+          "the file of "
+              + plugin.symbolicName()
+              + " "
+              + plugin.version()
+              + " is damaged, its digest is "
+              + found,
+          RESEED);
+    }
+    return file;
+  }
+
+  /**
+   * Deletes all generations but the current one and the one before it, and all files these two do
+   * not name.
+   *
+   * @return how many files were deleted
+   * @throws PluginStoreException if one of the two is damaged; then nothing is deleted
+   * @throws IOException if the store can not be written
+   */
+  public synchronized int collect() throws PluginStoreException, IOException {
+    Optional<Generation> current = current();
+    if (current.isEmpty()) {
+      return 0;
+    }
+    Set<Long> kept = new HashSet<>(Set.of(current.get().number()));
+    Set<String> named = names(current.get());
+    Optional<Generation> previous = previous(current.get().number());
+    if (previous.isPresent()) {
+      kept.add(previous.get().number());
+      named.addAll(names(previous.get()));
+    }
+    for (long number : numbers()) {
+      if (!kept.contains(number)) {
+        Files.delete(generations.resolve(Long.toString(number)));
+        steps.accept(StoreStep.GENERATION_DELETED);
+      }
+    }
+    // A file may only go when no generation names it any more, on disk too.
+    forceFolder(generations);
+    int deleted = 0;
+    for (Path file : list(files)) {
+      if (!named.contains(file.getFileName().toString())) {
+        Files.delete(file);
+        deleted++;
+        steps.accept(StoreStep.FILE_DELETED);
+      }
+    }
+    return deleted;
+  }
+
+  private Optional<Generation> previous(long number) throws PluginStoreException, IOException {
+    Optional<Long> before = numbers().stream().filter(n -> n < number).max(Long::compare);
+    return before.isEmpty() ? Optional.empty() : Optional.of(read(before.get()));
+  }
+
+  private Generation generation(long number, Digest expected)
+      throws PluginStoreException, IOException {
+    Path file = generations.resolve(Long.toString(number));
+    if (!Files.exists(file)) {
+      throw new PluginStoreException(
+          file, "the generation " + pointer + " points to is missing", RESEED);
+    }
+    Digest found = Digest.of(file);
+    if (!found.equals(expected)) {
+      throw new PluginStoreException(
+          file,
+          "the generation is damaged, its digest is " + found + " and not " + expected,
+          RESEED);
+    }
+    return read(number);
+  }
+
+  private Generation read(long number) throws PluginStoreException, IOException {
+    Path file = generations.resolve(Long.toString(number));
+    try {
+      return Generation.decode(Files.readString(file, StandardCharsets.ISO_8859_1));
+    } catch (IllegalArgumentException e) {
+      throw new PluginStoreException(
+          file, "the generation is garbled (" + e.getMessage() + ")", RESEED, e);
+    }
+  }
+
+  private List<Long> numbers() throws IOException {
+    List<Long> numbers = new ArrayList<>();
+    for (Path file : list(generations)) {
+      String name = file.getFileName().toString();
+      if (name.matches("[1-9][0-9]{0,17}")) {
+        numbers.add(Long.valueOf(name));
+      }
+    }
+    return numbers;
+  }
+
+  private Path place(StoredPlugin plugin) {
+    return files.resolve(fileName(plugin));
+  }
+
+  private void write(
+      Path place, byte[] content, StoreStep written, StoreStep forced, StoreStep renamed)
+      throws IOException {
+    Path temporary = place.resolveSibling(TEMPORARY + place.getFileName());
+    Files.write(temporary, content);
+    steps.accept(written);
+    force(temporary);
+    steps.accept(forced);
+    move(temporary, place);
+    steps.accept(renamed);
+  }
+
+  private static Set<String> names(Generation generation) {
+    Set<String> names = new HashSet<>();
+    generation.plugins().forEach(plugin -> names.add(fileName(plugin)));
+    return names;
+  }
+
+  private static String fileName(StoredPlugin plugin) {
+    return plugin.digest() + ".jar";
+  }
+
+  private static void sweep(Path folder) throws IOException {
+    for (Path file : list(folder)) {
+      if (file.getFileName().toString().startsWith(TEMPORARY)) {
+        Files.delete(file);
+      }
+    }
+  }
+
+  private static List<Path> list(Path folder) throws IOException {
+    List<Path> found = new ArrayList<>();
+    try (DirectoryStream<Path> stream = Files.newDirectoryStream(folder)) {
+      stream.forEach(found::add);
+    }
+    return found;
+  }
+
+  private static void copy(Path source, Path target) throws IOException {
+    try (InputStream in = Files.newInputStream(source)) {
+      Files.copy(in, target, StandardCopyOption.REPLACE_EXISTING);
+    }
+  }
+
+  private static void move(Path from, Path to) throws IOException {
+    Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private static void force(Path file) throws IOException {
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+      channel.force(true);
+    }
+  }
+
+  private static void forceFolder(Path folder) throws IOException {
+    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+      channel.force(true);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * The truth about which bundles a node runs: files named by their digest, sets of them called
+ * generations, and one pointer.
+ *
+ * <pre>
+ *   root/
+ *   ├── current                 "7 &lt;digest of generations/7&gt;"      the pointer
+ *   ├── generations/6, 7        "name version digest" per plugin
+ *   └── files/&lt;digest&gt;.jar      never changed once it bears its name
+ *
+ *   install:  file ──fsync──rename──▶ generation ──fsync──rename──▶ pointer ──fsync──rename
+ * </pre>
+ *
+ * <p>Everything is written under a temporary name, forced to disk, renamed, and the folder forced
+ * too; a pointer is only switched to a generation whose files are all in place. So whatever moment
+ * the process or the machine dies at, the next start finds the old generation or the new one,
+ * whole. Every read is verified: the pointer bears the digest of the generation, the generation
+ * those of the files.
+ *
+ * <p>A damaged store is refused, never repaired by guessing: the refusal names the file and what to
+ * do. What is not referenced any more is deleted by {@link
+ * dev.polis.plugins.store.PluginStore#collect}, which keeps the generation before the current one,
+ * for a way back.
+ *
+ * <p>Not promised: a second process may not write the same store at the same time (the node's lock
+ * on its state directory sees to that), and there is no protection against a person who rewrites
+ * pointer, generation and file alike: a digest is no signature.
+ *
+ * <p>Why not the framework's own bundle cache? It is written as the framework runs, without being
+ * forced to disk; after a power loss entries may be missing, and it can not tell. Why not a
+ * database? A folder of files can be read with the eyes, copied, and repaired by hand.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.plugins.store;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;

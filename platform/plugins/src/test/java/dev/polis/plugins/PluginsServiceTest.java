@@ -1,0 +1,192 @@
+package dev.polis.plugins;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.wire.plugins.ListRequest;
+import dev.polis.wire.plugins.ListResponse;
+import dev.polis.wire.plugins.Plugin;
+import dev.polis.wire.plugins.StartRequest;
+import dev.polis.wire.plugins.StartResponse;
+import dev.polis.wire.plugins.StopRequest;
+import dev.polis.wire.plugins.StopResponse;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import org.apache.felix.framework.Felix;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.osgi.framework.Bundle;
+
+/** Runs against a real framework with bundles that are nothing but a manifest. */
+class PluginsServiceTest {
+  @TempDir Path folder;
+  private Felix framework;
+  private PluginsService service;
+
+  @BeforeEach
+  void start() throws Exception {
+    framework =
+        new Felix(
+            Map.of(
+                "org.osgi.framework.storage",
+                folder.resolve("cache").toString(),
+                "felix.service.urlhandlers",
+                "false",
+                "felix.log.level",
+                "0"));
+    framework.start();
+    install("dev.polis.storage", "1.0.0", "").start();
+    install("dev.polis.rpc", "1.0.0", "dev.polis.rpc").start();
+    service = new PluginsService(new BundleDirectory(framework.getBundleContext()));
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    framework.stop();
+    framework.waitForStop(0);
+  }
+
+  @Test
+  @DisplayName("The list has every bundle with its state")
+  void listHasAll() throws Exception {
+    ListResponse response =
+        call(observer -> service.list(ListRequest.getDefaultInstance(), observer));
+
+    assertEquals(
+        List.of("org.apache.felix.framework", "dev.polis.storage", "dev.polis.rpc"),
+        response.getPluginsList().stream().map(Plugin::getSymbolicName).toList());
+    assertTrue(
+        response.getPluginsList().stream()
+            .allMatch(plugin -> plugin.getState() == Plugin.State.STATE_ACTIVE),
+        response.toString());
+  }
+
+  @Test
+  @DisplayName("An organ stops and starts")
+  void organStopsAndStarts() throws Exception {
+    StopResponse stopped =
+        call(observer -> service.stop(stopRequest("dev.polis.storage"), observer));
+    assertEquals(Plugin.State.STATE_RESOLVED, stopped.getPlugin().getState());
+
+    StartResponse started =
+        call(
+            observer ->
+                service.start(
+                    StartRequest.newBuilder().setSymbolicName("dev.polis.storage").build(),
+                    observer));
+    assertEquals(Plugin.State.STATE_ACTIVE, started.getPlugin().getState());
+  }
+
+  @Test
+  @DisplayName("The platform is not stopped, and the refusal says what may be")
+  void platformIsNotStopped() {
+    for (String name : List.of("dev.polis.rpc", "org.apache.felix.framework")) {
+      Status status = refused(stopRequest(name));
+
+      assertEquals(Status.Code.FAILED_PRECONDITION, status.getCode());
+      assertTrue(
+          status.getDescription().startsWith(name + " belongs to the platform"), status.toString());
+      assertTrue(
+          status.getDescription().endsWith("may be stopped: dev.polis.storage"), status.toString());
+    }
+  }
+
+  @Test
+  @DisplayName("An unknown and an empty name are refused in words")
+  void unknownNames() {
+    assertEquals(Status.Code.NOT_FOUND, refused(stopRequest("dev.polis.stroage")).getCode());
+    assertEquals(Status.Code.INVALID_ARGUMENT, refused(stopRequest(" ")).getCode());
+  }
+
+  @Test
+  @DisplayName("Of two versions the request has to name one")
+  void twoVersions() throws Exception {
+    install("dev.polis.storage", "2.0.0", "");
+
+    Status status = refused(stopRequest("dev.polis.storage"));
+
+    assertEquals(Status.Code.INVALID_ARGUMENT, status.getCode());
+    assertTrue(
+        status.getDescription().contains("dev.polis.storage:1.0.0, dev.polis.storage:2.0.0"),
+        status.toString());
+    StopResponse stopped =
+        call(observer -> service.stop(stopRequest("dev.polis.storage:1.0.0"), observer));
+    assertEquals("1.0.0", stopped.getPlugin().getVersion());
+  }
+
+  private Bundle install(String name, String version, String exports) throws Exception {
+    Path jar = folder.resolve(name + "-" + version + ".jar");
+    Manifest manifest = new Manifest();
+    Attributes headers = manifest.getMainAttributes();
+    headers.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    headers.putValue("Bundle-ManifestVersion", "2");
+    headers.putValue("Bundle-SymbolicName", name);
+    headers.putValue("Bundle-Version", version);
+    if (!exports.isEmpty()) {
+      headers.putValue("Export-Package", exports);
+    }
+    write(jar, manifest);
+    return framework.getBundleContext().installBundle("reference:" + jar.toUri());
+  }
+
+  private static void write(Path jar, Manifest manifest) throws IOException {
+    try (OutputStream out = Files.newOutputStream(jar);
+        JarOutputStream archive = new JarOutputStream(out, manifest)) {
+      archive.finish();
+    }
+  }
+
+  private static StopRequest stopRequest(String name) {
+    return StopRequest.newBuilder().setSymbolicName(name).build();
+  }
+
+  private Status refused(StopRequest request) {
+    return assertThrows(
+            StatusException.class,
+            () ->
+                PluginsServiceTest.<StopResponse>call(observer -> service.stop(request, observer)))
+        .getStatus();
+  }
+
+  /** The service answers within the call. */
+  private static <T> T call(Consumer<StreamObserver<T>> call) throws StatusException {
+    List<T> answers = new ArrayList<>();
+    List<StatusException> errors = new ArrayList<>();
+    call.accept(
+        new StreamObserver<>() {
+          @Override
+          public void onNext(T value) {
+            answers.add(value);
+          }
+
+          @Override
+          public void onError(Throwable error) {
+            errors.add((StatusException) error);
+          }
+
+          @Override
+          public void onCompleted() {}
+        });
+    if (!errors.isEmpty()) {
+      throw errors.getFirst();
+    }
+    assertEquals(1, answers.size());
+    return answers.getFirst();
+  }
+}

@@ -1,0 +1,165 @@
+package dev.polis.plugins.store;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PluginStoreTest {
+  @TempDir Path folder;
+  Path root;
+  PluginStore store;
+
+  @BeforeEach
+  void open() throws Exception {
+    root = folder.resolve("plugins");
+    store = PluginStore.open(root);
+  }
+
+  @Test
+  @DisplayName("A new store has no generation")
+  void newStoreIsEmpty() throws Exception {
+    assertEquals(Optional.empty(), store.current());
+    assertEquals(0, store.collect());
+  }
+
+  @Test
+  @DisplayName("A committed set is read back by another instance")
+  void committedSetIsReadBack() throws Exception {
+    Generation committed = StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+
+    PluginStore again = PluginStore.open(root);
+
+    assertEquals(Optional.of(committed), again.current());
+    for (StoredPlugin plugin : committed.plugins()) {
+      assertEquals(plugin.digest(), Digest.of(again.verified(plugin)));
+    }
+  }
+
+  @Test
+  @DisplayName("Generations count up and keep what they share once")
+  void generationsShareFiles() throws Exception {
+    StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    Generation second = StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+
+    assertEquals(2, second.number());
+    assertEquals(3, count("files"));
+  }
+
+  @Test
+  @DisplayName("A file that is not what it should be does not enter, and leaves nothing behind")
+  void wrongFileIsRefused() throws Exception {
+    StoredPlugin plugin = StoreFixture.plugin("dev.polis.storage", "1.0.0");
+    Path wrong = Files.writeString(folder.resolve("wrong.jar"), "something else");
+
+    PluginStoreException refusal =
+        assertThrows(PluginStoreException.class, () -> store.put(plugin, wrong));
+
+    assertEquals(wrong, refusal.file());
+    assertTrue(refusal.getMessage().contains("dev.polis.storage"), refusal.getMessage());
+    assertEquals(0, count("files"));
+  }
+
+  @Test
+  @DisplayName("A set with a file that was never put is not committed")
+  void missingFileIsNotCommitted() throws Exception {
+    List<StoredPlugin> plugins = StoreFixture.plugins("1.0.0");
+
+    assertThrows(PluginStoreException.class, () -> store.commit(StoreFixture.ORIGIN, plugins));
+
+    assertEquals(Optional.empty(), store.current());
+  }
+
+  @Test
+  @DisplayName("A damaged file is refused by name, and a new put heals it")
+  void damagedFileIsRefusedAndHealed() throws Exception {
+    Generation generation = StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    StoredPlugin victim = generation.plugins().getFirst();
+    Path file = store.verified(victim);
+    Files.writeString(file, "bit rot");
+
+    PluginStoreException refusal =
+        assertThrows(PluginStoreException.class, () -> store.verified(victim));
+
+    assertEquals(file, refusal.file());
+    assertTrue(refusal.getMessage().contains("damaged"), refusal.getMessage());
+    store.put(victim, StoreFixture.source(folder, victim));
+    assertEquals(victim.digest(), Digest.of(store.verified(victim)));
+  }
+
+  @Test
+  @DisplayName("Garbage in the pointer is refused in words, not taken for an empty store")
+  void garbledPointerIsRefused() throws Exception {
+    StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    for (String garbage : List.of("", "7", "x y", "1 2 3", "1 0000", "\u0000\u0000\u00ff")) {
+      Files.writeString(root.resolve("current"), garbage);
+
+      PluginStoreException refusal =
+          assertThrows(PluginStoreException.class, store::current, garbage);
+
+      assertTrue(refusal.getMessage().contains("garbled"), refusal.getMessage());
+      assertTrue(
+          refusal.getMessage().contains("move the store's folder aside"), refusal.getMessage());
+    }
+  }
+
+  @Test
+  @DisplayName("A generation that was changed or is missing is refused")
+  void changedGenerationIsRefused() throws Exception {
+    StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    Path file = root.resolve("generations/1");
+    Files.writeString(file, Files.readString(file).replace("1.0.0", "1.0.1"));
+    assertTrue(
+        assertThrows(PluginStoreException.class, store::current).getMessage().contains("damaged"));
+
+    Files.delete(file);
+    assertTrue(
+        assertThrows(PluginStoreException.class, store::current).getMessage().contains("missing"));
+  }
+
+  @Test
+  @DisplayName("Collection keeps the current generation and the one before it")
+  void collectionKeepsTwoGenerations() throws Exception {
+    StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    StoreFixture.install(store, folder, StoreFixture.plugins("2.0.0"));
+    Generation third = StoreFixture.install(store, folder, StoreFixture.plugins("3.0.0"));
+
+    int deleted = store.collect();
+
+    assertEquals(3, deleted);
+    assertFalse(Files.exists(root.resolve("generations/1")));
+    assertTrue(Files.exists(root.resolve("generations/2")));
+    assertEquals(Optional.of(third), store.current());
+    for (StoredPlugin plugin : StoreFixture.plugins("2.0.0")) {
+      store.verified(plugin);
+    }
+  }
+
+  @Test
+  @DisplayName("A set that was written but never switched to is not mistaken for the one before")
+  void abandonedGenerationIsNotTheWayBack() throws Exception {
+    StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    Files.writeString(root.resolve("generations/2"), "left by a crash");
+
+    Generation second = StoreFixture.install(store, folder, StoreFixture.plugins("2.0.0"));
+    store.collect();
+
+    assertEquals(2, second.number());
+    assertTrue(Files.exists(root.resolve("generations/1")));
+  }
+
+  private long count(String part) throws Exception {
+    try (var files = Files.list(root.resolve(part))) {
+      return files.count();
+    }
+  }
+}
