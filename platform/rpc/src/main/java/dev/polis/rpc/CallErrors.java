@@ -1,0 +1,71 @@
+package dev.polis.rpc;
+
+import dev.polis.logtree.Log;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** Turns whatever a call ended with into what its caller is told. */
+final class CallErrors {
+  /**
+   * What a caller is told.
+   *
+   * @param status code and words
+   * @param trailers what goes with it
+   */
+  record Told(Status status, Metadata trailers) {}
+
+  private static final String DEFECT = "internal error, reference ";
+
+  private CallErrors() {}
+
+  /**
+   * A number for a call or an error: 32 bits are enough to find it in a log that keeps thousands.
+   */
+  static String reference() {
+    return "%08x".formatted(ThreadLocalRandom.current().nextInt());
+  }
+
+  /**
+   * For what a handler, or the way to it, threw. Only what nobody foresaw is logged, with its
+   * stack.
+   */
+  static Told of(Throwable failure, String method, Log log) {
+    return switch (failure) {
+      case RpcException refusal -> new Told(refusal.status(), refusal.trailers());
+      case StatusRuntimeException status ->
+          told(status.getStatus(), status.getTrailers(), method, log);
+      case StatusException status -> told(status.getStatus(), status.getTrailers(), method, log);
+      case IllegalArgumentException invalid ->
+          new Told(
+              Status.INVALID_ARGUMENT.withDescription(
+                  invalid.getMessage() == null ? "the request is invalid" : invalid.getMessage()),
+              new Metadata());
+      case InterruptedException interrupted ->
+          new Told(Status.CANCELLED.withDescription("the call was ended"), new Metadata());
+      default -> defect(failure, method, log);
+    };
+  }
+
+  /**
+   * For a status a handler closed with: UNKNOWN with a cause is how the generated code reports an
+   * exception.
+   */
+  static Told of(Status status, Metadata trailers, String method, Log log) {
+    return status.getCode() == Status.Code.UNKNOWN && status.getCause() != null
+        ? of(status.getCause(), method, log)
+        : new Told(status, trailers);
+  }
+
+  private static Told told(Status status, Metadata trailers, String method, Log log) {
+    return of(status, trailers == null ? new Metadata() : trailers, method, log);
+  }
+
+  private static Told defect(Throwable failure, String method, Log log) {
+    String reference = reference();
+    log.error("[%s] %s failed: %s", reference, method, failure, failure);
+    return new Told(Status.INTERNAL.withDescription(DEFECT + reference), new Metadata());
+  }
+}

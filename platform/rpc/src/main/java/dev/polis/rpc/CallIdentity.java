@@ -1,0 +1,226 @@
+package dev.polis.rpc;
+
+import dev.polis.pki.Crl;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Identity;
+import dev.polis.pki.IdentityException;
+import io.grpc.Attributes;
+import io.grpc.Grpc;
+import java.security.GeneralSecurityException;
+import java.security.cert.Certificate;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Arrays;
+import java.util.Date;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSession;
+
+/**
+ * Tells who is at the other end of a connection. TLS has proved that the peer holds the key of the
+ * certificate it showed; what the certificate is worth is decided here, for each call anew, so that
+ * a change of trust also reaches connections that are open. That decision in the call, not in the
+ * handshake, is also what lets a refusal be told in words.
+ */
+final class CallIdentity {
+  /**
+   * Verifying two signatures takes about half a millisecond; this many callers are remembered
+   * instead.
+   */
+  private static final int REMEMBERED = 1024;
+
+  private static final String CONNECT_WITH = "connect with a certificate that this cluster issued";
+
+  /**
+   * Who calls.
+   *
+   * @param peer who
+   * @param reason why the peer counts as a stranger; empty if it does not
+   * @param certificate what it showed, a member's only
+   */
+  record Caller(RpcPeer peer, String reason, Optional<X509Certificate> certificate) {
+    static Caller stranger(RpcPeer.Unauthenticated peer, String reason) {
+      return new Caller(peer, reason, Optional.empty());
+    }
+
+    static Caller unknown() {
+      return stranger(RpcPeer.Unauthenticated.anonymous(), "not known yet");
+    }
+  }
+
+  private record Trust(Optional<X509Certificate> ca, Optional<Crl> revoked) {}
+
+  private final InstantSource clock;
+  private final Map<X509Certificate, Caller> remembered = new Recent();
+  private volatile Trust trust = new Trust(Optional.empty(), Optional.empty());
+
+  CallIdentity(InstantSource clock) {
+    this.clock = clock;
+  }
+
+  void trust(X509Certificate ca) {
+    Optional<Crl> kept =
+        trust.ca().filter(ca::equals).isPresent() ? trust.revoked() : Optional.empty();
+    replace(new Trust(Optional.of(ca), kept));
+  }
+
+  void trustNobody() {
+    replace(new Trust(Optional.empty(), Optional.empty()));
+  }
+
+  void revoke(Crl list) {
+    X509Certificate ca =
+        trust
+            .ca()
+            .orElseThrow(
+                () ->
+                    new IllegalStateException(
+                        "a revocation list came before credentials; call identify first"));
+    replace(new Trust(Optional.of(ca), Optional.of(list.verify(ca))));
+  }
+
+  private void replace(Trust next) {
+    synchronized (remembered) {
+      trust = next;
+      remembered.clear();
+    }
+  }
+
+  boolean revoked(X509Certificate certificate) {
+    return trust.revoked().filter(list -> list.revokes(certificate)).isPresent();
+  }
+
+  /**
+   * Who calls.
+   *
+   * @throws RpcException UNAUTHENTICATED if the peer showed something that nobody may show: several
+   *     certificates, another kind of key, a revoked certificate
+   */
+  Caller identify(Attributes connection) {
+    SSLSession session = connection.get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
+    if (session == null) {
+      return Caller.stranger(
+          RpcPeer.Unauthenticated.anonymous(),
+          "this listener speaks plain text and cannot tell who calls; use a TLS listener");
+    }
+    Certificate[] chain;
+    try {
+      chain = session.getPeerCertificates();
+    } catch (SSLPeerUnverifiedException none) {
+      return Caller.stranger(
+          RpcPeer.Unauthenticated.anonymous(), "none was shown; " + CONNECT_WITH);
+    }
+    return judge(only(chain));
+  }
+
+  private static X509Certificate only(Certificate[] chain) {
+    if (chain.length != 1) {
+      throw RpcException.unauthenticated(
+          "%d certificates were shown, show exactly one".formatted(chain.length));
+    }
+    if (!(chain[0] instanceof X509Certificate certificate)
+        || !Ed25519.is(certificate.getPublicKey())) {
+      throw RpcException.unauthenticated(
+          "a certificate with a key of %s was shown, only Ed25519 is taken"
+              .formatted(chain[0].getPublicKey().getAlgorithm()));
+    }
+    return certificate;
+  }
+
+  private Caller judge(X509Certificate certificate) {
+    Trust now = trust;
+    Caller caller = remembered(certificate, now);
+    if (caller.certificate().isEmpty()) {
+      return caller;
+    }
+    if (now.revoked().filter(list -> list.revokes(certificate)).isPresent()) {
+      throw RpcException.unauthenticated(
+          "the certificate of %s was revoked; it no longer belongs to this cluster"
+              .formatted(caller.peer().describe()));
+    }
+    return expired(certificate)
+        .map(reason -> Caller.stranger(RpcPeer.Unauthenticated.anonymous(), reason))
+        .orElse(caller);
+  }
+
+  private Caller remembered(X509Certificate certificate, Trust now) {
+    synchronized (remembered) {
+      Caller known = remembered.get(certificate);
+      if (known != null) {
+        return known;
+      }
+    }
+    Caller caller = verify(certificate, now);
+    synchronized (remembered) {
+      if (now == trust) {
+        remembered.put(certificate, caller);
+      }
+    }
+    return caller;
+  }
+
+  private static Caller verify(X509Certificate certificate, Trust now) {
+    if (selfSigned(certificate)) {
+      return Caller.stranger(
+          RpcPeer.Unauthenticated.of(certificate.getPublicKey()),
+          "a self-signed one was shown; " + CONNECT_WITH);
+    }
+    if (now.ca().isEmpty()) {
+      return Caller.stranger(
+          RpcPeer.Unauthenticated.anonymous(), "this node does not know its cluster yet");
+    }
+    try {
+      RpcPeer peer =
+          switch (Identity.verify(certificate, now.ca().get())) {
+            case Identity.Node node -> new RpcPeer.Node(node.id());
+            case Identity.User user -> new RpcPeer.User(user.name());
+          };
+      return new Caller(peer, "", Optional.of(certificate));
+    } catch (IdentityException e) {
+      return Caller.stranger(
+          RpcPeer.Unauthenticated.anonymous(), e.getMessage() + "; " + CONNECT_WITH);
+    }
+  }
+
+  private static boolean selfSigned(X509Certificate certificate) {
+    if (!Arrays.equals(
+        certificate.getSubjectX500Principal().getEncoded(),
+        certificate.getIssuerX500Principal().getEncoded())) {
+      return false;
+    }
+    try {
+      certificate.verify(certificate.getPublicKey());
+      return true;
+    } catch (GeneralSecurityException e) {
+      return false;
+    }
+  }
+
+  private Optional<String> expired(X509Certificate certificate) {
+    Instant now = clock.instant();
+    Date from = certificate.getNotBefore();
+    Date until = certificate.getNotAfter();
+    if (now.isBefore(from.toInstant()) || now.isAfter(until.toInstant())) {
+      return Optional.of(
+          "the one shown is valid from %s until %s, and it is %s; renew it, or set the clock"
+              .formatted(from.toInstant(), until.toInstant(), now));
+    }
+    return Optional.empty();
+  }
+
+  private static final class Recent extends LinkedHashMap<X509Certificate, Caller> {
+    private static final long serialVersionUID = 1L;
+
+    Recent() {
+      super(16, 0.75f, true);
+    }
+
+    @Override
+    protected boolean removeEldestEntry(Map.Entry<X509Certificate, Caller> eldest) {
+      return size() > REMEMBERED;
+    }
+  }
+}

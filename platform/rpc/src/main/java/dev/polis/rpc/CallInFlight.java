@@ -1,0 +1,317 @@
+package dev.polis.rpc;
+
+import com.google.protobuf.Message;
+import io.grpc.Context;
+import io.grpc.ForwardingServerCall;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.Status;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * One call between its arrival and its end. It stands between the connection and the handler, and
+ * may be ended from either side or from outside, once.
+ *
+ * <p>A handler's thread is interrupted when its caller has gone or the call was ended from outside,
+ * so that a handler may simply wait for what it needs.
+ */
+final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall<Object, Object> {
+  private final CallMethod method;
+  private final CallSwitchboard owner;
+  private final String id = CallErrors.reference();
+  private final long started = System.nanoTime();
+  private final AtomicBoolean finished = new AtomicBoolean();
+  private final Object state = new Object();
+
+  // Guarded by state.
+  private boolean closed;
+  private boolean abandoned;
+  private Optional<Thread> runner = Optional.empty();
+
+  private volatile CallIdentity.Caller caller = CallIdentity.Caller.unknown();
+  private volatile Optional<CallProvider> provider = Optional.empty();
+  private volatile Optional<Message> request = Optional.empty();
+  private volatile Optional<Context.CancellableContext> context = Optional.empty();
+
+  CallInFlight(ServerCall<Object, Object> connection, CallMethod method, CallSwitchboard owner) {
+    super(connection);
+    this.method = method;
+    this.owner = owner;
+    method.counters().started();
+  }
+
+  CallMethod method() {
+    return method;
+  }
+
+  String id() {
+    return id;
+  }
+
+  void identified(CallIdentity.Caller who) {
+    caller = who;
+  }
+
+  void served(CallProvider by) {
+    provider = Optional.of(by);
+  }
+
+  Optional<CallProvider> provider() {
+    return provider;
+  }
+
+  CallIdentity.Caller caller() {
+    return caller;
+  }
+
+  Optional<X509Certificate> certificate() {
+    return caller.certificate();
+  }
+
+  /** Whether the calling thread is the one that runs this call's handler. */
+  boolean runsHere() {
+    synchronized (state) {
+      return runner.filter(Thread.currentThread()::equals).isPresent();
+    }
+  }
+
+  /** Hands the call to a handler. What it throws ends the call. */
+  ServerCall.Listener<Object> begin(
+      ServerCallHandler<Object, Object> handler, Metadata headers, List<RpcValidator> validators) {
+    Context.CancellableContext own =
+        Context.current()
+            .withValue(RpcPeer.KEY, caller.peer())
+            .withValue(RpcSpan.KEY, RpcSpan.of(id, owner.journal().log()))
+            .withCancellation();
+    context = Optional.of(own);
+    own.addListener(gone -> interrupt(), Runnable::run);
+    Listening listening = new Listening(own, validators);
+    listening.run(() -> listening.handler = Optional.of(handler.startCall(this, headers)));
+    return listening;
+  }
+
+  /** Ends the call because something failed on the way to its handler or in it. */
+  void fail(Throwable failure) {
+    CallErrors.Told told = CallErrors.of(failure, method.name(), owner.journal().log());
+    end(told.status(), told.trailers());
+  }
+
+  /** Ends the call from outside: the caller is told, the handler's thread is interrupted. */
+  void abandon(RpcException reason) {
+    synchronized (state) {
+      if (closed) {
+        return;
+      }
+      abandoned = true;
+      runner.ifPresent(Thread::interrupt);
+    }
+    end(reason.status(), reason.trailers());
+    context.ifPresent(own -> own.cancel(reason));
+  }
+
+  @Override
+  public void close(Status status, Metadata trailers) {
+    CallErrors.Told told = CallErrors.of(status, trailers, method.name(), owner.journal().log());
+    end(told.status(), told.trailers());
+  }
+
+  private void end(Status status, Metadata trailers) {
+    synchronized (state) {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      if (!delegate().isCancelled()) {
+        delegate().close(status, trailers);
+      }
+    }
+    finish(status);
+  }
+
+  @Override
+  public void sendHeaders(Metadata headers) {
+    synchronized (state) {
+      if (!closed) {
+        super.sendHeaders(headers);
+      }
+    }
+  }
+
+  @Override
+  public void sendMessage(Object message) {
+    synchronized (state) {
+      if (closed) {
+        return;
+      }
+      super.sendMessage(message);
+    }
+    CallMethod.message(message).ifPresent(sent -> owner.journal().sent(id, method.name(), sent));
+  }
+
+  @Override
+  public boolean isReady() {
+    synchronized (state) {
+      return !closed && super.isReady();
+    }
+  }
+
+  @Override
+  public boolean isCancelled() {
+    synchronized (state) {
+      return abandoned || super.isCancelled();
+    }
+  }
+
+  @Override
+  public MethodDescriptor<Object, Object> getMethodDescriptor() {
+    return method.descriptor();
+  }
+
+  private void interrupt() {
+    synchronized (state) {
+      if (!closed) {
+        runner.ifPresent(Thread::interrupt);
+      }
+    }
+  }
+
+  private void entered() {
+    synchronized (state) {
+      runner = Optional.of(Thread.currentThread());
+    }
+  }
+
+  /** Also forgets an interruption that came too late: the thread goes on to other callbacks. */
+  private void left() {
+    synchronized (state) {
+      runner = Optional.empty();
+      Thread.interrupted();
+    }
+  }
+
+  private void finish(Status status) {
+    if (!finished.compareAndSet(false, true)) {
+      return;
+    }
+    Duration time = Duration.ofNanos(System.nanoTime() - started);
+    method.counters().finished(status.getCode(), time);
+    owner.leave(this);
+    owner.journal().finished(id, method.rule(), caller.peer(), request, status, time);
+  }
+
+  /** What the connection tells the handler. */
+  private final class Listening extends ServerCall.Listener<Object> {
+    private final Context.CancellableContext own;
+    private final List<RpcValidator> validators;
+    private Optional<ServerCall.Listener<Object>> handler = Optional.empty();
+    private boolean asked;
+
+    Listening(Context.CancellableContext own, List<RpcValidator> validators) {
+      this.own = own;
+      this.validators = validators;
+    }
+
+    void run(Runnable callback) {
+      Context previous = own.attach();
+      entered();
+      try {
+        callback.run();
+      } catch (Throwable failure) {
+        // Whatever it is, it is this call's and nobody else's.
+        fail(failure);
+      } finally {
+        left();
+        own.detach(previous);
+      }
+    }
+
+    private boolean over() {
+      synchronized (state) {
+        return closed;
+      }
+    }
+
+    @Override
+    public void onMessage(Object message) {
+      if (over()) {
+        return;
+      }
+      run(
+          () -> {
+            if (message instanceof CallMethod.Malformed malformed) {
+              throw RpcException.invalid(malformed.reason());
+            }
+            if (asked && method.oneRequest()) {
+              throw RpcException.invalid("this method takes one request, a second one came");
+            }
+            asked = true;
+            if (request.isEmpty()) {
+              request = CallMethod.message(message);
+            }
+            CallMethod.message(message)
+                .ifPresent(
+                    readable ->
+                        validators.forEach(
+                            each -> each.validate(method.name(), caller.peer(), readable)));
+            handler.ifPresent(to -> to.onMessage(message));
+          });
+    }
+
+    @Override
+    public void onHalfClose() {
+      if (over() || own.isCancelled()) {
+        return;
+      }
+      run(
+          () -> {
+            if (!asked && method.oneRequest()) {
+              throw RpcException.invalid("this method takes one request, none came");
+            }
+            handler.ifPresent(ServerCall.Listener::onHalfClose);
+          });
+    }
+
+    @Override
+    public void onCancel() {
+      run(() -> handler.ifPresent(ServerCall.Listener::onCancel));
+      synchronized (state) {
+        closed = true;
+      }
+      finish(ended());
+      own.cancel(null);
+    }
+
+    private Status ended() {
+      boolean late = own.getDeadline() != null && own.getDeadline().isExpired();
+      return late
+          ? Status.DEADLINE_EXCEEDED.withDescription("the caller's deadline passed")
+          : Status.CANCELLED.withDescription("the caller went away");
+    }
+
+    @Override
+    public void onComplete() {
+      boolean cut;
+      synchronized (state) {
+        cut = abandoned;
+      }
+      run(
+          () ->
+              handler.ifPresent(
+                  cut ? ServerCall.Listener::onCancel : ServerCall.Listener::onComplete));
+      own.cancel(null);
+    }
+
+    @Override
+    public void onReady() {
+      if (!over()) {
+        run(() -> handler.ifPresent(ServerCall.Listener::onReady));
+      }
+    }
+  }
+}

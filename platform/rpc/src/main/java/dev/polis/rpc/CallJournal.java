@@ -1,0 +1,85 @@
+package dev.polis.rpc;
+
+import com.google.protobuf.Message;
+import dev.polis.logtree.Log;
+import dev.polis.logtree.LogTree;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Writes what happened to calls: the log of a listener for its keepers, the audit log for the owner
+ * of the cluster.
+ */
+final class CallJournal {
+  /** DN of the deeds of people and strangers. */
+  static final String AUDIT = "audit";
+
+  /** DN of what nodes report about themselves every few seconds. */
+  static final String AUDIT_SELF = "audit.self";
+
+  /** Methods that read logs: logging what they send would feed them. */
+  private static final Set<String> LOG_READERS = Set.of("Logs", "GetComponentLogs");
+
+  private final Log log;
+  private final Log audit;
+  private final Log auditSelf;
+
+  CallJournal(LogTree tree, String listener) {
+    this.log = tree.log("rpc." + listener);
+    this.audit = tree.log(AUDIT);
+    this.auditSelf = tree.log(AUDIT_SELF);
+  }
+
+  Log log() {
+    return log;
+  }
+
+  /** A handler sent a message; logged on request only. */
+  void sent(String id, String method, Message message) {
+    Log verbose = log.v(2);
+    if (verbose.enabled() && !readsLogs(method)) {
+      verbose.info("[%s] %s sends %s", id, method, RedactedText.of(message));
+    }
+  }
+
+  /** A call is over. */
+  void finished(
+      String id,
+      CallRule rule,
+      RpcPeer peer,
+      Optional<Message> request,
+      Status status,
+      Duration time) {
+    Log plain = status.isOk() ? log.v(1) : log;
+    if (!plain.enabled() && !rule.mutating()) {
+      return;
+    }
+    String said = request.map(RedactedText::of).orElse("no request");
+    String outcome =
+        status.getDescription() == null
+            ? status.getCode().name()
+            : status.getCode() + " (" + bounded(status.getDescription()) + ")";
+    plain.info(
+        "[%s] %s by %s: %s after %d ms; %s",
+        id, rule.method(), peer.describe(), outcome, time.toMillis(), said);
+    if (rule.mutating()) {
+      (rule.selfReport() ? auditSelf : audit)
+          .info(
+              "%s called %s: %s after %d ms; %s [%s]",
+              peer.describe(), rule.method(), outcome, time.toMillis(), said, id);
+    }
+  }
+
+  private static boolean readsLogs(String method) {
+    return LOG_READERS.contains(method.substring(method.lastIndexOf('/') + 1));
+  }
+
+  /** A description may quote a request at length. */
+  private static String bounded(String text) {
+    return text.length() <= RedactedText.LIMIT
+        ? text
+        : text.substring(0, RedactedText.LIMIT) + "...";
+  }
+}

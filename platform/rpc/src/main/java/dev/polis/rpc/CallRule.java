@@ -1,0 +1,92 @@
+package dev.polis.rpc;
+
+import com.google.protobuf.DescriptorProtos.MethodOptions;
+import com.google.protobuf.Descriptors;
+import dev.polis.wire.ext.Authorization;
+import dev.polis.wire.ext.AuthorizationOuterClass;
+import dev.polis.wire.ext.Permission;
+import dev.polis.wire.options.Options;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.protobuf.ProtoMethodDescriptorSupplier;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Who may call a method, as the method itself says.
+ *
+ * @param method full name
+ * @param stated whether the method says anything; if not, nobody may call it
+ * @param need permissions the caller has to hold
+ * @param open whether strangers may call it
+ * @param mutating whether calls of it are audited
+ */
+record CallRule(
+    String method, boolean stated, Set<Permission> need, boolean open, boolean mutating) {
+
+  static CallRule of(MethodDescriptor<?, ?> method) {
+    return options(method)
+        .filter(options -> options.hasExtension(AuthorizationOuterClass.authorization))
+        .map(options -> stated(method.getFullMethodName(), options))
+        .orElseGet(() -> new CallRule(method.getFullMethodName(), false, Set.of(), false, true));
+  }
+
+  private static Optional<MethodOptions> options(MethodDescriptor<?, ?> method) {
+    return method.getSchemaDescriptor() instanceof ProtoMethodDescriptorSupplier supplier
+        ? Optional.ofNullable(supplier.getMethodDescriptor())
+            .map(Descriptors.MethodDescriptor::getOptions)
+        : Optional.empty();
+  }
+
+  private static CallRule stated(String method, MethodOptions options) {
+    Authorization rule = options.getExtension(AuthorizationOuterClass.authorization);
+    List<Permission> need = rule.getNeedList();
+    boolean open = need.isEmpty() && rule.getAllowUnauthenticated();
+    boolean mutating =
+        need.isEmpty()
+            ? !options.getExtension(Options.readOnly)
+            : need.stream().anyMatch(permission -> !permission.name().contains("_READ_"));
+    return new CallRule(method, true, Set.copyOf(need), open, mutating);
+  }
+
+  /**
+   * Whether calls are a node's reports about itself, which come too often to stand among people's
+   * deeds.
+   */
+  boolean selfReport() {
+    return need.equals(Set.of(Permission.PERMISSION_UPDATE_NODE_SELF));
+  }
+
+  /**
+   * Lets the caller pass or throws.
+   *
+   * @throws RpcException INTERNAL, UNAUTHENTICATED or PERMISSION_DENIED, in words
+   */
+  void admit(CallIdentity.Caller caller) {
+    if (!stated) {
+      throw new RpcException(
+          Status.Code.INTERNAL,
+          "method %s has no authorization rule, so nobody may call it; this is a defect of the node's software"
+              .formatted(method));
+    }
+    if (open) {
+      return;
+    }
+    if (caller.peer() instanceof RpcPeer.Unauthenticated) {
+      throw RpcException.unauthenticated(
+          "%s needs a certificate of this cluster: %s".formatted(method, caller.reason()));
+    }
+    Set<Permission> missing = new HashSet<>(need);
+    missing.removeAll(caller.peer().permissions());
+    if (!missing.isEmpty()) {
+      throw RpcException.permissionDenied(
+          "%s needs %s, which %s does not have"
+              .formatted(
+                  method,
+                  String.join(", ", missing.stream().map(Permission::name).sorted().toList()),
+                  caller.peer().describe()));
+    }
+  }
+}

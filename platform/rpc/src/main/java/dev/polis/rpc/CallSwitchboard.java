@@ -1,0 +1,370 @@
+package dev.polis.rpc;
+
+import io.grpc.Context;
+import io.grpc.HandlerRegistry;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerMethodDefinition;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.Status;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Connects the calls of one listener with those who serve them. It remembers every service it has
+ * seen: a call of a method whose provider is away waits here.
+ */
+final class CallSwitchboard extends HandlerRegistry {
+  private final String listener;
+  private final CallIdentity identity;
+  private final CallJournal journal;
+  private final CallHold hold;
+  private final RpcSettings.Limits limits;
+  private final List<RpcValidator> validators;
+
+  private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
+  private final Map<String, ServerMethodDefinition<Object, Object>> definitions =
+      new ConcurrentHashMap<>();
+  private final CallMethod unknown = CallMethod.unknown(unknownMethod());
+  private final ServerMethodDefinition<Object, Object> refusal =
+      ServerMethodDefinition.create(unknown.descriptor(), this::refuse);
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  // Guarded by lock.
+  private final List<CallProvider> providers = new ArrayList<>();
+  private final Set<CallInFlight> calls = new HashSet<>();
+  private long registrations;
+  private boolean stopped;
+
+  CallSwitchboard(
+      String listener,
+      CallIdentity identity,
+      CallJournal journal,
+      CallHold hold,
+      RpcSettings.Limits limits,
+      List<RpcValidator> validators) {
+    this.listener = listener;
+    this.identity = identity;
+    this.journal = journal;
+    this.hold = hold;
+    this.limits = limits;
+    this.validators = validators;
+  }
+
+  CallJournal journal() {
+    return journal;
+  }
+
+  // ---- who serves
+
+  CallProvider add(ServerServiceDefinition service, int ranking) {
+    service.getMethods().forEach(method -> remember(method.getMethodDescriptor()));
+    lock.lock();
+    try {
+      CallProvider provider = new CallProvider(service, ranking, registrations++);
+      providers.add(provider);
+      changed.signalAll();
+      return provider;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void remember(MethodDescriptor<?, ?> descriptor) {
+    CallMethod method =
+        methods.computeIfAbsent(descriptor.getFullMethodName(), name -> CallMethod.of(descriptor));
+    definitions.computeIfAbsent(
+        method.name(),
+        name ->
+            ServerMethodDefinition.create(
+                method.descriptor(), (call, headers) -> start(method, call, headers)));
+  }
+
+  /**
+   * Takes a provider out of service: no new call reaches it, its streams end, its unary calls may
+   * finish within the time for that. A call whose own handler asks for this is not waited for.
+   */
+  void remove(CallProvider provider) {
+    List<CallInFlight> streams;
+    lock.lock();
+    try {
+      if (!providers.remove(provider)) {
+        return;
+      }
+      provider.calls.forEach(call -> call.method().counters().drained());
+      streams =
+          provider.calls.stream()
+              .filter(call -> !call.method().unary() && !call.runsHere())
+              .toList();
+    } finally {
+      lock.unlock();
+    }
+    RpcException moved = away(provider.service(), "is being replaced or stopped");
+    streams.forEach(call -> call.abandon(moved));
+    drain(provider, limits.drainTime()).forEach(call -> call.abandon(moved));
+  }
+
+  /** Waits for a provider's calls and returns those that took too long. */
+  private List<CallInFlight> drain(CallProvider provider, Duration time) {
+    lock.lock();
+    try {
+      long left = time.toNanos();
+      while (left > 0 && provider.calls.stream().anyMatch(call -> !call.runsHere())) {
+        left = changed.awaitNanos(left);
+      }
+    } catch (InterruptedException e) {
+      // Whoever stops the provider is in a hurry; its calls are ended below, and the hurry is
+      // passed on.
+      Thread.currentThread().interrupt();
+    } finally {
+      lock.unlock();
+    }
+    lock.lock();
+    try {
+      return provider.calls.stream().filter(call -> !call.runsHere()).toList();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Ends all calls and refuses those to come. */
+  void stop() {
+    List<CallInFlight> all;
+    lock.lock();
+    try {
+      stopped = true;
+      changed.signalAll();
+      all = List.copyOf(calls);
+    } finally {
+      lock.unlock();
+    }
+    all.forEach(
+        call ->
+            call.abandon(RpcException.unavailable("this node is stopping", limits.retryDelay())));
+  }
+
+  /** Ends the calls of members who are members no longer. */
+  void expel() {
+    List<CallInFlight> all;
+    lock.lock();
+    try {
+      all = List.copyOf(calls);
+    } finally {
+      lock.unlock();
+    }
+    all.stream()
+        .filter(call -> call.certificate().filter(identity::revoked).isPresent())
+        .forEach(
+            call ->
+                call.abandon(
+                    RpcException.unauthenticated(
+                        "the certificate of %s was revoked; it no longer belongs to this cluster"
+                            .formatted(call.caller().peer().describe()))));
+  }
+
+  // ---- who calls
+
+  @Override
+  public ServerMethodDefinition<?, ?> lookupMethod(String name, String authority) {
+    ServerMethodDefinition<Object, Object> known = definitions.get(name);
+    return known == null ? refusal : known;
+  }
+
+  private ServerCall.Listener<Object> start(
+      CallMethod method, ServerCall<Object, Object> connection, Metadata headers) {
+    CallInFlight call = new CallInFlight(connection, method, this);
+    try {
+      enter(call);
+      call.identified(identity.identify(connection.getAttributes()));
+      method.rule().admit(call.caller());
+      return call.begin(connect(call), headers, validators);
+    } catch (Throwable failure) {
+      // Nothing may get from here into gRPC, which would end the connection with everybody's calls
+      // on it.
+      call.fail(failure);
+      return new ServerCall.Listener<>() {};
+    }
+  }
+
+  private void enter(CallInFlight call) {
+    lock.lock();
+    try {
+      calls.add(call);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  void leave(CallInFlight call) {
+    lock.lock();
+    try {
+      calls.remove(call);
+      call.provider().ifPresent(provider -> provider.calls.remove(call));
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Finds the handler of a call, and waits for one if the method allows it. */
+  private ServerCallHandler<Object, Object> connect(CallInFlight call) throws InterruptedException {
+    lock.lock();
+    boolean waits = false;
+    try {
+      long left = limits.holdTime().toNanos();
+      while (true) {
+        Optional<CallProvider> provider = provider(call.method());
+        if (provider.isPresent()) {
+          return handler(provider.get(), call);
+        }
+        if (!waits) {
+          requireHoldable(call.method());
+          waits = true;
+          call.method().counters().held();
+          Context.current().addListener(gone -> wake(), Runnable::run);
+        }
+        if (Context.current().isCancelled()) {
+          throw new RpcException(
+              Status.Code.CANCELLED,
+              "the caller went away, or its deadline passed, while it waited");
+        }
+        if (stopped || left <= 0) {
+          throw away(
+              call.method().service(),
+              stopped
+                  ? "is gone: this node is stopping"
+                  : "has been away for " + limits.holdTime());
+        }
+        left = changed.awaitNanos(left);
+      }
+    } finally {
+      lock.unlock();
+      if (waits) {
+        hold.giveBack();
+      }
+    }
+  }
+
+  private void requireHoldable(CallMethod method) {
+    if (!method.unary()) {
+      throw away(method.service(), "is away");
+    }
+    if (!hold.take()) {
+      throw away(method.service(), "is away, and too many calls wait already");
+    }
+  }
+
+  private void wake() {
+    lock.lock();
+    try {
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Optional<CallProvider> provider(CallMethod method) {
+    return providers.stream()
+        .filter(provider -> provider.service().equals(method.service()))
+        .max(CallProvider.PREFERENCE);
+  }
+
+  // The provider's own types; see CallMethod.
+  @SuppressWarnings("unchecked")
+  private ServerCallHandler<Object, Object> handler(CallProvider provider, CallInFlight call) {
+    ServerMethodDefinition<?, ?> method = provider.definition.getMethod(call.method().name());
+    if (method == null) {
+      throw new RpcException(
+          Status.Code.UNIMPLEMENTED,
+          "method %s was served before, but not by the present version of its service"
+              .formatted(call.method().name()));
+    }
+    provider.calls.add(call);
+    call.served(provider);
+    return ((ServerMethodDefinition<Object, Object>) method).getServerCallHandler();
+  }
+
+  private RpcException away(String service, String how) {
+    return RpcException.unavailable(
+        "service %s %s; try again in %d ms".formatted(service, how, limits.retryDelay().toMillis()),
+        limits.retryDelay());
+  }
+
+  // ---- what nobody knows
+
+  private ServerCall.Listener<Object> refuse(
+      ServerCall<Object, Object> connection, Metadata headers) {
+    CallInFlight call = new CallInFlight(connection, unknown, this);
+    call.fail(
+        new RpcException(
+            Status.Code.UNIMPLEMENTED,
+            "listener '%s' of this node knows no such method; the node may lack the role that serves it, or it is served on another port"
+                .formatted(listener)));
+    return new ServerCall.Listener<>() {};
+  }
+
+  private static MethodDescriptor<byte[], byte[]> unknownMethod() {
+    MethodDescriptor.Marshaller<byte[]> nothing =
+        new MethodDescriptor.Marshaller<>() {
+          @Override
+          public InputStream stream(byte[] value) {
+            return new ByteArrayInputStream(value);
+          }
+
+          @Override
+          public byte[] parse(InputStream stream) {
+            return new byte[0];
+          }
+        };
+    return MethodDescriptor.newBuilder(nothing, nothing)
+        .setType(MethodDescriptor.MethodType.UNKNOWN)
+        .setFullMethodName("unknown")
+        .build();
+  }
+
+  // ---- who looks
+
+  List<String> services() {
+    Set<String> names = new TreeSet<>();
+    methods.values().forEach(method -> names.add(method.service()));
+    return List.copyOf(names);
+  }
+
+  List<String> away() {
+    lock.lock();
+    try {
+      List<String> present = providers.stream().map(CallProvider::service).toList();
+      return services().stream().filter(name -> !present.contains(name)).toList();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  List<RpcStatistics.Method> statistics() {
+    Map<String, RpcStatistics.Method> all = new TreeMap<>();
+    methods
+        .values()
+        .forEach(
+            method -> all.put(method.name(), method.counters().snapshot(listener, method.name())));
+    RpcStatistics.Method others = unknown.counters().snapshot(listener, unknown.name());
+    if (others.calls() > 0) {
+      all.put(unknown.name(), others);
+    }
+    return List.copyOf(all.values());
+  }
+}

@@ -1,0 +1,157 @@
+package dev.polis.rpc;
+
+import dev.polis.pki.TlsKeys;
+import io.grpc.Server;
+import io.grpc.netty.NettyServerBuilder;
+import io.netty.channel.EventLoopGroup;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+
+/** One listening socket and what is connected to it. */
+final class HostListener {
+  /**
+   * How long a silent connection may take to answer whether it lives: a few round trips on the
+   * worst line.
+   */
+  private static final int KEEP_ALIVE_ANSWER_SECONDS = 10;
+
+  /** Headers of our calls are far below; the rest is room for proxies. */
+  private static final int METADATA_BYTES = 16 << 10;
+
+  private final RpcSettings.Listener settings;
+  private final RpcSettings.Limits limits;
+  private final CallSwitchboard switchboard;
+  private final HostSockets sockets;
+  private final Executor executor;
+  private final EventLoopGroup events;
+
+  // Guarded by this.
+  private Optional<Server> server = Optional.empty();
+  private String detail = "waits for credentials";
+
+  HostListener(
+      RpcSettings.Listener settings,
+      RpcSettings.Limits limits,
+      CallSwitchboard switchboard,
+      Executor executor,
+      EventLoopGroup events) {
+    this.settings = settings;
+    this.limits = limits;
+    this.switchboard = switchboard;
+    this.sockets = new HostSockets(limits.connections());
+    this.executor = executor;
+    this.events = events;
+    if (!settings.tls()) {
+      detail = "waits for its first service";
+    }
+  }
+
+  RpcSettings.Listener settings() {
+    return settings;
+  }
+
+  CallSwitchboard switchboard() {
+    return switchboard;
+  }
+
+  HostSockets sockets() {
+    return sockets;
+  }
+
+  synchronized boolean isOpen() {
+    return server.isPresent();
+  }
+
+  /** Opens the socket; does nothing if it is open. */
+  synchronized void open(Optional<TlsKeys> keys) {
+    if (server.isPresent()) {
+      return;
+    }
+    Server starting = build(keys);
+    try {
+      server = Optional.of(starting.start());
+      detail = "";
+    } catch (IOException e) {
+      starting.shutdownNow();
+      detail = failure(e);
+      throw new RpcListenException(detail, e);
+    }
+  }
+
+  private Server build(Optional<TlsKeys> keys) {
+    NettyServerBuilder builder =
+        NettyServerBuilder.forAddress(settings.address())
+            .channelFactory(sockets::channel)
+            .bossEventLoopGroup(events)
+            .workerEventLoopGroup(events)
+            .executor(executor)
+            .fallbackHandlerRegistry(switchboard)
+            .handshakeTimeout(limits.handshakeTime().toMillis(), TimeUnit.MILLISECONDS)
+            .maxInboundMessageSize(limits.messageBytes())
+            .maxInboundMetadataSize(METADATA_BYTES)
+            .maxConcurrentCallsPerConnection(limits.callsPerConnection())
+            .keepAliveTime(limits.keepAliveTime().toMillis(), TimeUnit.MILLISECONDS)
+            .keepAliveTimeout(KEEP_ALIVE_ANSWER_SECONDS, TimeUnit.SECONDS)
+            .permitKeepAliveTime(limits.keepAliveMinimum().toMillis(), TimeUnit.MILLISECONDS)
+            .permitKeepAliveWithoutCalls(true);
+    keys.ifPresent(present -> builder.sslContext(NettyTls.server(present)));
+    return builder.build();
+  }
+
+  private String failure(IOException e) {
+    InetSocketAddress address = settings.address();
+    Throwable root = e;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    return "listener '%s' cannot open port %d on %s: %s; %s. Stop that process, or configure another port"
+        .formatted(
+            settings.name(),
+            address.getPort(),
+            address.getAddress().getHostAddress(),
+            root.getMessage(),
+            HostPortOwner.describe(address.getPort()));
+  }
+
+  /** Closes the socket and all connections; calls in progress are ended. */
+  void close(String why) {
+    Optional<Server> closing;
+    synchronized (this) {
+      closing = server;
+      server = Optional.empty();
+      detail = why;
+    }
+    closing.ifPresent(HostListener::shutdown);
+  }
+
+  private static void shutdown(Server server) {
+    server.shutdownNow();
+    try {
+      // Calls are cancelled; what is left is their threads' way out.
+      server.awaitTermination(2, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Where it listens: with the port the system chose, if it was to choose. */
+  synchronized InetSocketAddress address() {
+    return server
+        .map(open -> new InetSocketAddress(settings.address().getAddress(), open.getPort()))
+        .orElse(settings.address());
+  }
+
+  synchronized RpcListenerStatus status() {
+    InetSocketAddress at = address();
+    return new RpcListenerStatus(
+        settings.name(),
+        at.getAddress().getHostAddress() + ":" + at.getPort(),
+        server.isPresent(),
+        detail,
+        switchboard.services(),
+        switchboard.away());
+  }
+}

@@ -1,0 +1,234 @@
+package dev.polis.rpc;
+
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.logtree.Log;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.Crl;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import io.grpc.BindableService;
+import io.grpc.ServerServiceDefinition;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import java.net.InetSocketAddress;
+import java.time.InstantSource;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+
+/**
+ * The host, usable without a framework. Its creator closes it, which closes all listeners and ends
+ * all calls.
+ */
+public final class LocalRpcHost implements RpcHost, AutoCloseable {
+  /** Threads that move bytes; the calls themselves run on virtual threads. */
+  private static final int EVENT_THREADS = 2;
+
+  private final Log log;
+  private volatile Optional<TlsIdentity> presented = Optional.empty();
+  private final TlsKeys keys = new TlsKeys(() -> presented);
+  private final CallIdentity identity;
+  private final CallHold hold;
+  private final List<RpcValidator> validators = new CopyOnWriteArrayList<>();
+  private final Map<String, HostListener> listeners = new TreeMap<>();
+  private final MutableValue<List<RpcListenerStatus>> status = new MutableValue<>();
+  private final ExecutorService executor =
+      Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("rpc-", 0).factory());
+  private final EventLoopGroup events =
+      new MultiThreadIoEventLoopGroup(
+          EVENT_THREADS,
+          Thread.ofPlatform().daemon().name("rpc-events-", 0).factory(),
+          NioIoHandler.newFactory());
+
+  /** A host with the system's clock. */
+  public LocalRpcHost(RpcSettings settings, LogTree logs) {
+    this(settings, logs, InstantSource.system());
+  }
+
+  /**
+   * A host.
+   *
+   * @param settings where it listens and what it bears
+   * @param logs where it reports: below {@code rpc}, and deeds at {@code audit}
+   * @param clock judges whether certificates are valid
+   */
+  public LocalRpcHost(RpcSettings settings, LogTree logs, InstantSource clock) {
+    this.log = logs.log("rpc");
+    this.identity = new CallIdentity(clock);
+    this.hold = new CallHold(settings.limits().heldCalls());
+    for (RpcSettings.Listener listener : settings.listeners()) {
+      CallSwitchboard switchboard =
+          new CallSwitchboard(
+              listener.name(),
+              identity,
+              new CallJournal(logs, listener.name()),
+              hold,
+              settings.limits(),
+              validators);
+      listeners.put(
+          listener.name(),
+          new HostListener(listener, settings.limits(), switchboard, executor, events));
+    }
+    publish();
+  }
+
+  @Override
+  public void identify(NodeCredentials credentials) {
+    presented = Optional.of(credentials.tls());
+    identity.trust(credentials.ca());
+    log.info(
+        "identified as %s, certificate valid until %s",
+        credentials.id(), credentials.certificate().getNotAfter().toInstant());
+    try {
+      each(listener -> listener.settings().tls(), listener -> open(listener, Optional.of(keys)));
+    } finally {
+      publish();
+    }
+  }
+
+  private void open(HostListener listener, Optional<TlsKeys> present) {
+    if (listener.isOpen()) {
+      return;
+    }
+    listener.open(present);
+    InetSocketAddress at = listener.address();
+    String where = at.getAddress().getHostAddress() + ":" + at.getPort();
+    if (listener.settings().tls()) {
+      log.info("listener '%s' open at %s", listener.settings().name(), where);
+    } else {
+      log.warning(
+          "listener '%s' open at %s in plain text: whoever reaches it may use it",
+          listener.settings().name(), where);
+    }
+  }
+
+  @Override
+  public void forget() {
+    identity.trustNobody();
+    presented = Optional.empty();
+    each(
+        listener -> listener.settings().tls(),
+        listener -> listener.close("closed: the node has no credentials any more"));
+    publish();
+  }
+
+  @Override
+  public void revoke(Crl list) {
+    identity.revoke(list);
+    each(listener -> true, listener -> listener.switchboard().expel());
+    log.info("revocation list: %s", list);
+  }
+
+  @Override
+  public RpcRegistration serve(String listener, BindableService service) {
+    return serve(List.of(listener), service, 0);
+  }
+
+  /** Serves on several listeners; the higher ranking wins where there are several providers. */
+  RpcRegistration serve(Collection<String> names, BindableService service, int ranking) {
+    List<HostListener> targets = names.stream().map(this::listener).toList();
+    ServerServiceDefinition definition = service.bindService();
+    List<Runnable> undo = new CopyOnWriteArrayList<>();
+    for (HostListener target : targets) {
+      CallProvider provider = target.switchboard().add(definition, ranking);
+      undo.add(() -> target.switchboard().remove(provider));
+      if (!target.settings().tls()) {
+        openForDevelopers(target);
+      }
+    }
+    publish();
+    return once(
+        () -> {
+          undo.forEach(Runnable::run);
+          publish();
+        });
+  }
+
+  /** Failing to open a developers' port is no reason to fail the organ that wanted to use it. */
+  private void openForDevelopers(HostListener listener) {
+    try {
+      open(listener, Optional.empty());
+    } catch (RpcListenException e) {
+      log.error("%s", e.getMessage());
+    }
+  }
+
+  private HostListener listener(String name) {
+    HostListener listener = listeners.get(name);
+    if (listener == null) {
+      throw new IllegalArgumentException(
+          "there is no listener '%s'; this host has %s".formatted(name, listeners.keySet()));
+    }
+    return listener;
+  }
+
+  @Override
+  public RpcRegistration validate(RpcValidator validator) {
+    validators.add(validator);
+    return once(() -> validators.remove(validator));
+  }
+
+  private static RpcRegistration once(Runnable undo) {
+    AtomicBoolean done = new AtomicBoolean();
+    return () -> {
+      if (done.compareAndSet(false, true)) {
+        undo.run();
+      }
+    };
+  }
+
+  @Override
+  public Value<List<RpcListenerStatus>> listeners() {
+    return status;
+  }
+
+  private void publish() {
+    status.update(before -> listeners.values().stream().map(HostListener::status).toList());
+  }
+
+  /**
+   * Where a listener is, with the port the system chose if it was to choose.
+   *
+   * @throws IllegalArgumentException if there is no such listener
+   */
+  public InetSocketAddress address(String name) {
+    return listener(name).address();
+  }
+
+  @Override
+  public RpcStatistics statistics() {
+    return new RpcStatistics(
+        listeners.values().stream()
+            .flatMap(listener -> listener.switchboard().statistics().stream())
+            .toList(),
+        hold.now(),
+        listeners.values().stream().mapToInt(listener -> listener.sockets().open()).sum(),
+        listeners.values().stream().mapToLong(listener -> listener.sockets().refused()).sum());
+  }
+
+  private void each(Predicate<HostListener> which, Consumer<HostListener> what) {
+    listeners.values().stream().filter(which).forEach(what);
+  }
+
+  @Override
+  public void close() {
+    each(listener -> true, listener -> listener.switchboard().stop());
+    each(listener -> true, listener -> listener.close("closed: the node is stopping"));
+    executor.shutdownNow();
+    // Without the quiet period that netty waits by default: nothing is left to be quiet about.
+    events.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3, TimeUnit.SECONDS);
+    publish();
+  }
+}

@@ -1,0 +1,76 @@
+package dev.polis.rpc;
+
+import dev.polis.pki.TlsKeys;
+import io.grpc.netty.GrpcSslContexts;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import java.net.Socket;
+import java.security.cert.X509Certificate;
+import java.util.Optional;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.X509ExtendedTrustManager;
+
+/**
+ * The two kinds of TLS we speak: version 1.3, by the JDK's provider, which is the one that knows
+ * Ed25519.
+ */
+final class NettyTls {
+  private static final String VERSION = "TLSv1.3";
+
+  private NettyTls() {}
+
+  /** A server that asks its clients for a certificate and also serves those that have none. */
+  static SslContext server(TlsKeys keys) {
+    return build(
+        SslContextBuilder.forServer(keys)
+            .trustManager(new TakeAny())
+            .clientAuth(ClientAuth.OPTIONAL));
+  }
+
+  /** A client that believes what it is told to believe. */
+  static SslContext client(Optional<TlsKeys> keys, X509ExtendedTrustManager trust) {
+    SslContextBuilder builder = SslContextBuilder.forClient().trustManager(trust);
+    keys.ifPresent(builder::keyManager);
+    return build(builder);
+  }
+
+  private static SslContext build(SslContextBuilder builder) {
+    try {
+      return GrpcSslContexts.configure(builder, SslProvider.JDK).protocols(VERSION).build();
+    } catch (SSLException e) {
+      throw new IllegalStateException("this Java runtime cannot speak " + VERSION, e);
+    }
+  }
+
+  /**
+   * Takes any certificate. The handshake proves possession of its key; what it is worth each call
+   * judges anew, with words that a failed handshake has none of.
+   */
+  private static final class TakeAny extends X509ExtendedTrustManager {
+    @Override
+    public void checkClientTrusted(X509Certificate[] chain, String type) {}
+
+    @Override
+    public void checkServerTrusted(X509Certificate[] chain, String type) {}
+
+    @Override
+    public void checkClientTrusted(X509Certificate[] chain, String type, Socket socket) {}
+
+    @Override
+    public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket) {}
+
+    @Override
+    public void checkClientTrusted(X509Certificate[] chain, String type, SSLEngine engine) {}
+
+    @Override
+    public void checkServerTrusted(X509Certificate[] chain, String type, SSLEngine engine) {}
+
+    @Override
+    public X509Certificate[] getAcceptedIssuers() {
+      return new X509Certificate[0];
+    }
+  }
+}

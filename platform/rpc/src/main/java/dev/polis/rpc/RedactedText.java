@@ -1,0 +1,121 @@
+package dev.polis.rpc;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Descriptors.EnumValueDescriptor;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.MessageOrBuilder;
+import dev.polis.wire.options.Options;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Messages as text for logs: short, on one line, and without the fields that are marked as secret.
+ * Unknown fields are left out, since nobody can tell what they hold.
+ */
+public final class RedactedText {
+  /** A log line has room for 1024 bytes, of which the message is one part of several. */
+  static final int LIMIT = 512;
+
+  /** Nothing we send is deeper; a message that is was made to be. */
+  private static final int DEPTH = 12;
+
+  /** Enough to recognise a list by. */
+  private static final int ELEMENTS = 8;
+
+  private final StringBuilder text = new StringBuilder();
+  private final int limit;
+
+  private RedactedText(int limit) {
+    this.limit = limit;
+  }
+
+  /** The text of a message, at most about 512 characters long. */
+  public static String of(MessageOrBuilder message) {
+    return of(message, LIMIT);
+  }
+
+  /** The text of a message, cut after {@code limit} characters. */
+  public static String of(MessageOrBuilder message, int limit) {
+    RedactedText printer = new RedactedText(limit);
+    printer.message(message, 0);
+    return printer.text.length() <= limit
+        ? printer.text.toString()
+        : printer.text.substring(0, limit) + "...";
+  }
+
+  private boolean full() {
+    return text.length() > limit;
+  }
+
+  private void message(MessageOrBuilder message, int depth) {
+    if (depth > DEPTH) {
+      text.append("{...}");
+      return;
+    }
+    text.append('{');
+    String separator = "";
+    for (Map.Entry<FieldDescriptor, Object> field : message.getAllFields().entrySet()) {
+      if (full()) {
+        break;
+      }
+      text.append(separator).append(field.getKey().getName()).append(": ");
+      field(field.getKey(), field.getValue(), depth);
+      separator = ", ";
+    }
+    text.append('}');
+  }
+
+  private void field(FieldDescriptor field, Object value, int depth) {
+    boolean secret = field.getOptions().getExtension(Options.sensitive);
+    if (!field.isRepeated()) {
+      single(field, value, secret, depth);
+      return;
+    }
+    List<?> elements = (List<?>) value;
+    text.append('[');
+    for (int i = 0; i < elements.size() && !full(); i++) {
+      if (i == ELEMENTS) {
+        text.append(", ... ").append(elements.size() - ELEMENTS).append(" more");
+        break;
+      }
+      text.append(i == 0 ? "" : ", ");
+      single(field, elements.get(i), secret, depth);
+    }
+    text.append(']');
+  }
+
+  private void single(FieldDescriptor field, Object value, boolean secret, int depth) {
+    if (secret) {
+      text.append(secret(value));
+      return;
+    }
+    switch (value) {
+      case MessageOrBuilder message -> message(message, depth + 1);
+      case ByteString bytes -> text.append('<').append(bytes.size()).append(" bytes>");
+      case EnumValueDescriptor constant -> text.append(constant.getName());
+      case String string -> quoted(string);
+      default -> text.append(value);
+    }
+  }
+
+  private static String secret(Object value) {
+    return switch (value) {
+      case ByteString bytes -> "<secret " + bytes.size() + " bytes>";
+      case String string -> "<secret " + string.length() + " characters>";
+      default -> "<secret>";
+    };
+  }
+
+  /**
+   * Without line breaks and other control characters, with which a caller could forge log entries.
+   */
+  private void quoted(String string) {
+    text.append('"');
+    int end = Math.min(string.length(), Math.max(0, limit - text.length()) + 1);
+    string
+        .codePoints()
+        .limit(end)
+        .forEach(c -> text.appendCodePoint(Character.isISOControl(c) || c == '"' ? '?' : c));
+    text.append('"');
+  }
+}

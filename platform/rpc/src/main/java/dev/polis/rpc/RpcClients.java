@@ -1,0 +1,115 @@
+package dev.polis.rpc;
+
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.NettyChannelBuilder;
+import java.net.InetSocketAddress;
+import java.security.KeyPair;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * Makes channels. Whoever makes one shuts it down.
+ *
+ * <p>A channel presents an identity, or none, and takes for the other side only whom its {@link
+ * RpcTrust} says.
+ */
+public final class RpcClients {
+  /** Upstream's own interval: a dead peer is noticed within 15 s. */
+  private static final int KEEP_ALIVE_SECONDS = 10;
+
+  private static final int KEEP_ALIVE_ANSWER_SECONDS = 5;
+
+  /** The largest answer, a chunk of the node list, has about 2 MiB. */
+  private static final int MESSAGE_BYTES = 16 << 20;
+
+  private static final Executor EXECUTOR =
+      Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("rpc-client-", 0).factory());
+
+  private final Optional<TlsKeys> keys;
+  private final RpcTrust trust;
+
+  private RpcClients(Optional<TlsKeys> keys, RpcTrust trust) {
+    this.keys = keys;
+    this.trust = trust;
+  }
+
+  /** Channels that present the certificate of a node or a user. */
+  public static RpcClients authenticated(TlsIdentity identity, RpcTrust trust) {
+    return new RpcClients(Optional.of(TlsKeys.fixed(identity)), trust);
+  }
+
+  /** Channels that present the newest certificate the supplier knows, at each new connection. */
+  public static RpcClients authenticated(Supplier<TlsIdentity> newest, RpcTrust trust) {
+    return new RpcClients(Optional.of(new TlsKeys(() -> Optional.of(newest.get()))), trust);
+  }
+
+  /**
+   * Channels that present a certificate signed by its own key, which proves the key and nothing
+   * more.
+   */
+  public static RpcClients ephemeral(KeyPair pair, RpcTrust trust) {
+    TlsIdentity identity =
+        TlsIdentity.of(
+            pair.getPrivate(), CertificateAuthority.selfSigned(pair, InstantSource.system()));
+    return authenticated(identity, trust);
+  }
+
+  /** Channels that present nothing. */
+  public static RpcClients anonymous(RpcTrust trust) {
+    return new RpcClients(Optional.empty(), trust);
+  }
+
+  /** A channel without TLS, for the debug listener. */
+  public static ManagedChannel plaintext(InetSocketAddress address) {
+    return usual(NettyChannelBuilder.forAddress(address)).usePlaintext().build();
+  }
+
+  /** A channel to one address. */
+  public ManagedChannel dial(InetSocketAddress address) {
+    return builder(NettyChannelBuilder.forAddress(address)).build();
+  }
+
+  /**
+   * A channel to the leader of the cluster's curator, whichever node that is. Calls wait until a
+   * leader is known, within their deadlines.
+   *
+   * @param resolver finds the leader; the caller closes it after the channel
+   */
+  public ManagedChannel leader(ClusterResolver resolver) {
+    return builder(NettyChannelBuilder.forTarget(ClusterResolver.TARGET)).apply(resolver).build();
+  }
+
+  private Builder builder(NettyChannelBuilder builder) {
+    return new Builder(usual(builder).sslContext(NettyTls.client(keys, trust.manager())));
+  }
+
+  private static NettyChannelBuilder usual(NettyChannelBuilder builder) {
+    return builder
+        .executor(EXECUTOR)
+        .maxInboundMessageSize(MESSAGE_BYTES)
+        .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
+        .keepAliveTimeout(KEEP_ALIVE_ANSWER_SECONDS, TimeUnit.SECONDS)
+        .keepAliveWithoutCalls(true);
+  }
+
+  private record Builder(NettyChannelBuilder channel) {
+    ManagedChannel build() {
+      return channel.build();
+    }
+
+    // A channel's own resolver: the alternative is a registry for the whole process, where clusters
+    // would meet.
+    @SuppressWarnings("deprecation")
+    Builder apply(ClusterResolver resolver) {
+      channel.nameResolverFactory(resolver.factory());
+      return this;
+    }
+  }
+}

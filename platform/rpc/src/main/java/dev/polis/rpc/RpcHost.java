@@ -1,0 +1,78 @@
+package dev.polis.rpc;
+
+import dev.polis.event.Value;
+import dev.polis.pki.Crl;
+import dev.polis.pki.NodeCredentials;
+import io.grpc.BindableService;
+import java.util.List;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * The node's listeners and what is served on them. Safe for use by any thread.
+ *
+ * <p>Organs do not call this to serve: they register {@link BindableService}s with the property
+ * {@link #LISTENER}. The cluster organ calls {@link #identify} and {@link #revoke}.
+ */
+@ProviderType
+public interface RpcHost {
+  /** Service property of a {@link BindableService}: the name of its listener, or several names. */
+  String LISTENER = "polis.rpc.listener";
+
+  /** Listener of the curator: TLS, port 7835. */
+  String CURATOR = "curator";
+
+  /** Listener of the node's own management: TLS, port 7839. */
+  String MANAGEMENT = "management";
+
+  /**
+   * Listener for developers: plain text, port 7837, opened when the first service is registered for
+   * it.
+   */
+  String DEBUG = "debug";
+
+  /**
+   * Gives the host the node's credentials, or newer ones. The first call opens the TLS listeners;
+   * later calls change what is presented to new connections and whose certificates are accepted,
+   * without closing anything.
+   *
+   * @throws RpcListenException if a port cannot be opened; the message names it and the process
+   *     that has it
+   */
+  void identify(NodeCredentials credentials);
+
+  /**
+   * Takes the credentials away and closes the TLS listeners, for a node that no longer belongs to
+   * its cluster.
+   */
+  void forget();
+
+  /**
+   * Replaces the list of revoked certificates. Their holders' calls in progress end at once with
+   * UNAUTHENTICATED, and later ones are refused, also on connections that are open.
+   *
+   * @throws dev.polis.pki.IdentityException if the list is not signed by the CA of the credentials;
+   *     the old list stays
+   */
+  void revoke(Crl list);
+
+  /**
+   * Serves without a service registry, for tests and programs that have none.
+   *
+   * @param listener name of the listener
+   * @return closing it ends the service the way an unregistered organ's is ended
+   * @throws IllegalArgumentException if there is no such listener, naming those there are
+   */
+  RpcRegistration serve(String listener, BindableService service);
+
+  /**
+   * Adds a check that every request passes before its handler sees it. Closing the result removes
+   * it.
+   */
+  RpcRegistration validate(RpcValidator validator);
+
+  /** The listeners and their state, in the order of their names. */
+  Value<List<RpcListenerStatus>> listeners();
+
+  /** What was served since the host started. */
+  RpcStatistics statistics();
+}

@@ -1,0 +1,27 @@
+package dev.polis.rpc;
+
+import java.util.List;
+
+/**
+ * A listener, for those who look.
+ *
+ * @param name its name
+ * @param address where it is or will be, {@code address:port}
+ * @param open whether it accepts connections
+ * @param detail why not, in words; empty if it does
+ * @param services full names of the services it knows, sorted
+ * @param away those of them that nobody provides at present
+ */
+public record RpcListenerStatus(
+    String name,
+    String address,
+    boolean open,
+    String detail,
+    List<String> services,
+    List<String> away) {
+  /** Copies the lists. */
+  public RpcListenerStatus {
+    services = List.copyOf(services);
+    away = List.copyOf(away);
+  }
+}

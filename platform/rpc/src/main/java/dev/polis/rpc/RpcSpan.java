@@ -1,0 +1,46 @@
+package dev.polis.rpc;
+
+import dev.polis.logtree.Log;
+import io.grpc.Context;
+
+/**
+ * What happens in the course of one call, told to the log under the call's number.
+ *
+ * <p>A handler says {@code RpcSpan.current().event("node %s saved", id)}. Outside a call that does
+ * nothing, so that code used in both places need not care.
+ */
+public final class RpcSpan {
+  static final Context.Key<RpcSpan> KEY = Context.key("polis-rpc-span");
+
+  private static final RpcSpan NONE = new RpcSpan("", null);
+
+  private final String id;
+  private final Log log;
+
+  private RpcSpan(String id, Log log) {
+    this.id = id;
+    this.log = log;
+  }
+
+  static RpcSpan of(String id, Log log) {
+    return new RpcSpan(id, log);
+  }
+
+  /** The span of the call this thread works for; one that does nothing if it works for none. */
+  public static RpcSpan current() {
+    RpcSpan span = KEY.get();
+    return span == null ? NONE : span;
+  }
+
+  /** Number of the call, 8 hexadecimal digits; empty outside a call. */
+  public String id() {
+    return id;
+  }
+
+  /** Logs an event, with the file and line of the caller. */
+  public void event(String format, Object... arguments) {
+    if (log != null) {
+      log.withAddedStackDepth(1).info("[" + id + "] " + format, arguments);
+    }
+  }
+}

@@ -1,0 +1,54 @@
+package dev.polis.rpc;
+
+import dev.polis.pki.NodeId;
+import dev.polis.pki.TlsTrust;
+import java.security.cert.X509Certificate;
+import javax.net.ssl.X509ExtendedTrustManager;
+
+/** Whom a client takes for its cluster. */
+public sealed interface RpcTrust {
+  /**
+   * Any node of the cluster with this CA.
+   *
+   * @param source the CA, and what it revoked
+   */
+  record Cluster(TlsTrust.Source source) implements RpcTrust {}
+
+  /**
+   * One node of the cluster with this CA and no other.
+   *
+   * @param source the CA, and what it revoked
+   * @param node the node
+   */
+  record Node(TlsTrust.Source source, NodeId node) implements RpcTrust {}
+
+  /**
+   * Whoever answers. For the first contact, when the cluster's CA is what the client wants to
+   * learn; send no secret over such a channel.
+   */
+  record Anybody() implements RpcTrust {}
+
+  /** Any node of the cluster with this CA. */
+  static RpcTrust cluster(X509Certificate ca) {
+    return new Cluster(TlsTrust.Source.of(ca));
+  }
+
+  /** One node of the cluster with this CA. */
+  static RpcTrust node(X509Certificate ca, NodeId node) {
+    return new Node(TlsTrust.Source.of(ca), node);
+  }
+
+  /** Whoever answers. */
+  static RpcTrust anybody() {
+    return new Anybody();
+  }
+
+  /** As TLS takes it. */
+  default X509ExtendedTrustManager manager() {
+    return switch (this) {
+      case Cluster cluster -> TlsTrust.anyNode(cluster.source());
+      case Node one -> TlsTrust.node(one.source(), one.node());
+      case Anybody anybody -> TlsTrust.anyKey();
+    };
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * Calls between nodes and from people: who listens, who may call, who answers, and how to find the
+ * one that answers.
+ *
+ * <pre>
+ *   caller                         platform (stands still)                          bundles (move)
+ *  ────────      ┌──────────────────────────────────────────────────────────┐
+ *   TLS 1.3 ───▶ │ listener ─▶ identity ─▶ authorization ─▶ hold ─▶ validate │ ───▶ BindableService
+ *   or plain     │    │            └────────── audit, log, statistics ───────┘ │      (whiteboard)
+ *                │    └ curator 7835 · management 7839 · debug 7837            │
+ *                └──────────────────────────────────────────────────────────┘
+ * </pre>
+ *
+ * <p>The {@link dev.polis.rpc.RpcHost} owns the sockets, so that an organ can go and come back
+ * while its callers stay connected. An organ registers an {@code io.grpc.BindableService} with the
+ * property {@value dev.polis.rpc.RpcHost#LISTENER}. When it goes, its unary calls in flight may
+ * finish, its streams end with UNAVAILABLE and a delay to retry after, and new unary calls wait for
+ * its successor, as many and as long as configured. What an organ served once is remembered by
+ * name: that is what tells "away" from "unknown".
+ *
+ * <p>Every method says by an option who may call it; a method that says nothing is refused. No
+ * failure of any step, or of the organ's code, gets further than the call it happened in.
+ *
+ * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust, and
+ * a name resolver that follows the leader of the curator.
+ *
+ * <p><b>Not promised.</b> A held call lives in memory: it does not survive the process. A held call
+ * is sent to the successor once; a call that had already reached the predecessor is never repeated,
+ * since only the caller knows whether that is safe.
+ *
+ * <p><b>Why not grpc-java's mutable registry and interceptors.</b> The registry answers
+ * UNIMPLEMENTED during a gap, which callers take as final. Interceptors may throw, may forget to
+ * close a call, and see a call only after it found a handler.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.rpc;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;
