@@ -1,6 +1,7 @@
 package dev.polis.supervision;
 
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -15,7 +16,7 @@ import java.util.concurrent.CountDownLatch;
 final class Node {
 
   /** What is remembered of a child while its parent starts again. */
-  record Past(long restarts, String lastError) {}
+  record Past(long restarts, String lastError, Map<String, Past> children) {}
 
   final String name;
   final String dn;
@@ -75,6 +76,14 @@ final class Node {
     dn = parent == null ? name : parent.dn + "." + name;
     depth = parent == null ? 0 : parent.depth + 1;
     group.members.add(this);
+  }
+
+  Map<String, Past> pastOfChildren() {
+    Map<String, Past> all = new HashMap<>();
+    children.forEach(
+        (childName, child) ->
+            all.put(childName, new Past(child.restarts, child.lastError, child.pastOfChildren())));
+    return all;
   }
 
   boolean isSubtree() {

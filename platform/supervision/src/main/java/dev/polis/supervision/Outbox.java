@@ -1,19 +1,28 @@
 package dev.polis.supervision;
 
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
  * What the tree has to tell others. It is posted under the tree's lock, which gives the order, and
- * delivered after, so that no foreign code runs under the lock. Whoever finds the outbox unattended
- * delivers for all.
+ * delivered after, so that no foreign code runs under that lock.
+ *
+ * <p>Each thread delivers up to its own last message: one that causes many messages pays for them,
+ * and when a step returns, what it had to tell was told.
  */
 final class Outbox {
-  private final ConcurrentLinkedQueue<Runnable> messages = new ConcurrentLinkedQueue<>();
-  private final AtomicBoolean attended = new AtomicBoolean();
+  private record Message(long number, Runnable action) {}
+
+  private final ReentrantLock delivery = new ReentrantLock();
   private final Runnable afterwards;
   private final Consumer<Throwable> onFailure;
+
+  /** Guarded by itself, for moments. */
+  private final Queue<Message> messages = new ArrayDeque<>();
+
+  private long posted;
 
   /**
    * @param afterwards called after each batch of deliveries
@@ -24,28 +33,46 @@ final class Outbox {
     this.onFailure = onFailure;
   }
 
-  void post(Runnable message) {
-    messages.add(message);
-  }
-
-  void deliver() {
-    // Asked again after leaving: a message may have come when this thread had looked and not yet
-    // left.
-    while (!messages.isEmpty() && attended.compareAndSet(false, true)) {
-      try {
-        for (Runnable next = messages.poll(); next != null; next = messages.poll()) {
-          contained(next);
-        }
-        contained(afterwards);
-      } finally {
-        attended.set(false);
-      }
+  void post(Runnable action) {
+    synchronized (messages) {
+      messages.add(new Message(++posted, action));
     }
   }
 
-  private void contained(Runnable message) {
+  /** Returns the number of the latest message, for {@link #deliver}. */
+  long posted() {
+    synchronized (messages) {
+      return posted;
+    }
+  }
+
+  /** Delivers all messages up to a number, unless somebody did. */
+  void deliver(long upTo) {
+    delivery.lock();
     try {
-      message.run();
+      boolean any = false;
+      for (Runnable next = next(upTo); next != null; next = next(upTo)) {
+        contained(next);
+        any = true;
+      }
+      if (any) {
+        contained(afterwards);
+      }
+    } finally {
+      delivery.unlock();
+    }
+  }
+
+  private Runnable next(long upTo) {
+    synchronized (messages) {
+      Message first = messages.peek();
+      return first == null || first.number() > upTo ? null : messages.remove().action();
+    }
+  }
+
+  private void contained(Runnable action) {
+    try {
+      action.run();
     } catch (Throwable failure) {
       onFailure.accept(failure);
     }

@@ -2,6 +2,7 @@ package dev.polis.supervision;
 
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
+import dev.polis.event.Values;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -10,19 +11,18 @@ import java.util.List;
  * limit.
  */
 public final class TransitionHistory implements TransitionListener {
-  private final MutableValue<List<Transition>> transitions = new MutableValue<>(List.of());
+  private final List<Transition> all = new ArrayList<>();
+  private final MutableValue<Integer> size = new MutableValue<>(0);
 
   /** Creates an empty history. */
   public TransitionHistory() {}
 
   @Override
   public void changed(Transition transition) {
-    transitions.update(
-        former -> {
-          List<Transition> all = new ArrayList<>(former.orElse(List.of()));
-          all.add(transition);
-          return List.copyOf(all);
-        });
+    synchronized (all) {
+      all.add(transition);
+    }
+    size.update(former -> former.orElse(0) + 1);
   }
 
   @Override
@@ -36,19 +36,25 @@ public final class TransitionHistory implements TransitionListener {
    * @return follows the history
    */
   public Value<List<Transition>> transitions() {
-    return transitions;
+    return Values.map(size, count -> copy());
   }
 
   /**
-   * Returns the states that one runnable entered, in order.
+   * Returns the states that one runnable entered so far, in order.
    *
    * @param dn its distinguished name
-   * @return follows the history
+   * @return oldest first
    */
   public List<RunState> states(String dn) {
-    return transitions.peek().orElse(List.of()).stream()
+    return copy().stream()
         .filter(transition -> transition.dn().equals(dn))
         .map(Transition::to)
         .toList();
+  }
+
+  private List<Transition> copy() {
+    synchronized (all) {
+      return List.copyOf(all);
+    }
   }
 }

@@ -7,13 +7,14 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Severity;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -55,6 +56,7 @@ final class Tree {
   private final MutableValue<Long> changes = new MutableValue<>(0L);
   private final Value<List<RunnableStatus>> runnables;
   private final Set<Node> abandoned = new LinkedHashSet<>();
+  private final Queue<Run> leaving = new ArrayDeque<>();
   private final Node root;
 
   Tree(LogTree logs, Timer timer, DoubleSupplier random) {
@@ -92,13 +94,15 @@ final class Tree {
   }
 
   private void locked(Runnable step) {
+    long told;
     lock.lock();
     try {
       step.run();
+      told = outbox.posted();
     } finally {
       lock.unlock();
     }
-    outbox.deliver();
+    outbox.deliver(told);
   }
 
   // ---------------------------------------------------------------------------------- adding
@@ -166,6 +170,7 @@ final class Tree {
     if (past != null) {
       node.restarts = past.restarts() + 1;
       node.lastError = past.lastError();
+      node.past = past.children();
     }
     parent.children.put(name, node);
     return node;
@@ -282,10 +287,9 @@ final class Tree {
   // ---------------------------------------------------------------------------------- running
 
   private void start(Node node) {
-    node.past = new HashMap<>();
-    for (Node child : List.copyOf(node.children.values())) {
-      node.past.put(child.name, new Node.Past(child.restarts, child.lastError));
-      remove(child);
+    if (node.run != null) {
+      node.past = node.pastOfChildren();
+      List.copyOf(node.children.values()).forEach(this::remove);
     }
     node.reserved.clear();
     node.cancelled = false;
@@ -324,6 +328,8 @@ final class Tree {
   private void ended(Run run, Optional<Throwable> failure) {
     Node node = run.node;
     run.ended = true;
+    seeOff();
+    leaving.add(run);
     overdue.forget(run);
     // An interrupt that came too late for the task must not hit whoever is told of its end.
     Thread.interrupted();
@@ -341,6 +347,13 @@ final class Tree {
       died(node, failure);
     }
     release(node);
+  }
+
+  /** Forgets the threads that have ended; those left are at their last instructions. */
+  private void seeOff() {
+    while (!leaving.isEmpty() && !leaving.peek().thread.isAlive()) {
+      leaving.remove();
+    }
   }
 
   private void endedCancelled(Node node, Optional<Throwable> failure) {
@@ -503,6 +516,9 @@ final class Tree {
     locked(
         () -> {
           below(node).filter(Node::running).forEach(at -> threads.add(at.run.thread));
+          leaving.stream()
+              .filter(run -> node.contains(run.node))
+              .forEach(run -> threads.add(run.thread));
           beginStop(node);
         });
     long start = System.nanoTime();
@@ -511,10 +527,10 @@ final class Tree {
       locked(() -> refusing.addAll(abandon(node)));
       return List.copyOf(refusing);
     }
-    // They have said that they are at their end; the last instructions of a thread are not visible
-    // otherwise.
+    // All have returned; this is for the last instructions of their threads.
     Duration left = patience.minusNanos(System.nanoTime() - start);
     threads.forEach(thread -> Uninterrupted.join(thread, left));
+    locked(this::seeOff);
     return List.of();
   }
 

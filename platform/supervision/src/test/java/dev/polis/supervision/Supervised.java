@@ -1,0 +1,135 @@
+package dev.polis.supervision;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.event.Values;
+import dev.polis.logtree.LogEntry;
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.LogTree;
+import dev.polis.logtree.Severity;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Predicate;
+
+/** A tree under test, with what tests ask of it. Closing it fails if anything does not end. */
+final class Supervised implements AutoCloseable {
+  /** Far longer than anything here takes; only a hang reaches it. */
+  static final Duration LONG = Duration.ofSeconds(10);
+
+  final LogTree logs = LogTree.create();
+  final SupervisionTree tree;
+  final TransitionHistory history = new TransitionHistory();
+  private final Queue<Thread> threads = new ConcurrentLinkedQueue<>();
+
+  Supervised() {
+    tree = SupervisionTree.open(logs);
+    tree.listen(history);
+  }
+
+  /** A tree with given time, where chance always chooses the middle: delays are exact. */
+  Supervised(Timer timer) {
+    tree = SupervisionTree.open(logs, timer, () -> 0.5);
+    tree.listen(history);
+  }
+
+  /** Remembers the thread of a task, to see later that it ended. */
+  Task traced(Task task) {
+    return context -> {
+      threads.add(Thread.currentThread());
+      task.run(context);
+    };
+  }
+
+  /** A task that becomes healthy and runs until it is cancelled. */
+  Task steady() {
+    return traced(
+        context -> {
+          context.healthy();
+          context.awaitCancelled();
+        });
+  }
+
+  RunnableStatus status(String dn) {
+    return statuses().stream()
+        .filter(at -> at.dn().equals(dn))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError(dn + " is not in the tree: " + statuses()));
+  }
+
+  List<RunnableStatus> statuses() {
+    return tree.runnables().peek().orElseThrow();
+  }
+
+  boolean has(String dn) {
+    return statuses().stream().anyMatch(at -> at.dn().equals(dn));
+  }
+
+  void await(String dn, RunState state) throws InterruptedException, TimeoutException {
+    await(dn, at -> at.state() == state, "%s to be %s".formatted(dn, state));
+  }
+
+  void await(String dn, Predicate<RunnableStatus> wanted, String what)
+      throws InterruptedException, TimeoutException {
+    Values.await(
+        tree.runnables(),
+        all -> all.stream().anyMatch(at -> at.dn().equals(dn) && wanted.test(at)),
+        LONG,
+        what);
+  }
+
+  /** Waits for a run of a restarted runnable: the n-th restart, in the given state. */
+  void awaitRestart(String dn, long restarts, RunState state)
+      throws InterruptedException, TimeoutException {
+    await(
+        dn,
+        at -> at.restarts() == restarts && at.state() == state,
+        "%s to be %s after restart %d".formatted(dn, state, restarts));
+  }
+
+  void awaitHistory(String dn, List<RunState> states)
+      throws InterruptedException, TimeoutException {
+    Values.await(
+        history.transitions(),
+        all -> containsInOrder(history.states(dn), states),
+        LONG,
+        "%s to pass through %s".formatted(dn, states));
+  }
+
+  private static boolean containsInOrder(List<RunState> all, List<RunState> wanted) {
+    int next = 0;
+    for (RunState state : all) {
+      if (next < wanted.size() && state == wanted.get(next)) {
+        next++;
+      }
+    }
+    return next == wanted.size();
+  }
+
+  List<String> logged(String dn, Severity severity) {
+    try (LogReader reader =
+        logs.read(LogQuery.of(dn).withChildren().backlogAll().minimumSeverity(severity))) {
+      return reader.backlog().stream().map(Supervised::text).toList();
+    }
+  }
+
+  private static String text(LogEntry entry) {
+    return switch (entry.payload()) {
+      case LogPayload.Leveled leveled ->
+          entry.dn() + " " + leveled.severity() + " " + leveled.message();
+      case LogPayload.Raw raw -> entry.dn() + " " + raw;
+    };
+  }
+
+  @Override
+  public void close() {
+    tree.close();
+    for (Thread thread : threads) {
+      assertTrue(!thread.isAlive(), () -> "thread " + thread.getName() + " outlived its tree");
+    }
+  }
+}
