@@ -17,7 +17,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /** The tree: journals sorted by name, so that a subtree is a range. */
-final class JournalTree implements LogTree, AutoCloseable {
+final class JournalTree implements LogTree {
   // Above the budget the largest journal gives this part at once, so that finding it is rare.
   private static final int GIVE_PART = 8;
   // What vanished is looked for this often in a time to live.
@@ -36,7 +36,6 @@ final class JournalTree implements LogTree, AutoCloseable {
   private long bytes;
   private long droppedUpTo;
   private long nextSweepNanos;
-  private boolean closed;
 
   JournalTree(LogLimits limits) {
     this(limits, InstantSource.system(), System::nanoTime);
@@ -116,7 +115,7 @@ final class JournalTree implements LogTree, AutoCloseable {
       }
       gap |= droppedUpTo > query.after();
       reader = new JournalReader(this, query, query.after() > 0 && gap, sequence);
-      if (query.following() && !closed) {
+      if (query.following()) {
         followers = Arrays.copyOf(followers, followers.length + 1);
         followers[followers.length - 1] = reader;
       } else {
@@ -162,23 +161,6 @@ final class JournalTree implements LogTree, AutoCloseable {
       return Collections.unmodifiableSortedSet(new TreeSet<>(journals.keySet()));
     } finally {
       lock.unlock();
-    }
-  }
-
-  /** Ends all streams. Appending and reading backlogs go on: a node logs until its last moment. */
-  @Override
-  public void close() {
-    JournalReader[] ending;
-    lock.lock();
-    try {
-      closed = true;
-      ending = followers;
-      followers = new JournalReader[0];
-    } finally {
-      lock.unlock();
-    }
-    for (JournalReader reader : ending) {
-      reader.end();
     }
   }
 

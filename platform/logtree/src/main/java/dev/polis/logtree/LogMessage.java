@@ -23,7 +23,7 @@ public final class LogMessage {
 
   /** Formats as {@link Log} says. */
   public static String format(String format, Object... arguments) {
-    if (arguments == null || arguments.length == 0) {
+    if (format == null || arguments == null || arguments.length == 0) {
       return String.valueOf(format);
     }
     StringBuilder out = new StringBuilder(format.length() + 16 * arguments.length);

@@ -345,19 +345,6 @@ class LogReaderTest {
     assertEquals(0, aging.bytes());
   }
 
-  @Test
-  @DisplayName("closing the tree ends all streams; appending goes on")
-  void closingTreeEndsStreams() throws InterruptedException {
-    LogReader reader = tree.read(MAIN);
-
-    tree.close();
-    tree.log("main").info("a last message");
-
-    assertEquals(Optional.empty(), reader.next());
-    assertEquals(Optional.empty(), tree.read(MAIN).next());
-    assertEquals(List.of("a last message"), LogTreeTest.messages(tree.read(MAIN).backlog()));
-  }
-
   private static Thread startWaiting(
       LogReader reader, CompletableFuture<Optional<LogBatch>> result) {
     Thread thread =

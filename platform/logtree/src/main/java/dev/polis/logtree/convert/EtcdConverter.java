@@ -78,8 +78,8 @@ public final class EtcdConverter implements LineConverter {
       return whole && element.isJsonObject()
           ? Optional.of(element.getAsJsonObject())
           : Optional.empty();
-    } catch (JsonParseException | IOException | StackOverflowError e) {
-      // Any of them says that this is no JSON for us; the entry quotes the line itself.
+    } catch (JsonParseException | IOException e) {
+      // Either says that this is no JSON for us; the entry quotes the line itself.
       return Optional.empty();
     }
   }

@@ -1,0 +1,42 @@
+package dev.polis.logtree.component;
+
+import org.osgi.service.metatype.annotations.AttributeDefinition;
+import org.osgi.service.metatype.annotations.ObjectClassDefinition;
+
+/** What can be configured of the node's log tree. */
+@ObjectClassDefinition(
+    name = "Log tree",
+    description = "How much of the log is kept in memory, and what of it is printed")
+public @interface LogTreeConfiguration {
+  /** Newest entries kept of each name. */
+  @AttributeDefinition(description = "Newest entries kept of each name", min = "1")
+  int entries_per_journal() default 8192;
+
+  /** Mebibytes kept over all names. */
+  @AttributeDefinition(description = "Mebibytes kept over all names", min = "1")
+  int mebibytes() default 64;
+
+  /** Minutes for which the entries of a name that nobody logs to any more are kept. */
+  @AttributeDefinition(
+      description = "Minutes for which the entries of a vanished name are kept",
+      min = "0")
+  int minutes_to_live() default 60;
+
+  /** Whether what is printed on standard output and error is logged too. */
+  @AttributeDefinition(
+      description = "Log standard output and error too, as the names stdout and stderr")
+  boolean capture_standard_streams() default true;
+
+  /** What is printed; nothing if empty. */
+  @AttributeDefinition(
+      description =
+          "Least severity printed, by name: \"root.storage=INFO\"; the longest name that fits"
+              + " decides, \"=WARNING\" is for all; nothing is printed if there is no rule")
+  String[] console() default {};
+
+  /** Width of the terminal for the concise form; 0 for the full form. */
+  @AttributeDefinition(
+      description = "Width of the terminal, for the concise form; 0 prints the full form",
+      min = "0")
+  int console_columns() default 0;
+}

@@ -1,0 +1,14 @@
+/**
+ * The tree of a node as a service, and what is connected to it for the life of the framework.
+ *
+ * <pre>
+ *   java.util.logging (SLF4J, gRPC, netty) -- JulCapture ------+
+ *   System.out, System.err ------------------ StreamCapture ---+--&gt; LogTree --&gt; ConsoleSink --&gt; terminal
+ * </pre>
+ *
+ * <p>Everything here is undone when the component is deactivated: handlers and streams are those
+ * from before, the console's thread has ended.
+ *
+ * <p>Not promised: that a library which keeps a stream or handler of its own is heard.
+ */
+package dev.polis.logtree.component;

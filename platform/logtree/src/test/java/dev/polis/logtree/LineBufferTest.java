@@ -1,0 +1,95 @@
+package dev.polis.logtree;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class LineBufferTest {
+  private final List<LogPayload.Raw> lines = new ArrayList<>();
+  private final LineBuffer buffer = new LineBuffer(lines::add);
+
+  @Test
+  @DisplayName("LOG-14 partial writes are joined")
+  void log14_partialWritesAreJoined() throws IOException {
+    write("fo");
+    write("o\nb");
+    buffer.write('a');
+    write("r\n\nbaz");
+
+    assertEquals(List.of("foo", "bar", ""), text());
+  }
+
+  @Test
+  @DisplayName("LOG-14 closing hands on the unfinished line; writing after that fails")
+  void log14_close() throws IOException {
+    write("foo\nunfinished");
+    buffer.close();
+    buffer.close();
+
+    assertEquals(List.of("foo", "unfinished"), text());
+    assertThrows(IOException.class, () -> write("late"));
+    assertThrows(IOException.class, () -> buffer.write('l'));
+    assertEquals(2, lines.size());
+  }
+
+  @Test
+  @DisplayName("LOG-14 a line is cut at 1024 bytes, its length kept, the next one whole")
+  void log14_longLineIsCut() throws IOException {
+    write("x".repeat(1024) + "\n");
+    write("y".repeat(700));
+    write("y".repeat(700) + "\nshort\n");
+
+    assertEquals("x".repeat(1024), lines.get(0).toString());
+    assertEquals(1400, lines.get(1).originalLength());
+    assertEquals("y".repeat(1024), lines.get(1).data());
+    assertEquals("y".repeat(1024) + "...", lines.get(1).toString());
+    assertEquals("short", lines.get(2).toString());
+  }
+
+  @Test
+  @DisplayName("LOG-14 a cut does not leave half a character")
+  void log14_cutAtCharacter() throws IOException {
+    write("x".repeat(1023) + "é\n");
+    write("\uD83D\uDE00".repeat(300) + "\n");
+
+    assertEquals("x".repeat(1023), lines.get(0).data());
+    assertEquals(1025, lines.get(0).originalLength());
+    assertTrue(lines.get(0).cut());
+    assertEquals("\uD83D\uDE00".repeat(256), lines.get(1).data());
+    assertEquals("é".repeat(512), LogPayload.Raw.of("é".repeat(600)).data());
+  }
+
+  @Test
+  @DisplayName("LOG-14 a ring overwrites its oldest lines and returns the newest")
+  void log14_ring() {
+    LineRing ring = new LineRing(16);
+    assertEquals(List.of(), ring.newest(5));
+    for (int i = 0; i < 20; i++) {
+      ring.add(LogPayload.Raw.of("line " + i));
+    }
+
+    assertEquals(
+        IntStream.range(17, 20).mapToObj(i -> "line " + i).toList(),
+        ring.newest(3).stream().map(LogPayload.Raw::toString).toList());
+    assertEquals(16, ring.newest(100).size());
+    assertEquals("line 4", ring.newest(16).getFirst().data());
+    assertEquals(List.of(), ring.newest(0));
+    assertThrows(IllegalArgumentException.class, () -> new LineRing(0));
+  }
+
+  private void write(String text) throws IOException {
+    buffer.write(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private List<String> text() {
+    return lines.stream().map(LogPayload.Raw::toString).toList();
+  }
+}
