@@ -1,0 +1,199 @@
+package dev.polis.process;
+
+import com.google.gson.Gson;
+import com.google.gson.JsonParseException;
+import dev.polis.logtree.LineBuffer;
+import dev.polis.logtree.LogPayload;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.function.Consumer;
+
+/**
+ * Follows a log file that a child appends to, and keeps it short. Each call of {@link #poll}
+ * delivers the complete lines that came since the last; the place is saved, so that the next reader
+ * goes on there. After a kill -9 the lines of the last call may be delivered twice, none is left
+ * out.
+ *
+ * <p>Rotation: once the file exceeds its limit, all is delivered and a poll finds nothing new, it
+ * is copied to {@code .1} and truncated. The child's descriptor stays good, because it appends. A
+ * line that the child writes in the microseconds between the last read and the truncation is lost;
+ * waiting for a quiet poll makes that unlikely, and only a file of twice its limit is cut without
+ * waiting. Renaming instead would lose nothing but needs the child to reopen, which most cannot.
+ *
+ * <p>For one thread at a time.
+ */
+public final class LogTail implements AutoCloseable {
+  /** Read at most this much in one go: a page cache read of a tenth of a millisecond. */
+  private static final int CHUNK = 64 << 10;
+
+  private static final Gson GSON = new Gson();
+
+  /**
+   * The saved place. While {@code truncating}, a file shorter than {@code offset} has been
+   * truncated already.
+   */
+  private record Place(long offset, boolean truncating) {}
+
+  private final Path file;
+  private final Path placeFile;
+  private final long limit;
+  private final Consumer<LogPayload.Raw> sink;
+  private final ByteBuffer chunk = ByteBuffer.allocate(CHUNK);
+  private LineBuffer lines;
+  private long offset;
+  private long saved;
+  private long lineStart;
+
+  LogTail(Path file, Path placeFile, long limit, Consumer<LogPayload.Raw> sink) {
+    this.file = file;
+    this.placeFile = placeFile;
+    this.limit = limit;
+    this.sink = sink;
+    this.lines = new LineBuffer(sink);
+    this.offset = load();
+    this.saved = offset;
+    this.lineStart = offset;
+  }
+
+  /**
+   * Delivers what is new.
+   *
+   * @return how many bytes that was, 0 when there was nothing
+   * @throws IOException if the log cannot be read or truncated
+   */
+  public long poll() throws IOException {
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      if (channel.size() < offset) {
+        startOver();
+      }
+      long read = drain(channel);
+      if (offset > 2 * limit || (read == 0 && offset > limit)) {
+        read += rotate(channel);
+      }
+      save();
+      return read;
+    } catch (NoSuchFileException notYet) {
+      return 0;
+    }
+  }
+
+  /**
+   * Delivers all that is there, the unfinished last line too, for a process that has ended.
+   *
+   * @throws IOException if the log cannot be read
+   */
+  public void finish() throws IOException {
+    while (poll() > 0) {
+      // Until nothing is left.
+    }
+    lines.close();
+    lines = new LineBuffer(sink);
+    lineStart = offset;
+    save();
+  }
+
+  private long drain(FileChannel channel) throws IOException {
+    long before = offset;
+    // What is there now, so that a child that never pauses cannot keep us here.
+    long end = channel.size();
+    while (offset < end) {
+      chunk.clear();
+      int count = channel.read(chunk, offset);
+      if (count <= 0) {
+        break;
+      }
+      lines.write(chunk.array(), 0, count);
+      advance(count);
+    }
+    return offset - before;
+  }
+
+  private void advance(int count) {
+    for (int i = count - 1; i >= 0; i--) {
+      if (chunk.array()[i] == '\n') {
+        lineStart = offset + i + 1;
+        break;
+      }
+    }
+    offset += count;
+  }
+
+  private long rotate(FileChannel channel) throws IOException {
+    try (FileChannel copy =
+        FileChannel.open(
+            file.resolveSibling(file.getFileName() + ".1"),
+            StandardOpenOption.CREATE,
+            StandardOpenOption.WRITE,
+            StandardOpenOption.TRUNCATE_EXISTING)) {
+      long done = 0;
+      while (done < offset) {
+        done += channel.transferTo(done, offset - done, copy);
+      }
+      write(new Place(offset, true));
+      long late = drain(channel);
+      channel.truncate(0);
+      startOver();
+      write(new Place(0, false));
+      return late;
+    }
+  }
+
+  /** The file begins anew; a half line that was read stays in the buffer for its other half. */
+  private void startOver() {
+    offset = 0;
+    saved = 0;
+    lineStart = 0;
+  }
+
+  /**
+   * Saves the start of the unfinished line rather than its middle: the next reader has to see all
+   * of it.
+   */
+  private void save() throws IOException {
+    if (saved != lineStart) {
+      write(new Place(lineStart, false));
+      saved = lineStart;
+    }
+  }
+
+  private void write(Place place) throws IOException {
+    ProcessFiles.replace(placeFile, GSON.toJson(place), false);
+  }
+
+  private long load() {
+    try {
+      Place place = GSON.fromJson(Files.readString(placeFile), Place.class);
+      return place == null ? 0 : Math.min(place.offset(), sizeOr(place));
+    } catch (NoSuchFileException none) {
+      return 0;
+    } catch (IOException | JsonParseException e) {
+      throw new ProcessException(
+          "cannot read the saved place %s of log %s; remove it to read the log from its start"
+              .formatted(placeFile, file),
+          e);
+    }
+  }
+
+  /**
+   * Where to go on if the file is shorter than the saved place: at its start, for it was truncated.
+   */
+  private long sizeOr(Place place) throws IOException {
+    long size = Files.exists(file) ? Files.size(file) : 0;
+    return size < place.offset() ? 0 : size;
+  }
+
+  /**
+   * Nothing is held open between calls; closing is for symmetry of ownership and may be left out
+   * after a failure.
+   */
+  @Override
+  public void close() throws IOException {
+    save();
+  }
+}

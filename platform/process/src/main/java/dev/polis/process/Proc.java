@@ -1,0 +1,118 @@
+package dev.polis.process;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Reads /proc. A process may end between any two reads; every method answers "not there" then. */
+final class Proc {
+  /** The variable by which a child and its descendants are known. */
+  static final String TOKEN = "POLIS_PROCESS_TOKEN";
+
+  private static final Path ROOT = Path.of("/proc");
+
+  private Proc() {}
+
+  /**
+   * A line of /proc/PID/stat.
+   *
+   * @param pid the process
+   * @param state the kernel's letter
+   * @param session id of its session
+   * @param startTicks clock ticks between boot and its start
+   */
+  record Stat(long pid, char state, long session, long startTicks) {
+    /** Zombies have ended; only their parent has not asked yet. */
+    boolean dead() {
+      return state == 'Z' || state == 'X';
+    }
+  }
+
+  static Optional<Stat> stat(long pid) {
+    String line;
+    try {
+      line = Files.readString(ROOT.resolve(pid + "/stat"), StandardCharsets.ISO_8859_1);
+    } catch (IOException gone) {
+      return Optional.empty();
+    }
+    // The program's name stands in parentheses and may itself hold spaces and parentheses.
+    String[] fields = line.substring(line.lastIndexOf(')') + 2).split(" ");
+    // Counted from the state, which is field 3 in proc(5): session is 6, start time is 22.
+    return Optional.of(
+        new Stat(pid, fields[0].charAt(0), Long.parseLong(fields[3]), Long.parseLong(fields[19])));
+  }
+
+  /** Whether this very process (not a later one with its id) is alive. */
+  static boolean alive(Stat known) {
+    return stat(known.pid())
+        .filter(now -> now.startTicks() == known.startTicks() && !now.dead())
+        .isPresent();
+  }
+
+  /** Whether the process belongs to the user that we run as. */
+  static boolean isOurs(long pid) {
+    try {
+      return Files.getAttribute(ROOT.resolve(Long.toString(pid)), "unix:uid")
+          .equals(Files.getAttribute(ROOT.resolve("self"), "unix:uid"));
+    } catch (IOException gone) {
+      return false;
+    }
+  }
+
+  /** When the process started, as near as a clock tick. */
+  static Instant startInstant(long pid) {
+    return ProcessHandle.of(pid)
+        .flatMap(handle -> handle.info().startInstant())
+        .orElseGet(Instant::now);
+  }
+
+  static String bootId() {
+    try {
+      return Files.readString(ROOT.resolve("sys/kernel/random/boot_id")).strip();
+    } catch (IOException e) {
+      throw new ProcessException(
+          "cannot read /proc/sys/kernel/random/boot_id; is /proc mounted?", e);
+    }
+  }
+
+  /** The live processes whose environment holds the token, session leaders first, then by age. */
+  static List<Stat> withToken(String token) {
+    List<Stat> found = new ArrayList<>();
+    try (DirectoryStream<Path> all = Files.newDirectoryStream(ROOT, "[0-9]*")) {
+      for (Path entry : all) {
+        long pid = Long.parseLong(entry.getFileName().toString());
+        if (hasToken(entry, token)) {
+          stat(pid).filter(stat -> !stat.dead()).ifPresent(found::add);
+        }
+      }
+    } catch (IOException e) {
+      throw new ProcessException("cannot list /proc; is it mounted?", e);
+    }
+    found.sort(
+        (a, b) ->
+            leader(a) != leader(b)
+                ? Boolean.compare(leader(b), leader(a))
+                : Long.compare(a.startTicks(), b.startTicks()));
+    return found;
+  }
+
+  private static boolean leader(Stat stat) {
+    return stat.session() == stat.pid();
+  }
+
+  private static boolean hasToken(Path entry, String token) {
+    try {
+      String wanted = "\0" + TOKEN + "=" + token + "\0";
+      String environment = Files.readString(entry.resolve("environ"), StandardCharsets.ISO_8859_1);
+      return ("\0" + environment + "\0").contains(wanted);
+    } catch (IOException goneOrNotOurs) {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package dev.polis.process;
+
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonParseException;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What a node has written down about a child before it matters: enough to find the child again
+ * after any death of the node, and to tell it from a stranger with the same process id.
+ *
+ * @param name the process's name
+ * @param digest of the spec that it runs from
+ * @param token random text in the environment of the process and of all its descendants
+ * @param state how far the start got
+ * @param pid process id; 0 while {@link State#INTENT}
+ * @param startTicks start time in clock ticks since boot, from /proc; 0 while {@link State#INTENT}
+ * @param bootId the kernel's name for this run of the machine; process ids and ticks mean nothing
+ *     in another
+ * @param writtenMillis when the record was written, in ms since 1970
+ * @param graceMillis how long a stop waits between SIGTERM and SIGKILL
+ * @param command program and arguments, for people
+ */
+public record ProcessRecord(
+    String name,
+    String digest,
+    String token,
+    State state,
+    long pid,
+    long startTicks,
+    String bootId,
+    long writtenMillis,
+    long graceMillis,
+    List<String> command) {
+
+  /** How far a start got. */
+  public enum State {
+    /** About to start: there may or may not be a process with the token. */
+    INTENT,
+    /** Started with the given process id. */
+    STARTED
+  }
+
+  private static final Gson GSON =
+      new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
+
+  /**
+   * Whether the process that this record speaks of is alive now. Never true for a reused process
+   * id.
+   */
+  public boolean alive() {
+    return state == State.STARTED
+        && bootId.equals(Proc.bootId())
+        && Proc.stat(pid).filter(this::describes).isPresent();
+  }
+
+  Duration grace() {
+    return Duration.ofMillis(graceMillis);
+  }
+
+  private boolean describes(Proc.Stat stat) {
+    return stat.startTicks() == startTicks && !stat.dead() && Proc.isOurs(pid);
+  }
+
+  ProcessRecord started(Proc.Stat stat, long nowMillis) {
+    return new ProcessRecord(
+        name,
+        digest,
+        token,
+        State.STARTED,
+        stat.pid(),
+        stat.startTicks(),
+        bootId,
+        nowMillis,
+        graceMillis,
+        command);
+  }
+
+  String toJson() {
+    return GSON.toJson(this) + "\n";
+  }
+
+  static ProcessRecord fromJson(String json, Object where) {
+    try {
+      ProcessRecord record = GSON.fromJson(json, ProcessRecord.class);
+      if (record == null
+          || record.name == null
+          || record.digest == null
+          || record.token == null
+          || record.state == null
+          || record.bootId == null
+          || record.command == null) {
+        throw new ProcessException(
+            "process record "
+                + where
+                + " is incomplete; look for the process by hand, then remove the file");
+      }
+      return record;
+    } catch (JsonParseException e) {
+      throw new ProcessException(
+          "process record "
+              + where
+              + " is damaged; look for the process by hand, then remove the file",
+          e);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package dev.polis.process;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What can be done about a node's children while the node itself does not run. */
+public final class ProcessRecords {
+  private ProcessRecords() {}
+
+  /**
+   * Reads all records of a directory, in order of name; none if there is no such directory.
+   *
+   * @throws ProcessException if one cannot be read
+   */
+  public static List<ProcessRecord> list(Path directory) {
+    return new ProcessFiles(directory).readAll();
+  }
+
+  /**
+   * Ends every process on record with all its descendants, also such as a node that died half-way
+   * had no time to note, and removes the records.
+   *
+   * @return the records of those that were alive
+   * @throws InterruptedException if interrupted; the rest lives on and stays on record
+   * @throws ProcessException if something survives SIGKILL
+   */
+  public static List<ProcessRecord> stopAll(Path directory) throws InterruptedException {
+    ProcessFiles files = new ProcessFiles(directory);
+    List<ProcessRecord> stopped = new ArrayList<>();
+    for (ProcessRecord seen : files.readAll()) {
+      try (var _ = files.lock(seen.name())) {
+        for (ProcessRecord record : files.read(seen.name()).stream().toList()) {
+          if (stop(record)) {
+            stopped.add(record);
+          }
+          files.forget(record.name());
+        }
+      }
+    }
+    return stopped;
+  }
+
+  /** Ends the process and all its descendants; returns whether there was anything to end. */
+  static boolean stop(ProcessRecord record) throws InterruptedException {
+    boolean alive = record.alive() || !Proc.withToken(record.token()).isEmpty();
+    stopMain(record);
+    ProcessKiller.endAll(record.token());
+    return alive;
+  }
+
+  /** Ends the process alone. */
+  static void stopMain(ProcessRecord record) throws InterruptedException {
+    if (record.alive()) {
+      ProcessKiller.end(
+          new Proc.Stat(record.pid(), 'S', record.pid(), record.startTicks()), record.grace());
+    }
+  }
+}

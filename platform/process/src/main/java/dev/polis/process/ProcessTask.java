@@ -1,0 +1,77 @@
+package dev.polis.process;
+
+import dev.polis.event.Watcher;
+import dev.polis.logtree.convert.LineConverter;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * A child process as a runnable: ensures it, says healthy once its probe passes, delivers its log
+ * to the runnable's journal, and dies when the process does. Cancelling it leaves the process
+ * running, to be adopted by the next run.
+ */
+public final class ProcessTask implements Task {
+  /** A line reaches the journal, and an end or readiness is noticed, within a fifth of a second. */
+  private static final Duration LOOK = Duration.ofMillis(200);
+
+  private final ProcessManager processes;
+  private final ProcessSpec spec;
+  private final ReadyProbe probe;
+  private final LineConverter converter;
+
+  /**
+   * A task for one process.
+   *
+   * @param probe asked until it passes
+   * @param converter of the program's log format
+   */
+  public ProcessTask(
+      ProcessManager processes, ProcessSpec spec, ReadyProbe probe, LineConverter converter) {
+    this.processes = processes;
+    this.spec = spec;
+    this.probe = probe;
+    this.converter = converter;
+  }
+
+  @Override
+  public void run(Context context) throws Exception {
+    ManagedProcess process = processes.ensure(spec);
+    try (LogTail tail = processes.tail(process, context.dn(), converter);
+        Watcher<ProcessStatus> status = process.status().watch()) {
+      ProcessStatus end = follow(context, tail, status);
+      tail.finish();
+      throw new ProcessException(
+          "%s ended: %s; its last words are in %s".formatted(process, words(end), process.log()));
+    }
+  }
+
+  private ProcessStatus follow(Context context, LogTail tail, Watcher<ProcessStatus> status)
+      throws InterruptedException, IOException {
+    boolean healthy = false;
+    while (true) {
+      tail.poll();
+      if (!healthy && probe.ready()) {
+        context.healthy();
+        healthy = true;
+      }
+      try {
+        return status.get(state -> !(state instanceof ProcessStatus.Running), LOOK);
+      } catch (TimeoutException stillRunning) {
+        // The usual case: look again.
+      }
+    }
+  }
+
+  private static String words(ProcessStatus end) {
+    return switch (end) {
+      case ProcessStatus.Exited(int code) when code > 128 -> "killed by signal " + (code - 128);
+      case ProcessStatus.Exited(int code) -> "exit code " + code;
+      case ProcessStatus.Vanished() -> "exit code unknown, it was adopted";
+      case ProcessStatus.Stopped() -> "stopped on request";
+      case ProcessStatus.Running running -> "still running as pid " + running.pid();
+    };
+  }
+}

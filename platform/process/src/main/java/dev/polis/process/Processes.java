@@ -1,0 +1,204 @@
+package dev.polis.process;
+
+import dev.polis.logtree.Log;
+import dev.polis.logtree.LogTree;
+import dev.polis.logtree.convert.LineConverter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * The manager: decides between adopting, replacing and starting, and keeps the records ahead of the
+ * facts.
+ */
+final class Processes implements ProcessManager.OpenManager {
+  private final ProcessFiles files;
+  private final LogTree logs;
+  private final Log log;
+  private final Consumer<StartStep> steps;
+  private final Map<String, TrackedProcess> tracked = new ConcurrentHashMap<>();
+
+  Processes(Path directory, LogTree logs, Consumer<StartStep> steps) {
+    this.files = new ProcessFiles(directory);
+    this.logs = logs;
+    this.log = logs.log("process");
+    this.steps = steps;
+    files.create();
+  }
+
+  @Override
+  public ManagedProcess ensure(ProcessSpec spec) throws InterruptedException {
+    try (var _ = files.lock(spec.name())) {
+      Optional<ProcessRecord> known = files.read(spec.name()).flatMap(this::settle);
+      if (known.isPresent() && known.get().alive()) {
+        if (known.get().digest().equals(spec.digest())) {
+          return adopt(spec, known.get());
+        }
+        log.info("%s: runs from another spec, replacing pid %d", spec.name(), known.get().pid());
+      }
+      if (known.isPresent()) {
+        clear(spec, known.get());
+      }
+      return start(spec);
+    }
+  }
+
+  /** Turns an intent into what came of it: the process with its token, or nothing. */
+  private Optional<ProcessRecord> settle(ProcessRecord record) {
+    if (record.state() == ProcessRecord.State.STARTED || !record.bootId().equals(Proc.bootId())) {
+      return Optional.of(record);
+    }
+    return Optional.of(
+        Proc.withToken(record.token()).stream()
+            .findFirst()
+            .map(
+                stat -> {
+                  ProcessRecord found = record.started(stat, System.currentTimeMillis());
+                  files.write(found);
+                  log.info(
+                      "%s: found pid %d by its token, a start was cut short",
+                      found.name(), stat.pid());
+                  return found;
+                })
+            .orElse(record));
+  }
+
+  /** Ends what stands in the way of a start. */
+  private void clear(ProcessSpec spec, ProcessRecord old) throws InterruptedException {
+    switch (spec.scope()) {
+      case TREE -> ProcessRecords.stop(old);
+      case PROCESS -> ProcessRecords.stopMain(old);
+    }
+  }
+
+  private ManagedProcess adopt(ProcessSpec spec, ProcessRecord record) {
+    TrackedProcess present = tracked.get(spec.name());
+    if (present != null && present.is(record) && present.running()) {
+      return present;
+    }
+    log.info("%s: adopted pid %d", spec.name(), record.pid());
+    return track(TrackedProcess.adopted(spec, record, files));
+  }
+
+  private ManagedProcess start(ProcessSpec spec) {
+    ProcessRecord intent =
+        new ProcessRecord(
+            spec.name(),
+            spec.digest(),
+            UUID.randomUUID().toString(),
+            ProcessRecord.State.INTENT,
+            0,
+            0,
+            Proc.bootId(),
+            System.currentTimeMillis(),
+            spec.grace().toMillis(),
+            spec.command());
+    Process child;
+    ProcessBuilder builder = builder(spec, intent.token());
+    files.write(intent);
+    steps.accept(StartStep.INTENT_WRITTEN);
+    try {
+      child = builder.start();
+    } catch (IOException e) {
+      files.forget(spec.name());
+      throw new ProcessException(
+          "cannot start %s: %s; check program and directory %s"
+              .formatted(spec.name(), e.getMessage(), spec.directory()),
+          e);
+    }
+    steps.accept(StartStep.SPAWNED);
+    ProcessRecord record =
+        Proc.stat(child.pid())
+            .map(stat -> intent.started(stat, System.currentTimeMillis()))
+            // It has ended already; what it left behind is still found by its token.
+            .orElse(intent);
+    files.write(record);
+    steps.accept(StartStep.RECORDED);
+    log.info("%s: started pid %d: %s", spec.name(), child.pid(), spec.command().getFirst());
+    return track(TrackedProcess.started(spec, record, child, files));
+  }
+
+  private ProcessBuilder builder(ProcessSpec spec, String token) {
+    Path program = Path.of(spec.command().getFirst());
+    if (!Files.isExecutable(program)) {
+      throw new ProcessException(
+          "cannot start %s: %s is not there or not executable; install it or correct the path"
+              .formatted(spec.name(), program));
+    }
+    if (!Files.isDirectory(spec.directory())) {
+      throw new ProcessException(
+          "cannot start %s: working directory %s is not there"
+              .formatted(spec.name(), spec.directory()));
+    }
+    var builder =
+        new ProcessBuilder(
+            Stream.concat(Stream.of(Setsid.path()), spec.command().stream()).toList());
+    builder.environment().clear();
+    builder.environment().putAll(spec.environment());
+    builder.environment().put(Proc.TOKEN, token);
+    builder.directory(spec.directory().toFile());
+    builder.redirectInput(Path.of("/dev/null").toFile());
+    builder.redirectOutput(ProcessBuilder.Redirect.appendTo(files.log(spec.name()).toFile()));
+    builder.redirectErrorStream(true);
+    return builder;
+  }
+
+  private ManagedProcess track(TrackedProcess process) {
+    TrackedProcess before = tracked.put(process.name(), process);
+    if (before != null) {
+      before.close();
+    }
+    return process;
+  }
+
+  @Override
+  public Optional<ManagedProcess> find(String name) {
+    return Optional.<ManagedProcess>ofNullable(tracked.get(name)).filter(ManagedProcess::running);
+  }
+
+  @Override
+  public List<ProcessRecord> records() {
+    return files.readAll();
+  }
+
+  @Override
+  public void stop(String name) throws InterruptedException {
+    ProcessSpec.requireName(name);
+    try (var _ = files.lock(name)) {
+      Optional<ProcessRecord> record = files.read(name);
+      if (record.isPresent()) {
+        TrackedProcess present = tracked.get(name);
+        if (present != null) {
+          present.expectStop();
+        }
+        if (ProcessRecords.stop(record.get())) {
+          log.info("%s: stopped", name);
+        }
+        files.forget(name);
+      }
+    }
+  }
+
+  @Override
+  public LogTail tail(ManagedProcess process, String dn, LineConverter converter) {
+    long limit =
+        process instanceof TrackedProcess own
+            ? own.spec().logLimit()
+            : ProcessSpec.DEFAULT_LOG_LIMIT;
+    return new LogTail(
+        process.log(), files.tail(process.name()), limit, new LogTailSink(logs, dn, converter));
+  }
+
+  @Override
+  public void close() {
+    tracked.values().forEach(TrackedProcess::close);
+    tracked.clear();
+  }
+}

@@ -1,0 +1,135 @@
+package dev.polis.process;
+
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * One process that this manager started or adopted, and the thread or callback that sees it end.
+ */
+final class TrackedProcess implements ManagedProcess, AutoCloseable {
+  /**
+   * Nobody tells us of the end of a process that is not our child, so we look: a node notices
+   * within a quarter second.
+   */
+  private static final Duration LOOK = Duration.ofMillis(250);
+
+  private final ProcessSpec spec;
+  private final ProcessRecord record;
+  private final long pid;
+  private final boolean adopted;
+  private final ProcessFiles files;
+  private final MutableValue<ProcessStatus> status;
+  private volatile boolean stopping;
+  private volatile Runnable unwatch = () -> {};
+
+  private TrackedProcess(
+      ProcessSpec spec, ProcessRecord record, long pid, boolean adopted, ProcessFiles files) {
+    this.spec = spec;
+    this.record = record;
+    this.pid = pid;
+    this.adopted = adopted;
+    this.files = files;
+    this.status =
+        new MutableValue<>(new ProcessStatus.Running(pid, adopted, Proc.startInstant(pid)));
+  }
+
+  static TrackedProcess started(
+      ProcessSpec spec, ProcessRecord record, Process child, ProcessFiles files) {
+    var process = new TrackedProcess(spec, record, child.pid(), false, files);
+    child.onExit().thenAccept(ended -> process.ended(new ProcessStatus.Exited(ended.exitValue())));
+    return process;
+  }
+
+  static TrackedProcess adopted(ProcessSpec spec, ProcessRecord record, ProcessFiles files) {
+    var process = new TrackedProcess(spec, record, record.pid(), true, files);
+    Thread watcher = Thread.ofVirtual().name("process-" + spec.name()).start(process::watch);
+    process.unwatch = watcher::interrupt;
+    return process;
+  }
+
+  private void watch() {
+    try {
+      while (record.alive()) {
+        Thread.sleep(LOOK);
+      }
+      ended(new ProcessStatus.Vanished());
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void ended(ProcessStatus how) {
+    status.update(
+        before ->
+            before.filter(ProcessStatus.Running.class::isInstance).isEmpty()
+                ? before.orElse(how)
+                : stopping ? new ProcessStatus.Stopped() : how);
+  }
+
+  ProcessSpec spec() {
+    return spec;
+  }
+
+  boolean is(ProcessRecord other) {
+    return record.token().equals(other.token());
+  }
+
+  /** Says that the coming end is wanted. */
+  void expectStop() {
+    stopping = true;
+  }
+
+  @Override
+  public String name() {
+    return spec.name();
+  }
+
+  @Override
+  public long pid() {
+    return pid;
+  }
+
+  @Override
+  public boolean adopted() {
+    return adopted;
+  }
+
+  @Override
+  public Path log() {
+    return files.log(spec.name());
+  }
+
+  @Override
+  public Value<ProcessStatus> status() {
+    return status;
+  }
+
+  @Override
+  public void stop() throws InterruptedException {
+    try (var _ = files.lock(spec.name())) {
+      stopping = true;
+      switch (spec.scope()) {
+        case TREE -> ProcessRecords.stop(record);
+        case PROCESS -> ProcessRecords.stopMain(record);
+      }
+      if (spec.scope() == ProcessSpec.Scope.TREE
+          && files.read(spec.name()).filter(this::is).isPresent()) {
+        files.forget(spec.name());
+      }
+      ended(new ProcessStatus.Stopped());
+    }
+  }
+
+  /** Ends watching, not the process. */
+  @Override
+  public void close() {
+    unwatch.run();
+  }
+
+  @Override
+  public String toString() {
+    return spec.name() + " (pid " + pid + ")";
+  }
+}

@@ -1,0 +1,80 @@
+package dev.polis.process.component;
+
+import dev.polis.logtree.LogTree;
+import dev.polis.logtree.convert.LineConverter;
+import dev.polis.process.LogTail;
+import dev.polis.process.ManagedProcess;
+import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessRecord;
+import dev.polis.process.ProcessSpec;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.ConfigurationPolicy;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.metatype.annotations.AttributeDefinition;
+import org.osgi.service.metatype.annotations.Designate;
+import org.osgi.service.metatype.annotations.ObjectClassDefinition;
+
+/** The node's process manager. Deactivating it leaves the processes running. */
+@Component(
+    service = ProcessManager.class,
+    configurationPid = "dev.polis.process",
+    configurationPolicy = ConfigurationPolicy.REQUIRE)
+@Designate(ocd = ProcessComponent.Config.class)
+public final class ProcessComponent implements ProcessManager {
+  /** Where things are. */
+  @ObjectClassDefinition(id = "dev.polis.process", name = "Child processes")
+  public @interface Config {
+    /** Directory of process records and logs, such as ROOT/ephemeral/processes. */
+    @AttributeDefinition(description = "Directory of process records and logs")
+    String records();
+  }
+
+  private final OpenManager processes;
+
+  /**
+   * Opens the manager.
+   *
+   * @param logs where processes' logs go
+   * @param config where records are
+   */
+  @Activate
+  public ProcessComponent(@Reference LogTree logs, Config config) {
+    processes = ProcessManager.open(Path.of(config.records()), logs);
+  }
+
+  @Override
+  public ManagedProcess ensure(ProcessSpec spec) throws InterruptedException {
+    return processes.ensure(spec);
+  }
+
+  @Override
+  public Optional<ManagedProcess> find(String name) {
+    return processes.find(name);
+  }
+
+  @Override
+  public List<ProcessRecord> records() {
+    return processes.records();
+  }
+
+  @Override
+  public void stop(String name) throws InterruptedException {
+    processes.stop(name);
+  }
+
+  @Override
+  public LogTail tail(ManagedProcess process, String dn, LineConverter converter) {
+    return processes.tail(process, dn, converter);
+  }
+
+  /** Ends watching. */
+  @Deactivate
+  public void close() {
+    processes.close();
+  }
+}

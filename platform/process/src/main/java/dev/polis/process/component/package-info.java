@@ -1,0 +1,2 @@
+/** Wires the process manager into the framework. */
+package dev.polis.process.component;

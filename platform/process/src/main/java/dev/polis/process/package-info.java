@@ -1,0 +1,41 @@
+/**
+ * Child processes that outlive the code that started them.
+ *
+ * <p>etcd, storage servers and Kubernetes are children of a node, but not of the bundle or even the
+ * JVM that happened to start them. A child runs in a session of its own, appends to a log file (a
+ * pipe would break with its reader), and is described by a record. Whoever wants it running says
+ * so; if it runs already, it is adopted with the process id it has.
+ *
+ * <pre>
+ *   ensure(spec) ── record? ──no──▶ write INTENT(token) ──▶ setsid program ──▶ write STARTED(pid, start time)
+ *                     │                    │  killed here: found again by the token in /proc/PID/environ
+ *                     ▼                    ▼
+ *             alive, same digest ─▶ adopt      NAME.log ──▶ LogTail ──▶ journal
+ *             alive, other digest ─▶ stop, start
+ *             dead or another's pid ─▶ start
+ * </pre>
+ *
+ * <p>A process id alone proves nothing, it is reused. A record counts only if the machine has not
+ * been booted since, the process's start time is to the clock tick the recorded one, and it belongs
+ * to our user. Descendants, daemonized or not, carry the token in their environment, so that a stop
+ * can end all of them.
+ *
+ * <p>Restarting is no business of this package: {@link dev.polis.process.ProcessTask} dies with its
+ * process and supervision decides. Nor is stopping a side effect of anything: a process ends when
+ * {@code stop} is called.
+ *
+ * <p>Not promised: the exit code of an adopted process, which only its parent learns; resource
+ * limits (no cgroups are made, the kernel at hand may offer none to write to); lines written in the
+ * instant of a log's truncation, see {@link dev.polis.process.LogTail}; finding a descendant that
+ * wipes its own environment.
+ *
+ * <p>Why not systemd units: a node may itself be the first process of its machine, or an ordinary
+ * process without rights. Why not pipes with a supervisor process between: one more process that
+ * must never die.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.process;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;
