@@ -101,11 +101,12 @@ public interface Context {
   boolean cancelled();
 
   /**
-   * Waits for the end, for tasks whose work is done by others. Returns normally when cancelled; the
-   * task then returns too.
+   * Waits for the end, for tasks whose work is done by others. On the runnable's own thread it
+   * always ends with the exception, and leaves no interrupt behind; on a helper thread it returns
+   * when the run is cancelled.
    *
-   * @throws InterruptedException if the calling thread is interrupted; always when cancelled while
-   *     waiting on the runnable's own thread, unless cancellation came first
+   * @throws InterruptedException if the calling thread is interrupted: on the runnable's own
+   *     thread, when it is cancelled
    */
   void awaitCancelled() throws InterruptedException;
 }

@@ -79,5 +79,11 @@ final class Run implements Context {
   @Override
   public void awaitCancelled() throws InterruptedException {
     cancellation.await();
+    if (Thread.currentThread() == thread) {
+      // The interrupt is there but came a moment too late to end the wait; it ends it now, so that
+      // the task always sees the same: an exception, and no interrupt left for its cleanup to hit.
+      Thread.interrupted();
+      throw new InterruptedException(dn() + " is cancelled");
+    }
   }
 }

@@ -432,12 +432,13 @@ final class Tree {
     } else if (node.isSubtree() && node.live == 0) {
       enter(node, RunState.CANCELED, cause.reason());
     }
-    if (first && node.run != null) {
-      node.run.cancellation.countDown();
-    }
     if (first && node.running()) {
       overdue.watch(node.run);
       node.run.thread.interrupt();
+    }
+    if (first && node.run != null) {
+      // After the interrupt: see Run.awaitCancelled.
+      node.run.cancellation.countDown();
     }
     List.copyOf(node.children.values()).forEach(child -> cancel(child, cause));
   }

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
 
@@ -108,6 +109,26 @@ final class Supervised implements AutoCloseable {
       }
     }
     return next == wanted.size();
+  }
+
+  /** Prepares to wait for a transition with a reason; cheap in trees of any size. */
+  CountDownLatch reason(String dn, String part) {
+    CountDownLatch seen = new CountDownLatch(1);
+    tree.listen(
+        new TransitionListener() {
+          @Override
+          public void changed(Transition transition) {
+            if (transition.dn().equals(dn) && transition.reason().contains(part)) {
+              seen.countDown();
+            }
+          }
+
+          @Override
+          public void removed(String removed) {
+            // Only reasons are of interest.
+          }
+        });
+    return seen;
   }
 
   List<String> logged(String dn, Severity severity) {

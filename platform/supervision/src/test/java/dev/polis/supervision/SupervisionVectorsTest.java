@@ -404,6 +404,9 @@ final class SupervisionVectorsTest {
     SynchronousQueue<Integer> ping = new SynchronousQueue<>();
     BlockingQueue<Throwable> demand = new ArrayBlockingQueue<>(1);
     try (Supervised world = new Supervised()) {
+      CountDownLatch foreignRefused =
+          world.reason("root.foo.foreign", "with the context of root.foo.victim");
+      CountDownLatch breederEnded = world.reason("root.foo.breeder", "more than 16384 children");
       Subtree organ = world.tree.organ("foo");
       organ.run(
           "victim",
@@ -452,18 +455,12 @@ final class SupervisionVectorsTest {
         demand.put(new IllegalStateException("round " + round));
       }
 
-      world.await(
-          "root.foo.foreign",
-          at -> at.lastError().contains("with the context of root.foo.victim"),
-          "the use of a foreign context to be refused");
+      assertTrue(foreignRefused.await(10, SECONDS), "the use of a foreign context is not refused");
       assertTrue(
           world.status("root.foo.premature").lastError().contains("signals done in state NEW"));
       assertEquals(NEW, world.status("root.foo.victim").state(), "the victim is not touched");
       assertEquals(0, world.status("root.foo.victim").restarts());
-      world.await(
-          "root.foo.breeder",
-          at -> at.lastError().contains("more than 16384 children"),
-          "the breeder to be ended");
+      assertTrue(breederEnded.await(10, SECONDS), "the breeder goes on");
       spin.set(false);
       organ.close();
     }

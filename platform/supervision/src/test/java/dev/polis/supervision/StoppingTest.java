@@ -1,0 +1,455 @@
+package dev.polis.supervision;
+
+import static dev.polis.supervision.RunState.CANCELED;
+import static dev.polis.supervision.RunState.DEAD;
+import static dev.polis.supervision.RunState.DONE;
+import static dev.polis.supervision.RunState.HEALTHY;
+import static dev.polis.supervision.RunState.NEW;
+import static dev.polis.supervision.RunState.STOPPING;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.event.Values;
+import dev.polis.logtree.Severity;
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Wanted ends: closing subtrees, asking for a restart, and those who refuse. */
+@Timeout(60)
+final class StoppingTest {
+
+  private static void awaitStubbornly(CountDownLatch latch) {
+    Uninterrupted.await(latch, Duration.ofMinutes(1));
+  }
+
+  @Test
+  @DisplayName("closing passes through STOPPING, logs no FATAL, and frees the name (D-21)")
+  void closingLogsNoFatal() throws Exception {
+    try (Supervised world = new Supervised()) {
+      for (int instance = 0; instance < 3; instance++) {
+        Subtree organ = world.tree.organ("roles");
+        organ.group(Map.of("one", world.steady(), "two", world.steady()));
+        organ.run(
+            "setup",
+            world.traced(
+                context -> {
+                  context.run("inner", world.steady());
+                  context.healthy();
+                  context.done();
+                }));
+        world.await("root.roles.one", HEALTHY);
+        world.await("root.roles.two", HEALTHY);
+        world.await("root.roles.setup", DONE);
+        world.await("root.roles.setup.inner", HEALTHY);
+
+        assertEquals(List.of(), organ.close(Supervised.LONG));
+
+        assertFalse(world.has("root.roles"), world.statuses()::toString);
+        assertEquals(1, world.statuses().size());
+      }
+      assertEquals(List.of(), world.logged("root", Severity.WARNING));
+      assertEquals(
+          List.of(NEW, HEALTHY, STOPPING, CANCELED),
+          world.history.states("root.roles.one").subList(0, 4));
+      assertEquals(
+          List.of(NEW, HEALTHY, DONE, STOPPING, CANCELED),
+          world.history.states("root.roles.setup").subList(0, 5));
+    }
+  }
+
+  @Test
+  @DisplayName("what fails while it is stopped is a warning, neither FATAL nor restarted")
+  void failureWhileStopping() throws Exception {
+    AtomicInteger starts = new AtomicInteger();
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      organ.run(
+          "one",
+          context -> {
+            starts.incrementAndGet();
+            context.healthy();
+            try {
+              context.awaitCancelled();
+            } catch (InterruptedException end) {
+              throw new IOException("could not say goodbye");
+            }
+          });
+      world.await("root.foo.one", HEALTHY);
+
+      organ.close();
+
+      assertEquals(
+          List.of(
+              "root.foo.one WARNING failed while it was cancelled because root.foo is stopped: "
+                  + "IOException: could not say goodbye"),
+          world.logged("root", Severity.WARNING));
+      assertEquals(1, starts.get());
+    }
+  }
+
+  @Test
+  @DisplayName("a cancellation in any wrapping is not a failure")
+  void wrappedCancellation() throws Exception {
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      List<Exception> ends =
+          List.of(
+              new IllegalStateException("wrapped", new InterruptedException()),
+              new CancellationException("by hand"),
+              new ClosedByInterruptException());
+      for (int i = 0; i < ends.size(); i++) {
+        Exception end = ends.get(i);
+        organ.run(
+            "end-" + i,
+            context -> {
+              context.healthy();
+              try {
+                context.awaitCancelled();
+              } catch (InterruptedException interrupted) {
+                throw end;
+              }
+            });
+        world.await("root.foo.end-" + i, HEALTHY);
+      }
+
+      organ.close();
+
+      assertEquals(List.of(), world.logged("root", Severity.WARNING));
+    }
+  }
+
+  @Test
+  @DisplayName("a runnable in its delay is stopped at once and does not come back")
+  void stopDuringDelay() throws Exception {
+    ManualTimer timer = new ManualTimer();
+    AtomicInteger starts = new AtomicInteger();
+    try (Supervised world = new Supervised(timer)) {
+      Subtree organ = world.tree.organ("foo");
+      organ.run(
+          "one",
+          context -> {
+            starts.incrementAndGet();
+            throw new IOException("never works");
+          });
+      world.await("root.foo.one", at -> at.restart() instanceof NextRestart.At, "a delay");
+
+      organ.close();
+      timer.advance(Duration.ofMinutes(5));
+
+      assertEquals(1, starts.get());
+      assertEquals(0, timer.pending());
+    }
+  }
+
+  @Test
+  @DisplayName("a member in its delay does not rise while the group falls again")
+  void delayedMemberWaitsForItsGroup() throws Exception {
+    ManualTimer timer = new ManualTimer();
+    CountDownLatch mayDie = new CountDownLatch(1);
+    CountDownLatch mayReturn = new CountDownLatch(1);
+    AtomicInteger delayedStarts = new AtomicInteger();
+    AtomicInteger stubbornStarts = new AtomicInteger();
+    CountDownLatch cancelledTwice = new CountDownLatch(1);
+    try (Supervised world = new Supervised(timer)) {
+      world
+          .tree
+          .organ("foo")
+          .group(
+              Map.of(
+                  "delayed",
+                  context -> {
+                    delayedStarts.incrementAndGet();
+                    throw new IOException("never works");
+                  },
+                  "fickle",
+                  context -> {
+                    context.healthy();
+                    mayDie.await();
+                    throw new IOException("fickle");
+                  },
+                  "stubborn",
+                  context -> {
+                    context.healthy();
+                    if (stubbornStarts.incrementAndGet() < 2) {
+                      context.awaitCancelled();
+                    }
+                    context.cancelled();
+                    try {
+                      context.awaitCancelled();
+                    } finally {
+                      cancelledTwice.countDown();
+                      awaitStubbornly(mayReturn);
+                    }
+                  }));
+      world.await(
+          "root.foo.delayed", at -> at.restart() instanceof NextRestart.At, "delayed to wait");
+      world.awaitRestart("root.foo.fickle", 1, HEALTHY);
+      world.awaitRestart("root.foo.stubborn", 1, HEALTHY);
+      int before = delayedStarts.get();
+
+      mayDie.countDown();
+      assertTrue(cancelledTwice.await(10, SECONDS));
+      timer.advance(Duration.ofSeconds(3));
+
+      assertEquals(before, delayedStarts.get(), "it rose though stubborn has not returned");
+      mayReturn.countDown();
+      world.await("root.foo.delayed", at -> at.restarts() >= 1, "delayed to rise with its group");
+    }
+  }
+
+  @Test
+  @DisplayName("who ignores its cancellation is named every 5 s with its place, and hinders nobody")
+  void overdueIsVisible() throws Exception {
+    ManualTimer timer = new ManualTimer();
+    CountDownLatch mayReturn = new CountDownLatch(1);
+    CountDownLatch started = new CountDownLatch(1);
+    try (Supervised world = new Supervised(timer)) {
+      Subtree organ = world.tree.organ("foo");
+      organ.run(
+          "deaf",
+          world.traced(
+              context -> {
+                context.healthy();
+                started.countDown();
+                awaitStubbornly(mayReturn);
+              }));
+      organ.run("polite", world.steady());
+      assertTrue(started.await(10, SECONDS));
+      world.await("root.foo.deaf", HEALTHY);
+      world.await("root.foo.polite", HEALTHY);
+
+      FutureTask<List<String>> closing = new FutureTask<>(() -> organ.close(Supervised.LONG));
+      Thread.startVirtualThread(closing);
+      world.await("root.foo.deaf", STOPPING);
+      world.await("root.foo.polite", CANCELED);
+      timer.advance(Duration.ofNanos(4_999_999_999L));
+      assertEquals(List.of(), world.logged("root", Severity.WARNING));
+      assertFalse(world.status("root.foo.deaf").overdue());
+      timer.advance(Duration.ofNanos(1));
+      assertTrue(world.status("root.foo.deaf").overdue());
+      timer.advance(Duration.ofSeconds(10));
+
+      List<String> reminders = world.logged("root.foo.deaf", Severity.WARNING);
+      assertEquals(3, reminders.size(), reminders::toString);
+      assertTrue(
+          reminders
+              .getLast()
+              .startsWith(
+                  "root.foo.deaf WARNING has not returned 15.0 s after it was cancelled "
+                      + "because root.foo is stopped; it is at dev.polis.supervision."),
+          reminders.getLast());
+      world.tree.organ("bar").run("new", world.steady());
+      world.await("root.bar.new", HEALTHY);
+
+      mayReturn.countDown();
+      assertEquals(List.of(), closing.get(10, SECONDS));
+      assertEquals(0, timer.pending(), "nobody is left to be reminded");
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "closing names who refuses, frees the name, and keeps the refuser in sight until it returns")
+  void refuserIsNamed() throws Exception {
+    CountDownLatch mayReturn = new CountDownLatch(1);
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      organ.run(
+          "deaf",
+          world.traced(
+              context -> {
+                context.healthy();
+                awaitStubbornly(mayReturn);
+              }));
+      world.await("root.foo.deaf", HEALTHY);
+
+      assertEquals(List.of("root.foo.deaf"), organ.close(Duration.ofMillis(20)));
+
+      assertEquals(
+          List.of(
+              "root.foo ERROR closed, though root.foo.deaf did not return when cancelled: "
+                  + "defects, their threads are left behind"),
+          world.logged("root", Severity.ERROR));
+      assertEquals(STOPPING, world.status("root.foo.deaf").state());
+      assertThrows(SupervisionException.class, () -> organ.run("more", world.steady()));
+      try (Subtree successor = world.tree.organ("foo")) {
+        successor.run("polite", world.steady());
+        world.await("root.foo.polite", HEALTHY);
+        mayReturn.countDown();
+        Values.await(
+            world.tree.runnables(),
+            all -> all.stream().noneMatch(at -> at.dn().equals("root.foo.deaf")),
+            Supervised.LONG,
+            "the deaf one to leave");
+        assertEquals(
+            HEALTHY, world.status("root.foo.polite").state(), "the successor is not touched");
+      }
+      assertEquals(1, world.statuses().size());
+    }
+  }
+
+  @Test
+  @DisplayName("an interrupted caller waits for what it closes and keeps its interrupt")
+  void interruptedCloserStillWaits() throws Exception {
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      organ.run("one", world.steady());
+      world.await("root.foo.one", HEALTHY);
+
+      Thread.currentThread().interrupt();
+      List<String> refusing = organ.close(Supervised.LONG);
+
+      assertTrue(Thread.interrupted(), "the interrupt was swallowed");
+      assertEquals(List.of(), refusing);
+      assertFalse(world.has("root.foo"));
+    }
+  }
+
+  @Test
+  @DisplayName("a runnable cannot close the subtree it is in: it would wait for itself")
+  void selfCloseIsRefused() throws Exception {
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      organ.run("one", context -> organ.close());
+
+      world.await(
+          "root.foo.one",
+          at -> at.lastError().contains("would wait for itself"),
+          "the closing to be refused");
+    }
+  }
+
+  @Test
+  @DisplayName("a runnable opens and closes subtrees of its own while it is healthy")
+  void dynamicSubtrees() throws Exception {
+    CountDownLatch mayClose = new CountDownLatch(1);
+    try (Supervised world = new Supervised()) {
+      world
+          .tree
+          .organ("roles")
+          .run(
+              "server",
+              world.traced(
+                  context -> {
+                    Subtree plugins = context.subtree("plugins");
+                    context.healthy();
+                    try (Subtree worker = plugins.subtree("worker")) {
+                      worker.run("kubelet", world.steady());
+                      mayClose.await();
+                    }
+                    plugins.run("next", world.steady());
+                    context.awaitCancelled();
+                  }));
+      world.await("root.roles.server.plugins.worker.kubelet", HEALTHY);
+
+      mayClose.countDown();
+
+      world.await("root.roles.server.plugins.next", HEALTHY);
+      assertFalse(world.has("root.roles.server.plugins.worker"));
+      assertEquals(List.of(), world.logged("root", Severity.WARNING));
+    }
+  }
+
+  @Test
+  @DisplayName("a subtree falls with the run that opened it, and its handle says so")
+  void subtreeFallsWithItsOwner() throws Exception {
+    CountDownLatch mayDie = new CountDownLatch(1);
+    AtomicReference<Subtree> former = new AtomicReference<>();
+    try (Supervised world = new Supervised()) {
+      world
+          .tree
+          .organ("foo")
+          .run(
+              "owner",
+              world.traced(
+                  context -> {
+                    Subtree sub = context.subtree("sub");
+                    sub.run("inner", world.steady());
+                    former.compareAndSet(null, sub);
+                    context.healthy();
+                    if (mayDie.getCount() > 0) {
+                      mayDie.await();
+                      throw new IOException("owner");
+                    }
+                    context.awaitCancelled();
+                  }));
+      world.await("root.foo.owner.sub.inner", HEALTHY);
+
+      mayDie.countDown();
+
+      world.awaitRestart("root.foo.owner", 1, HEALTHY);
+      world.awaitRestart("root.foo.owner.sub.inner", 1, HEALTHY);
+      assertThrows(SupervisionException.class, () -> former.get().run("late", world.steady()));
+      assertEquals(List.of(), former.get().close(Duration.ZERO), "closing it again is harmless");
+      assertTrue(world.has("root.foo.owner.sub.inner"));
+    }
+  }
+
+  @Test
+  @DisplayName("a wanted restart takes the group along, at once and without FATAL")
+  void wantedRestart() throws Exception {
+    CountDownLatch changed = new CountDownLatch(1);
+    try (Supervised world = new Supervised()) {
+      world
+          .tree
+          .organ("foo")
+          .group(
+              Map.of(
+                  "server",
+                  world.steady(),
+                  "config",
+                  world.traced(
+                      context -> {
+                        context.healthy();
+                        if (changed.getCount() > 0) {
+                          changed.await();
+                          throw new RestartRequest("configuration changed");
+                        }
+                        context.awaitCancelled();
+                      })));
+      world.await("root.foo.server", HEALTHY);
+      world.await("root.foo.config", HEALTHY);
+
+      changed.countDown();
+
+      world.awaitRestart("root.foo.config", 1, HEALTHY);
+      world.awaitRestart("root.foo.server", 1, HEALTHY);
+      assertEquals(List.of(), world.logged("root", Severity.WARNING));
+      assertTrue(
+          world
+              .logged("root.foo.config", Severity.INFO)
+              .contains("root.foo.config INFO starts again: configuration changed"));
+      assertFalse(world.history.states("root.foo.config").contains(DEAD));
+    }
+  }
+
+  @Test
+  @DisplayName("a closed tree starts nothing more")
+  void closedTree() throws Exception {
+    Supervised world = new Supervised();
+    Subtree organ = world.tree.organ("foo");
+    organ.run("one", world.steady());
+    world.await("root.foo.one", HEALTHY);
+
+    world.close();
+    world.close();
+
+    assertThrows(SupervisionException.class, () -> world.tree.organ("bar"));
+    assertThrows(SupervisionException.class, () -> organ.run("two", world.steady()));
+    assertEquals(CANCELED, world.status("root").state());
+  }
+}

@@ -1,0 +1,63 @@
+package dev.polis.supervision;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+final class ThreadTimerTest {
+  private final BlockingQueue<String> rung = new LinkedBlockingQueue<>();
+
+  @Test
+  @DisplayName(
+      "alarms ring in order of their times, not of their making, and cancelled ones do not")
+  void order() throws Exception {
+    try (Timer timer = new ThreadTimer(failure -> rung.add("failure: " + failure.getMessage()))) {
+      long start = timer.nanos();
+      timer.schedule(60_000_000, () -> rung.add("third"));
+      Timer.Alarm never = timer.schedule(30_000_000, () -> rung.add("never"));
+      timer.schedule(
+          40_000_000,
+          () -> {
+            throw new IllegalStateException("second");
+          });
+      timer.schedule(20_000_000, () -> rung.add("first"));
+      never.cancel();
+
+      assertEquals("first", rung.poll(10, SECONDS));
+      assertEquals("failure: second", rung.poll(10, SECONDS));
+      assertEquals("third", rung.poll(10, SECONDS));
+      assertTrue(timer.nanos() - start >= 60_000_000, "it rang too early");
+    }
+  }
+
+  @Test
+  @DisplayName("closing ends the thread, also from an alarm; what was scheduled does not come")
+  void close() throws Exception {
+    Timer timer = new ThreadTimer(failure -> rung.add(failure.toString()));
+    timer.schedule(
+        0,
+        () -> {
+          timer.close();
+          rung.add(Thread.currentThread().getName());
+        });
+    timer.schedule(1_000_000_000, () -> rung.add("too late"));
+
+    assertEquals("supervision-timer", rung.poll(10, SECONDS));
+    timer.close();
+    timer.schedule(0, () -> rung.add("after the end"));
+
+    assertNull(rung.poll());
+    assertTrue(
+        Thread.getAllStackTraces().keySet().stream()
+            .noneMatch(thread -> thread.getName().equals("supervision-timer")),
+        "the timer's thread is still there");
+  }
+}
