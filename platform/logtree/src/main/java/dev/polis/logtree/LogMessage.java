@@ -179,7 +179,12 @@ public final class LogMessage {
 
   private static String stackTrace(Throwable cause) {
     StringWriter text = new StringWriter();
-    cause.printStackTrace(new PrintWriter(text));
+    try {
+      cause.printStackTrace(new PrintWriter(text));
+    } catch (RuntimeException e) {
+      text.append("<stack trace of ").append(cause.getClass().getName()).append(" failed: ");
+      text.append(e.getClass().getName()).append('>');
+    }
     return text.toString();
   }
 }

@@ -70,7 +70,10 @@ public record LogQuery(
     return backlog(ALL);
   }
 
-  /** Leaves out what comes up to this sequence number: see {@link LogReader#cursor}. */
+  /**
+   * Leaves out what comes up to this sequence number. To go on where another reader was, give its
+   * {@link LogReader#cursor} and ask for the whole backlog, which then is what came meanwhile.
+   */
   public LogQuery after(long sequence) {
     return new LogQuery(dn, children, backlog, sequence, kind, minimum, following);
   }

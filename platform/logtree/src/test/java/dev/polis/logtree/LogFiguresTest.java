@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 /** Prints how fast the tree is on this machine; asserts only that the work was done. */
 class LogFiguresTest {
   private static final int ROUNDS = 5;
-  private static final int LINES = 200_000;
+  private static final int LINES = 100_000;
 
   @Test
   @DisplayName("figures: appending lines")

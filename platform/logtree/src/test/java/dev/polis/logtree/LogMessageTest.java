@@ -55,6 +55,16 @@ class LogMessageTest {
         LogMessage.format("it is %s", bomb)
             .endsWith("whose toString failed: " + "java.lang.IllegalStateException: boom>"));
     assertTrue(LogMessage.format("it is %9s", bomb).contains("boom"));
+    RuntimeException unprintable =
+        new RuntimeException() {
+          private static final long serialVersionUID = 1;
+
+          @Override
+          public String getMessage() {
+            throw new IllegalStateException("boom");
+          }
+        };
+    assertTrue(LogMessage.format("failed", unprintable).contains("stack trace of"));
     assertEquals("null", LogMessage.format(null));
     assertEquals("null", LogMessage.format(null, "a"));
   }

@@ -114,8 +114,8 @@ final class JulCapture extends Handler {
     Object[] redacted = Arrays.stream(parameters).map(LogMessage::redact).toArray();
     try {
       return new MessageFormat(pattern, Locale.ROOT).format(redacted);
-    } catch (IllegalArgumentException e) {
-      // Not a message format after all; then the braces belong to the text.
+    } catch (RuntimeException e) {
+      // Not a message format after all, or a parameter that cannot be printed: then the text alone.
       return pattern;
     }
   }

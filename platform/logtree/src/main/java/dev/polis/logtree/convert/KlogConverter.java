@@ -8,7 +8,6 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
-import java.time.ZoneOffset;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -37,9 +36,9 @@ public final class KlogConverter implements LineConverter {
   private final InstantSource clock;
   private final ZoneId zone;
 
-  /** A converter for lines of programs that run now, in UTC. */
+  /** A converter for lines of programs that run now, in the time zone of this process. */
   public KlogConverter() {
-    this(InstantSource.system(), ZoneOffset.UTC);
+    this(InstantSource.system(), ZoneId.systemDefault());
   }
 
   /**
