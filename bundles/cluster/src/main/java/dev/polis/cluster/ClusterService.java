@@ -1,0 +1,181 @@
+package dev.polis.cluster;
+
+import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.cluster.ClusterState;
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.cluster.DisownedException;
+import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.api.storage.Stored;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.logtree.Log;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.supervision.Context;
+import dev.polis.wire.storage.EnrolmentJournal;
+import java.util.Set;
+
+/** Runs the enrolment once and publishes where the node stands. */
+final class ClusterService implements ClusterManager {
+
+  private static final Set<ClusterState> DECIDED =
+      Set.of(ClusterState.HOME, ClusterState.DISOWNING);
+
+  private final EnrolmentOrgans organs;
+  private final EnrolmentMachine machine;
+  private final NodeParametersLoader parameters;
+  private final BootstrapFlow bootstrap;
+  private final JoinFlow join;
+  private final EnrolmentSteps steps;
+  private final MutableValue<ClusterStatus> status =
+      new MutableValue<>(
+          ClusterSnapshot.outside(ClusterState.UNKNOWN, "the cluster manager has just started"));
+
+  ClusterService(
+      EnrolmentOrgans organs,
+      EnrolmentMachine machine,
+      NodeParametersLoader parameters,
+      BootstrapFlow bootstrap,
+      JoinFlow join,
+      EnrolmentSteps steps) {
+    this.organs = organs;
+    this.machine = machine;
+    this.parameters = parameters;
+    this.bootstrap = bootstrap;
+    this.join = join;
+    this.steps = steps;
+  }
+
+  @Override
+  public Value<ClusterStatus> status() {
+    return status;
+  }
+
+  @Override
+  public ClusterStatus awaitHome() throws InterruptedException {
+    try (Watcher<ClusterStatus> watcher = status.watch()) {
+      ClusterStatus decided =
+          watcher.get(
+              now -> DECIDED.contains(now.state()) || machine.phase() == EnrolmentPhase.FAILED);
+      if (decided.state() == ClusterState.DISOWNING) {
+        throw new DisownedException(ClusterState.DISOWNING.meaning() + ": " + decided.reason());
+      }
+      if (decided.state() != ClusterState.HOME) {
+        throw new EnrolmentException(decided.reason());
+      }
+      return decided;
+    }
+  }
+
+  /** The runnable that enrols the node, then follows consensus. */
+  void run(Context context) throws InterruptedException {
+    Log log = context.log();
+    try {
+      machine.start();
+      NodeCredentials credentials = enrol();
+      organs.serve(credentials, steps);
+      machine.transition(EnrolmentPhase.RUNNING, "this node is a member");
+      home(credentials);
+      log.info("Cluster enrolment done.");
+    } catch (InterruptedException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      giveUp(e, log);
+      context.healthy();
+      context.done();
+      return;
+    }
+    context.healthy();
+    followConsensus(log);
+  }
+
+  private NodeCredentials enrol() throws InterruptedException {
+    return switch (organs.storage().sealedConfiguration().read()) {
+      case Stored.Present<SealedConfiguration>(var path, var sealed) -> comeBack(sealed);
+      case Stored.None<SealedConfiguration> none -> create();
+      case Stored.Corrupted<SealedConfiguration>(var path, var reason) ->
+          throw new EnrolmentException(
+              "the sealed configuration %s is corrupted: %s. This node was a member; it is not"
+                      .formatted(path, reason)
+                  + " enrolled again, because that would make its volume unreadable. Restore the"
+                  + " file from a copy");
+      case Stored.Unreadable<SealedConfiguration>(var path, var reason, var cause) ->
+          throw new EnrolmentException(
+              "the sealed configuration %s cannot be read: %s".formatted(path, reason), cause);
+    };
+  }
+
+  private NodeCredentials comeBack(SealedConfiguration sealed) throws InterruptedException {
+    machine.transition(EnrolmentPhase.JOINING, "there is a sealed configuration");
+    if (!(organs.storage().enrolmentJournal().read() instanceof Stored.None<EnrolmentJournal>)) {
+      steps.step(
+          "enrolment journal erased",
+          wait -> {
+            organs.storage().enrolmentJournal().erase();
+            return "the enrolment before was complete";
+          });
+    }
+    return join.run(sealed);
+  }
+
+  private NodeCredentials create() throws InterruptedException {
+    NodeParametersLoader.Loaded loaded = steps.step("node parameters", wait -> parameters.load());
+    if (loaded.parameters().hasClusterRegister()) {
+      throw new EnrolmentException(
+          "node parameters %s ask to join an existing cluster (cluster_register), which this version"
+                  .formatted(loaded.source())
+              + " cannot do; use cluster_bootstrap to create a cluster of one node");
+    }
+    machine.transition(EnrolmentPhase.CREATING_CLUSTER, "cluster_bootstrap in " + loaded.source());
+    return bootstrap.run(loaded.parameters().getClusterBootstrap());
+  }
+
+  private void home(NodeCredentials credentials) {
+    status.set(
+        ClusterSnapshot.member(
+            ClusterState.HOME, ClusterState.HOME.meaning(), organs.membership(credentials)));
+    organs.boot().home(organs.summary(credentials));
+  }
+
+  private void giveUp(RuntimeException failure, Log log) {
+    String reason = failure.getMessage() == null ? failure.toString() : failure.getMessage();
+    log.error("Cluster enrolment failed: %s", reason, failure);
+    if (machine.phase() != EnrolmentPhase.FAILED) {
+      machine.fail(reason);
+    }
+    status.set(ClusterSnapshot.outside(ClusterState.UNKNOWN, "enrolment failed: " + reason));
+    organs.boot().fatal("cluster", failure);
+  }
+
+  /**
+   * HOME while the curator knows a leader, SPLIT while it does not: a leader is only known to those
+   * whose lease consensus still answers.
+   */
+  private void followConsensus(Log log) throws InterruptedException {
+    try (Watcher<CuratorStatus> watcher = organs.curator().status().watch()) {
+      while (true) {
+        CuratorStatus curator = watcher.get();
+        switch (curator) {
+          case CuratorStatus.Leading leading -> become(ClusterState.HOME, curator, log);
+          case CuratorStatus.Following following -> become(ClusterState.HOME, curator, log);
+          case CuratorStatus.Campaigning campaigning -> become(ClusterState.SPLIT, curator, log);
+          case CuratorStatus.Idle idle -> become(ClusterState.SPLIT, curator, log);
+        }
+      }
+    }
+  }
+
+  private void become(ClusterState next, CuratorStatus curator, Log log) {
+    ClusterStatus before = status.peek().orElseThrow();
+    if (before.state() != next) {
+      log.info("cluster state %s -> %s: %s", before.state(), next, curator.describe());
+      status.set(
+          ClusterSnapshot.member(
+              next,
+              next.meaning() + "; the curator is " + curator.describe(),
+              organs.membership(before.credentials().orElseThrow())));
+    }
+  }
+}

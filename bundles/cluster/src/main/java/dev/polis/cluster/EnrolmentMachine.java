@@ -1,0 +1,84 @@
+package dev.polis.cluster;
+
+import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.logtree.Log;
+
+/** The manager's state machine: one way, one time. Thread-safe. */
+final class EnrolmentMachine {
+
+  /** Where the machine stands, and why if it failed. */
+  record Standing(EnrolmentPhase phase, String reason) {}
+
+  private final Log log;
+  private final MutableValue<Standing> standing =
+      new MutableValue<>(new Standing(EnrolmentPhase.NEW, "not started"));
+  private boolean started;
+
+  EnrolmentMachine(Log log) {
+    this.log = log;
+  }
+
+  Value<Standing> standing() {
+    return standing;
+  }
+
+  EnrolmentPhase phase() {
+    return standing.peek().orElseThrow().phase();
+  }
+
+  /**
+   * Marks the one run of this machine.
+   *
+   * @throws EnrolmentException on the second call; the machine has failed then unless it is done
+   */
+  synchronized void start() {
+    if (started) {
+      String refusal = "cannot restart cluster manager: it ran before and is " + phase();
+      if (!phase().isTerminal()) {
+        standing.set(new Standing(EnrolmentPhase.FAILED, refusal));
+      }
+      log.error("%s", refusal);
+      throw new EnrolmentException(refusal + "; restart the node");
+    }
+    started = true;
+  }
+
+  /**
+   * Moves on.
+   *
+   * @throws EnrolmentException if the phase may not follow the present one; the machine has failed
+   *     then
+   */
+  synchronized void transition(EnrolmentPhase to, String reason) {
+    EnrolmentPhase from = phase();
+    if (!from.successors().contains(to)) {
+      String refusal =
+          "illegal transition of the cluster manager from %s to %s".formatted(from, to);
+      log.error("%s", refusal);
+      standing.set(new Standing(EnrolmentPhase.FAILED, refusal));
+      throw new EnrolmentException(refusal);
+    }
+    log.info("cluster manager: %s -> %s (%s)", from, to, reason);
+    standing.set(new Standing(to, reason));
+  }
+
+  /** Gives up: from every phase, at every error of a handler. */
+  synchronized void fail(String reason) {
+    log.error("cluster manager: %s -> %s (%s)", phase(), EnrolmentPhase.FAILED, reason);
+    standing.set(new Standing(EnrolmentPhase.FAILED, reason));
+  }
+
+  /**
+   * Waits for the end.
+   *
+   * @return whether the node became a member
+   */
+  boolean awaitFinished() throws InterruptedException {
+    try (Watcher<Standing> watcher = standing.watch()) {
+      return watcher.get(now -> now.phase().isTerminal()).phase() == EnrolmentPhase.RUNNING;
+    }
+  }
+}

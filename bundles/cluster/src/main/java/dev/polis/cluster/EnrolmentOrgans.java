@@ -1,0 +1,125 @@
+package dev.polis.cluster;
+
+import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusIdentity;
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.curator.Curator;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.Storage;
+import dev.polis.boot.BootReport;
+import dev.polis.boot.Wait;
+import dev.polis.event.Watcher;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
+import dev.polis.rpc.RpcHost;
+import java.net.InetAddress;
+import java.security.PrivateKey;
+import java.time.Duration;
+
+/**
+ * The organs that the manager drives, and how it waits for each.
+ *
+ * @param storage the disk
+ * @param network the address
+ * @param consensus etcd
+ * @param curator the records
+ * @param rpc the listeners
+ * @param boot the launcher
+ * @param readyWithin how long consensus may take to become ready
+ */
+record EnrolmentOrgans(
+    Storage storage,
+    Network network,
+    Consensus consensus,
+    Curator curator,
+    RpcHost rpc,
+    BootReport boot,
+    Duration readyWithin) {
+
+  /** Waits until the node has an address; for as long as it takes. */
+  InetAddress awaitAddress(Wait wait) throws InterruptedException {
+    try (Watcher<NetworkStatus> watcher = network.status().watch()) {
+      while (true) {
+        switch (watcher.get()) {
+          case NetworkStatus.Up(InetAddress address) -> {
+            wait.done(address.getHostAddress());
+            return address;
+          }
+          case NetworkStatus.Waiting(String reason) -> wait.detail(reason);
+        }
+      }
+    }
+  }
+
+  String startNewConsensus(PrivateKey nodeKey, Wait wait) throws InterruptedException {
+    consensus.startNew(ConsensusIdentity.of(nodeKey));
+    return awaitConsensus(wait);
+  }
+
+  String startExistingConsensus(PrivateKey nodeKey, Wait wait) throws InterruptedException {
+    consensus.startExisting(ConsensusIdentity.of(nodeKey));
+    return awaitConsensus(wait);
+  }
+
+  private String awaitConsensus(Wait wait) throws InterruptedException {
+    consensus.status().peek().ifPresent(status -> wait.detail(status.text()));
+    ConsensusStatus.Running running = consensus.awaitRunning(readyWithin);
+    return "member " + running.memberId();
+  }
+
+  /** Opens the node's listeners and waits until the curator answers. */
+  void serve(NodeCredentials credentials, EnrolmentSteps steps) throws InterruptedException {
+    steps.step(
+        "listeners",
+        wait -> {
+          rpc.identify(credentials);
+          return credentials.id().text();
+        });
+    steps.step(
+        "curator",
+        wait -> {
+          curator.serve(credentials);
+          return awaitLeader(wait);
+        });
+  }
+
+  private String awaitLeader(Wait wait) throws InterruptedException {
+    try (Watcher<CuratorStatus> watcher = curator.status().watch()) {
+      while (true) {
+        CuratorStatus status = watcher.get();
+        switch (status) {
+          case CuratorStatus.Leading leading -> {
+            return leading.describe();
+          }
+          case CuratorStatus.Following following -> {
+            return following.describe();
+          }
+          case CuratorStatus.Campaigning campaigning -> wait.detail(campaigning.describe());
+          case CuratorStatus.Idle idle -> wait.detail(idle.describe());
+        }
+      }
+    }
+  }
+
+  /** Whether this machine has a TPM that a sealer can use: none can in this version. */
+  boolean hasTpm() {
+    return false;
+  }
+
+  ClusterSnapshot.Membership membership(NodeCredentials credentials) {
+    return new ClusterSnapshot.Membership(
+        credentials, true, user -> consensus.access(user.userName()));
+  }
+
+  /** Says where this node can be reached. */
+  String summary(NodeCredentials credentials) {
+    NodeId id = credentials.id();
+    String address =
+        network.status().peek().orElseThrow() instanceof NetworkStatus.Up up
+            ? up.externalAddress().getHostAddress()
+            : "no address";
+    return "node %s is HOME at %s".formatted(id, address);
+  }
+}

@@ -1,0 +1,14 @@
+package dev.polis.cluster;
+
+/** Node parameters are missing or wrong; the message names the file and the field. */
+final class NodeParametersException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  NodeParametersException(String message) {
+    super(message);
+  }
+
+  NodeParametersException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,189 @@
+package dev.polis.cluster;
+
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import com.google.protobuf.UnknownFieldSet;
+import com.google.protobuf.util.JsonFormat;
+import dev.polis.cluster.NodeParameterSource.Found;
+import dev.polis.logtree.Log;
+import dev.polis.wire.api.NodeParameters;
+import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Finds and reads the node parameters. The first source that has any wins, the others are warned
+ * about; what is wrong is refused with the file and the field, never ignored.
+ */
+final class NodeParametersLoader {
+
+  private static final int OWNER_KEY_BYTES = 32;
+
+  /** Parameters that were read and checked. */
+  record Loaded(NodeParameters parameters, NodeParameterSource source) {}
+
+  private final List<NodeParameterSource> sources;
+  private final Log log;
+
+  /**
+   * Creates a loader.
+   *
+   * @param sources the places to look at, the most important first
+   */
+  NodeParametersLoader(List<NodeParameterSource> sources, Log log) {
+    this.sources = List.copyOf(sources);
+    this.log = log;
+  }
+
+  /**
+   * Loads the parameters.
+   *
+   * @throws NodeParametersException if there are none, or they are wrong
+   */
+  Loaded load() {
+    List<Found> found = new ArrayList<>();
+    for (NodeParameterSource source : sources) {
+      source.read().ifPresent(found::add);
+    }
+    if (found.isEmpty()) {
+      throw new NodeParametersException(
+          "no node parameters found; looked at %s. Write one of them, for example with"
+                  .formatted(String.join(", ", sources.stream().map(Object::toString).toList()))
+              + " 'polisctl params make'");
+    }
+    Found first = found.getFirst();
+    found
+        .subList(1, found.size())
+        .forEach(
+            other ->
+                log.warning(
+                    "node parameters of %s are ignored: those of %s win",
+                    other.source(), first.source()));
+    NodeParameters parameters = parse(first);
+    check(parameters, first.source());
+    return new Loaded(parameters, first.source());
+  }
+
+  private static NodeParameters parse(Found found) {
+    if (found.content().length == 0) {
+      throw wrong(found.source(), "the file is empty");
+    }
+    return found.source().form() == NodeParameterSource.Form.JSON
+        ? parseJson(found)
+        : parseBinary(found);
+  }
+
+  private static NodeParameters parseJson(Found found) {
+    NodeParameters.Builder parameters = NodeParameters.newBuilder();
+    try {
+      JsonFormat.parser().merge(new String(found.content(), StandardCharsets.UTF_8), parameters);
+      return parameters.build();
+    } catch (InvalidProtocolBufferException e) {
+      throw wrong(found.source(), "no valid JSON form of NodeParameters: " + e.getMessage());
+    }
+  }
+
+  private static NodeParameters parseBinary(Found found) {
+    try {
+      // Of a choice that is set twice a parser silently keeps the last; so look before parsing.
+      Map<Integer, UnknownFieldSet.Field> fields =
+          UnknownFieldSet.parseFrom(found.content()).asMap();
+      if (fields.containsKey(NodeParameters.CLUSTER_BOOTSTRAP_FIELD_NUMBER)
+          && fields.containsKey(NodeParameters.CLUSTER_REGISTER_FIELD_NUMBER)) {
+        throw wrong(
+            found.source(),
+            "both cluster_bootstrap and cluster_register are set; remove the one that is not meant");
+      }
+      NodeParameters parameters = NodeParameters.parseFrom(found.content());
+      refuseUnknown(parameters, "", found.source());
+      return parameters;
+    } catch (InvalidProtocolBufferException e) {
+      throw wrong(
+          found.source(), "truncated, or no NodeParameters message at all: " + e.getMessage());
+    }
+  }
+
+  private static void refuseUnknown(Message message, String path, NodeParameterSource source) {
+    if (!message.getUnknownFields().asMap().isEmpty()) {
+      throw wrong(
+          source,
+          "unknown field number %s in %s%s; it was written for another version"
+              .formatted(
+                  message.getUnknownFields().asMap().keySet(),
+                  message.getDescriptorForType().getName(),
+                  path.isEmpty() ? "" : " (at " + path + ")"));
+    }
+    for (Map.Entry<FieldDescriptor, Object> field : message.getAllFields().entrySet()) {
+      if (field.getKey().getJavaType() == FieldDescriptor.JavaType.MESSAGE) {
+        String inner =
+            path.isEmpty() ? field.getKey().getName() : path + "." + field.getKey().getName();
+        List<?> values =
+            field.getValue() instanceof List<?> list ? list : List.of(field.getValue());
+        values.forEach(value -> refuseUnknown((Message) value, inner, source));
+      }
+    }
+  }
+
+  private static void check(NodeParameters parameters, NodeParameterSource source) {
+    switch (parameters.getClusterCase()) {
+      case CLUSTER_BOOTSTRAP -> checkBootstrap(parameters.getClusterBootstrap(), source);
+      case CLUSTER_REGISTER -> {}
+      case CLUSTER_NOT_SET ->
+          throw wrong(
+              source,
+              "node parameters misconfigured: neither cluster_bootstrap nor cluster_register set");
+    }
+  }
+
+  private static void checkBootstrap(ClusterBootstrap bootstrap, NodeParameterSource source) {
+    int length = bootstrap.getOwnerPublicKey().size();
+    if (length != OWNER_KEY_BYTES) {
+      throw wrong(
+          source,
+          "cluster_bootstrap.owner_public_key has %d bytes; an Ed25519 public key has %d"
+              .formatted(length, OWNER_KEY_BYTES));
+    }
+    int recovery = bootstrap.getRecoveryPublicKey().size();
+    if (recovery != 0 && recovery != OWNER_KEY_BYTES) {
+      throw wrong(
+          source,
+          "cluster_bootstrap.recovery_public_key has %d bytes; an X25519 public key has %d"
+              .formatted(recovery, OWNER_KEY_BYTES));
+    }
+  }
+
+  private static NodeParametersException wrong(NodeParameterSource source, String problem) {
+    return new NodeParametersException(
+        "node parameters %s (%s): %s".formatted(source.file(), source.name(), problem));
+  }
+
+  /**
+   * Returns labels of which all malformed pairs are dropped with a warning; the first of two wins.
+   */
+  static Map<String, String> sanitized(dev.polis.wire.common.NodeLabels labels, Log log) {
+    Map<String, String> kept = new java.util.TreeMap<>();
+    for (var pair : labels.getPairsList()) {
+      Optional<String> problem =
+          dev.polis.api.curator.NodeLabels.problemOfKey(pair.getKey())
+              .or(() -> dev.polis.api.curator.NodeLabels.problemOfValue(pair.getValue()));
+      if (problem.isPresent()) {
+        log.warning(
+            "label %s=%s of the node parameters is left out: %s",
+            pair.getKey(), pair.getValue(), problem.get());
+      } else if (kept.size() == dev.polis.api.curator.NodeLabels.MAX_COUNT) {
+        log.warning(
+            "label %s=%s of the node parameters is left out: a node has at most %d",
+            pair.getKey(), pair.getValue(), dev.polis.api.curator.NodeLabels.MAX_COUNT);
+      } else if (kept.putIfAbsent(pair.getKey(), pair.getValue()) != null) {
+        log.warning(
+            "label %s=%s of the node parameters is left out: the first one of that key is kept",
+            pair.getKey(), pair.getValue());
+      }
+    }
+    return kept;
+  }
+}

@@ -1,0 +1,99 @@
+package dev.polis.cluster;
+
+import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
+import dev.polis.wire.common.ClusterConfiguration.TPMMode;
+import dev.polis.wire.common.NodeStorageSecurity;
+import dev.polis.wire.common.NodeTPMUsage;
+
+/** What a cluster's configuration means for one machine. */
+final class SecurityPolicy {
+
+  private SecurityPolicy() {}
+
+  /** The configuration of a cluster whose founder gave none: the strictest there is. */
+  static ClusterConfiguration defaults() {
+    return ClusterConfiguration.newBuilder()
+        .setClusterDomain("cluster.internal")
+        .setTpmMode(TPMMode.TPM_MODE_REQUIRED)
+        .setStorageSecurityPolicy(
+            StorageSecurityPolicy.STORAGE_SECURITY_POLICY_NEEDS_ENCRYPTION_AND_AUTHENTICATION)
+        .build();
+  }
+
+  /**
+   * Chooses how a new volume is protected.
+   *
+   * @param policy what the cluster demands
+   * @param preferred what the machine would like, if the cluster leaves a choice
+   * @throws EnrolmentException if the policy is none, or excludes what was asked for
+   */
+  static StorageSecurity security(StorageSecurityPolicy policy, StorageSecurity preferred) {
+    return switch (policy) {
+      case STORAGE_SECURITY_POLICY_PERMISSIVE -> preferred;
+      case STORAGE_SECURITY_POLICY_NEEDS_ENCRYPTION ->
+          preferred == StorageSecurity.INSECURE ? StorageSecurity.ENCRYPTED : preferred;
+      case STORAGE_SECURITY_POLICY_NEEDS_ENCRYPTION_AND_AUTHENTICATION ->
+          StorageSecurity.AUTHENTICATED_ENCRYPTED;
+      case STORAGE_SECURITY_POLICY_NEEDS_INSECURE -> StorageSecurity.INSECURE;
+      case STORAGE_SECURITY_POLICY_INVALID, UNRECOGNIZED ->
+          throw new EnrolmentException(
+              "initial_cluster_configuration.storage_security_policy is %s; set one of the"
+                      .formatted(policy)
+                  + " STORAGE_SECURITY_POLICY_ values");
+    };
+  }
+
+  /**
+   * Decides what the node does with its TPM.
+   *
+   * @param mode what the cluster demands
+   * @param present whether the machine has a TPM that this node can use
+   * @throws EnrolmentException if the cluster demands a TPM and there is none
+   */
+  static NodeTPMUsage tpm(TPMMode mode, boolean present) {
+    return switch (mode) {
+      case TPM_MODE_REQUIRED -> {
+        if (!present) {
+          throw new EnrolmentException(
+              "the cluster configuration demands a TPM (tpm_mode TPM_MODE_REQUIRED) and this node"
+                  + " has none it can use; set tpm_mode to TPM_MODE_BEST_EFFORT or"
+                  + " TPM_MODE_DISABLED in the node parameters");
+        }
+        yield NodeTPMUsage.NODE_TPM_PRESENT_AND_USED;
+      }
+      case TPM_MODE_BEST_EFFORT ->
+          present ? NodeTPMUsage.NODE_TPM_PRESENT_AND_USED : NodeTPMUsage.NODE_TPM_NOT_PRESENT;
+      case TPM_MODE_DISABLED ->
+          present ? NodeTPMUsage.NODE_TPM_PRESENT_BUT_UNUSED : NodeTPMUsage.NODE_TPM_NOT_PRESENT;
+      case TPM_MODE_INVALID, UNRECOGNIZED ->
+          throw new EnrolmentException(
+              "initial_cluster_configuration.tpm_mode is %s; set one of the TPM_MODE_ values"
+                  .formatted(mode));
+    };
+  }
+
+  static NodeStorageSecurity wire(StorageSecurity security) {
+    return switch (security) {
+      case INSECURE -> NodeStorageSecurity.NODE_STORAGE_SECURITY_INSECURE;
+      case ENCRYPTED -> NodeStorageSecurity.NODE_STORAGE_SECURITY_ENCRYPTED;
+      case AUTHENTICATED_ENCRYPTED ->
+          NodeStorageSecurity.NODE_STORAGE_SECURITY_AUTHENTICATED_ENCRYPTED;
+    };
+  }
+
+  static StorageSecurity ofWire(NodeStorageSecurity security) {
+    return switch (security) {
+      case NODE_STORAGE_SECURITY_INSECURE -> StorageSecurity.INSECURE;
+      case NODE_STORAGE_SECURITY_ENCRYPTED -> StorageSecurity.ENCRYPTED;
+      case NODE_STORAGE_SECURITY_AUTHENTICATED_ENCRYPTED -> StorageSecurity.AUTHENTICATED_ENCRYPTED;
+      case NODE_STORAGE_SECURITY_INVALID, UNRECOGNIZED ->
+          throw new EnrolmentException(
+              "storage security %s in the enrolment journal is none that this version knows; run the"
+                      .formatted(security)
+                  + " version that wrote it");
+    };
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * The cluster manager: decides how this node becomes a member, and says how it stands.
+ *
+ * <pre>
+ *   parameters (flag · fw_cfg · ESP)     sealed configuration     enrolment journal
+ *            └──────────────┬──────────────────┴──────────────────────┘
+ *                           ▼
+ *     EnrolmentMachine  NEW ─▶ CREATING_CLUSTER ─▶ RUNNING        (BootstrapFlow)
+ *                        └───▶ JOINING ──────────▶ RUNNING        (JoinFlow)
+ *                        any error ─▶ FAILED ─▶ trapdoor
+ *                           │ drives, step by step
+ *        network ▶ storage ▶ consensus ▶ curator ▶ RPC host
+ *                           │
+ *                           ▼
+ *          Value&lt;ClusterStatus&gt;  UNKNOWN … HOME ⇄ SPLIT
+ * </pre>
+ *
+ * <p>The manager runs once for every start of its component. What must not happen twice is guarded
+ * by what is on disk, not by memory: each step of a bootstrap is written to the journal on the ESP
+ * before the next begins, each step may be repeated, and the journal is erased only after the
+ * sealed configuration is written. A kill at any point therefore ends in the same cluster with the
+ * same node id. A node with a sealed configuration never bootstraps, however its parameters read.
+ *
+ * <p>While a cluster is being created, the cluster's half of the volume key has no other home than
+ * the journal; it is erased there as soon as the curator holds it.
+ *
+ * <p>Not promised: to recover from a failed enrolment by itself. What fails here (a damaged file, a
+ * foreign volume, parameters that contradict each other) needs a person; the node says what and
+ * stops, and nothing was overwritten.
+ *
+ * <p>Why no retry loop around the whole: each organ retries what is worth retrying under its own
+ * supervision. A second loop around them would only hide which one it is that fails.
+ */
+package dev.polis.cluster;

@@ -1,0 +1,304 @@
+package dev.polis.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.ByteString;
+import dev.polis.api.cluster.ClusterState;
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.cluster.ConsensusUnavailableException;
+import dev.polis.api.cluster.ConsensusUser;
+import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.cluster.NodeParameterSource.Form;
+import dev.polis.event.Values;
+import dev.polis.logtree.Log;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.Ed25519;
+import dev.polis.wire.api.NodeParameters;
+import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
+import dev.polis.wire.common.ClusterConfiguration.TPMMode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ClusterServiceTest {
+
+  private static final Duration SOON = Duration.ofSeconds(10);
+
+  /** What a bootstrap asks of the organs, in this order. */
+  private static final List<String> BOOTSTRAP =
+      List.of(
+          "require",
+          "journal STEP_KEYS_GENERATED",
+          "mountNew",
+          "publishLocalName",
+          "journal STEP_VOLUME_CREATED",
+          "startNew",
+          "bootstrap",
+          "journal STEP_COMMITTED",
+          "journal STEP_CREDENTIALS_SAVED",
+          "sealed",
+          "journal STEP_DONE",
+          "journal erased",
+          "identify",
+          "serve");
+
+  @TempDir Path directory;
+
+  private final LogTree logs = LogTree.create();
+  private final Log log = logs.log("root.cluster.manager");
+  private Path parameters;
+  private Thread runner = new Thread();
+
+  @BeforeEach
+  void writeParameters() throws IOException {
+    parameters = directory.resolve("given.pb");
+    Files.write(
+        parameters,
+        NodeParameters.newBuilder()
+            .setClusterBootstrap(
+                ClusterBootstrap.newBuilder()
+                    .setOwnerPublicKey(
+                        ByteString.copyFrom(Ed25519.raw(Ed25519.generate().getPublic())))
+                    .setInitialClusterConfiguration(
+                        ClusterConfiguration.newBuilder()
+                            .setClusterDomain("cluster.internal")
+                            .setTpmMode(TPMMode.TPM_MODE_DISABLED)
+                            .setStorageSecurityPolicy(
+                                StorageSecurityPolicy.STORAGE_SECURITY_POLICY_PERMISSIVE)))
+            .build()
+            .toByteArray());
+  }
+
+  @AfterEach
+  void stop() throws InterruptedException {
+    runner.interrupt();
+    runner.join(SOON.toMillis());
+    assertFalse(runner.isAlive(), "the manager did not stop when interrupted");
+  }
+
+  private ClusterService start(RecordingOrgans recording) {
+    return start(recording, SOON);
+  }
+
+  private ClusterService start(RecordingOrgans recording, Duration readyWithin) {
+    EnrolmentOrgans organs = recording.organs(readyWithin);
+    EnrolmentSteps steps = new EnrolmentSteps(organs.boot(), log);
+    ClusterService service =
+        new ClusterService(
+            organs,
+            new EnrolmentMachine(log),
+            new NodeParametersLoader(
+                List.of(new NodeParameterSource("command line", parameters, Form.BINARY, true)),
+                log),
+            new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
+            new JoinFlow(organs, steps, new RecoveryKeyFile("")),
+            steps);
+    runner =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    service.run(new TestContext(log));
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                });
+    return service;
+  }
+
+  private static ClusterStatus awaitHome(ClusterService service) throws Exception {
+    return CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return service.awaitHome();
+              } catch (InterruptedException e) {
+                throw new AssertionError("nobody interrupts this test", e);
+              }
+            })
+        .get(SOON.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  @Test
+  @DisplayName("SEED-05 the steps of a bootstrap come in their order")
+  void seed05_order() throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+    ClusterService service = start(recording);
+    assertEquals(ClusterState.HOME, awaitHome(service).state());
+    assertEquals(BOOTSTRAP, recording.calls);
+    Values.await(
+        recording.homeSummary,
+        summary -> summary.contains("is HOME"),
+        SOON,
+        "the launcher to be told of HOME");
+    assertTrue(recording.journal().isEmpty(), "the journal still holds the keys");
+    assertTrue(recording.sealed().isPresent());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "require",
+        "journal STEP_KEYS_GENERATED",
+        "mountNew",
+        "publishLocalName",
+        "journal STEP_VOLUME_CREATED",
+        "startNew",
+        "bootstrap",
+        "journal STEP_COMMITTED",
+        "journal STEP_CREDENTIALS_SAVED",
+        "sealed",
+        "journal STEP_DONE",
+        "journal erased",
+        "identify",
+        "serve"
+      })
+  @DisplayName(
+      "SEED-05 a failure at any step fails the manager, names the step, and nothing follows")
+  void seed05_failures(String failing) throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, failing);
+    ClusterService service = start(recording);
+    runner.join(SOON.toMillis());
+    assertFalse(runner.isAlive(), "the manager goes on after the failure of " + failing);
+    assertEquals(BOOTSTRAP.subList(0, BOOTSTRAP.indexOf(failing) + 1), recording.calls);
+    String message = assertThrows(EnrolmentException.class, service::awaitHome).getMessage();
+    assertTrue(message.contains("injected failure of " + failing), message);
+    assertEquals(
+        1, recording.fatals.size(), "the trapdoor was not opened once: " + recording.fatals);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "mountNew",
+        "journal STEP_VOLUME_CREATED",
+        "startNew",
+        "bootstrap",
+        "journal STEP_COMMITTED",
+        "journal STEP_CREDENTIALS_SAVED",
+        "sealed",
+        "journal STEP_DONE",
+        "journal erased"
+      })
+  @DisplayName("D-09 a bootstrap that was interrupted anywhere ends with the same node")
+  void d09_resumed(String interrupted) throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+    RecordingOrgans broken = new RecordingOrgans(directory, interrupted);
+    start(broken);
+    runner.join(SOON.toMillis());
+    ByteString nodeKey = broken.journal().orElseThrow().getNodePrivateKey();
+    recording.takeOver(broken);
+    ClusterStatus home = awaitHome(start(recording));
+    assertEquals(
+        nodeKey, ByteString.copyFrom(Ed25519.seed(home.credentials().orElseThrow().privateKey())));
+    assertTrue(recording.journal().isEmpty(), "the journal still holds the keys");
+  }
+
+  @Test
+  @DisplayName("SEED-06 consensus that does not become ready fails the manager in words")
+  void seed06_consensusNotReady() throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+    recording.consensusComesUp = false;
+    ClusterService service = start(recording, Duration.ofMillis(50));
+    runner.join(SOON.toMillis());
+    String message = assertThrows(EnrolmentException.class, service::awaitHome).getMessage();
+    assertTrue(message.contains("consensus") && message.contains("etcd to answer"), message);
+  }
+
+  @Test
+  @DisplayName("SEED-04 a node with a sealed configuration never bootstraps again")
+  void seed04_sealedConfigurationWins() throws Exception {
+    RecordingOrgans first = new RecordingOrgans(directory, "");
+    awaitHome(start(first));
+    stop();
+    RecordingOrgans second = new RecordingOrgans(directory, "");
+    second.takeOver(first);
+    awaitHome(start(second));
+    assertEquals(
+        List.of("mountExisting", "publishLocalName", "startExisting", "identify", "serve"),
+        second.calls);
+  }
+
+  @Test
+  @DisplayName("SEED-10 HOME is returned, also to those who ask late (SEED-11)")
+  void seed10_awaitHome() throws Exception {
+    ClusterService service = start(new RecordingOrgans(directory, ""));
+    assertEquals(ClusterState.HOME, awaitHome(service).state());
+    assertEquals(ClusterState.HOME, awaitHome(service).state());
+    assertEquals(ClusterState.HOME, service.status().peek().orElseThrow().state());
+  }
+
+  @Test
+  void givenConsensusLost_thenSplitAndHomeAgainWhenItReturns() throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+    ClusterService service = start(recording);
+    awaitHome(service);
+    recording.curatorStatus.set(new CuratorStatus.Campaigning("no quorum"));
+    Values.await(
+        service.status(),
+        now -> now.state() == ClusterState.SPLIT && now.credentials().isPresent(),
+        SOON,
+        "SPLIT after consensus was lost");
+    recording.curatorStatus.set(new CuratorStatus.Leading(8));
+    Values.await(
+        service.status(), now -> now.state() == ClusterState.HOME, SOON, "HOME after it returned");
+  }
+
+  @ParameterizedTest
+  @EnumSource(ClusterState.class)
+  @DisplayName("CON-08 consensus clients are handed out in HOME and SPLIT only")
+  void con08_states(ClusterState state) {
+    ClusterSnapshot outside = ClusterSnapshot.outside(state, "test");
+    String message =
+        assertThrows(
+                ConsensusUnavailableException.class,
+                () -> outside.consensusClient(ConsensusUser.CURATOR))
+            .getMessage();
+    boolean member = state == ClusterState.HOME || state == ClusterState.SPLIT;
+    assertTrue(
+        message.startsWith(member ? "not connected" : "refusing connection with cluster state"),
+        message);
+  }
+
+  @Test
+  @DisplayName("CON-08 a member without local consensus and an unknown user are refused by name")
+  void con08_withoutConsensus() {
+    var membership =
+        new ClusterSnapshot.Membership(
+            null,
+            false,
+            user -> {
+              throw new AssertionError("no access was asked for");
+            });
+    ClusterSnapshot remote = ClusterSnapshot.member(ClusterState.HOME, "test", membership);
+    assertEquals(
+        "this node does not have direct access to etcd; ask the curator of another node",
+        assertThrows(
+                ConsensusUnavailableException.class,
+                () -> remote.consensusClient(ConsensusUser.KUBERNETES))
+            .getMessage());
+    assertTrue(
+        assertThrows(IllegalArgumentException.class, () -> ConsensusUser.of("nobody"))
+            .getMessage()
+            .contains("known are curator, kubernetes"));
+  }
+}

@@ -1,0 +1,260 @@
+package dev.polis.cluster;
+
+import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.curator.BootstrapOutcome;
+import dev.polis.api.curator.BootstrapRequest;
+import dev.polis.api.curator.Curator;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.EnrolmentJournalStore;
+import dev.polis.api.storage.RecoveryShareStore;
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.api.storage.SealedConfigurationStore;
+import dev.polis.api.storage.Storage;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.api.storage.Stored;
+import dev.polis.boot.BootReport;
+import dev.polis.boot.StopIntent;
+import dev.polis.boot.Wait;
+import dev.polis.event.MutableValue;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.rpc.RpcHost;
+import dev.polis.wire.storage.EnrolmentJournal;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * Organs that record what the manager asks of them, in order, and fail where a test wants it. They
+ * stand for organs whose real forms are tested beside their own code and together in the
+ * integration tests; here it is the order that matters, and failures at will.
+ */
+final class RecordingOrgans {
+
+  final List<String> calls = new CopyOnWriteArrayList<>();
+  final List<String> waits = new CopyOnWriteArrayList<>();
+  final List<String> fatals = new CopyOnWriteArrayList<>();
+  final MutableValue<String> homeSummary = new MutableValue<>();
+  final MutableValue<CuratorStatus> curatorStatus = new MutableValue<>(new CuratorStatus.Idle());
+  final MutableValue<ConsensusStatus> consensusStatus =
+      new MutableValue<>(new ConsensusStatus.Stopped());
+  private final MutableValue<NetworkStatus> networkStatus =
+      new MutableValue<>(new NetworkStatus.Up(InetAddress.getLoopbackAddress()));
+  private final MutableValue<DataStatus> dataStatus =
+      new MutableValue<>(new DataStatus.NotMounted("not asked for"));
+  private final Root root;
+  private CertificateAuthority authority = CertificateAuthority.create("test cluster");
+  private final String failingCall;
+  private volatile Optional<EnrolmentJournal> journal = Optional.empty();
+  private volatile Optional<SealedConfiguration> sealed = Optional.empty();
+  volatile boolean consensusComesUp = true;
+
+  RecordingOrgans(Path directory, String failingCall) {
+    this.root = Root.at(directory);
+    this.failingCall = failingCall;
+  }
+
+  /** Finds what another run left on the disk and in the cluster. */
+  void takeOver(RecordingOrgans before) {
+    journal = before.journal;
+    sealed = before.sealed;
+    authority = before.authority;
+  }
+
+  Optional<EnrolmentJournal> journal() {
+    return journal;
+  }
+
+  Optional<SealedConfiguration> sealed() {
+    return sealed;
+  }
+
+  Root root() {
+    return root;
+  }
+
+  EnrolmentOrgans organs(Duration readyWithin) {
+    return new EnrolmentOrgans(
+        fake(Storage.class, this::storage),
+        fake(Network.class, this::network),
+        consensus(),
+        fake(Curator.class, this::curator),
+        fake(RpcHost.class, this::rpc),
+        new Boot(),
+        readyWithin);
+  }
+
+  private void record(String call) {
+    calls.add(call);
+    if (call.equals(failingCall)) {
+      throw new IllegalStateException("injected failure of " + call);
+    }
+  }
+
+  private static <T> T fake(Class<T> type, InvocationHandler handler) {
+    return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
+  }
+
+  private Object storage(Object self, java.lang.reflect.Method method, Object[] arguments) {
+    return switch (method.getName()) {
+      case "root" -> root;
+      case "data" -> dataStatus;
+      case "preferred" -> StorageSecurity.INSECURE;
+      case "enrolmentJournal" -> journalStore();
+      case "sealedConfiguration" -> sealedStore();
+      case "recoveryShare" -> fake(RecoveryShareStore.class, this::share);
+      case "mountNew", "mountExisting" -> {
+        record(method.getName());
+        dataStatus.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
+        yield null;
+      }
+      default -> {
+        record(method.getName());
+        yield null;
+      }
+    };
+  }
+
+  private Object share(Object self, java.lang.reflect.Method method, Object[] arguments) {
+    record("recoveryShare." + method.getName());
+    return method.getReturnType() == boolean.class ? Boolean.FALSE : null;
+  }
+
+  private EnrolmentJournalStore journalStore() {
+    return new EnrolmentJournalStore() {
+      @Override
+      public Stored<EnrolmentJournal> read() {
+        Path path = root.esp().enrolmentJournal().path();
+        return journal
+            .<Stored<EnrolmentJournal>>map(present -> new Stored.Present<>(path, present))
+            .orElseGet(() -> new Stored.None<>(path));
+      }
+
+      @Override
+      public void advance(EnrolmentJournal next) {
+        record("journal " + next.getStep());
+        journal = Optional.of(next);
+      }
+
+      @Override
+      public void erase() {
+        record("journal erased");
+        journal = Optional.empty();
+      }
+    };
+  }
+
+  private SealedConfigurationStore sealedStore() {
+    return new SealedConfigurationStore() {
+      @Override
+      public Stored<SealedConfiguration> read() {
+        Path path = root.esp().sealedConfiguration().path();
+        return sealed
+            .<Stored<SealedConfiguration>>map(present -> new Stored.Present<>(path, present))
+            .orElseGet(() -> new Stored.None<>(path));
+      }
+
+      @Override
+      public void write(SealedConfiguration configuration) {
+        record("sealed");
+        sealed = Optional.of(configuration);
+      }
+    };
+  }
+
+  private Object network(Object self, java.lang.reflect.Method method, Object[] arguments) {
+    if (method.getName().equals("status")) {
+      return networkStatus;
+    }
+    record(method.getName());
+    return null;
+  }
+
+  private Consensus consensus() {
+    return fake(
+        Consensus.class,
+        (self, method, arguments) ->
+            switch (method.getName()) {
+              case "status" -> consensusStatus;
+              case "startNew", "startExisting" -> {
+                record(method.getName());
+                consensusStatus.set(
+                    consensusComesUp
+                        ? new ConsensusStatus.Running("m", "1", "2", List.of(), List.of())
+                        : new ConsensusStatus.Starting("etcd to answer"));
+                yield null;
+              }
+              case "awaitRunning" -> InvocationHandler.invokeDefault(self, method, arguments);
+              default -> throw new AssertionError("nobody asked consensus for " + method);
+            });
+  }
+
+  private Object curator(Object self, java.lang.reflect.Method method, Object[] arguments) {
+    return switch (method.getName()) {
+      case "status" -> curatorStatus;
+      case "bootstrap" -> {
+        record("bootstrap");
+        BootstrapRequest request = (BootstrapRequest) arguments[0];
+        yield new BootstrapOutcome(authority.certificate(), authority.issueNode(request.nodeKey()));
+      }
+      case "serve" -> {
+        record("serve");
+        curatorStatus.set(new CuratorStatus.Leading(7));
+        yield null;
+      }
+      default -> throw new AssertionError("nobody asked the curator for " + method);
+    };
+  }
+
+  private Object rpc(Object self, java.lang.reflect.Method method, Object[] arguments) {
+    record(method.getName());
+    return null;
+  }
+
+  private final class Boot implements BootReport {
+    @Override
+    public Wait waiting(String name) {
+      waits.add(name);
+      return new Wait() {
+        @Override
+        public void detail(String text) {
+          waits.add(name + ": " + text);
+        }
+
+        @Override
+        public void done(String result) {
+          waits.add(name + " done");
+        }
+
+        @Override
+        public void close() {
+          waits.add(name + " closed");
+        }
+      };
+    }
+
+    @Override
+    public void home(String summary) {
+      homeSummary.set(summary);
+    }
+
+    @Override
+    public void fatal(String organ, Throwable cause) {
+      fatals.add(organ + ": " + cause.getMessage());
+    }
+
+    @Override
+    public StopIntent stopIntent() {
+      return StopIntent.NONE;
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package dev.polis.cluster;
+
+import dev.polis.logtree.Log;
+import dev.polis.logtree.RawLog;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.Task;
+import java.util.Map;
+
+/** A place in no tree: the manager needs its log only. */
+record TestContext(Log log) implements Context {
+
+  @Override
+  public String dn() {
+    return log.dn();
+  }
+
+  @Override
+  public RawLog raw() {
+    throw new AssertionError("the manager writes no raw lines");
+  }
+
+  @Override
+  public Log subLog(String name) {
+    return log;
+  }
+
+  @Override
+  public void healthy() {}
+
+  @Override
+  public void done() {}
+
+  @Override
+  public void run(String name, Task task) {
+    throw new AssertionError("the manager starts no children");
+  }
+
+  @Override
+  public void group(Map<String, Task> tasks) {
+    throw new AssertionError("the manager starts no children");
+  }
+
+  @Override
+  public Subtree subtree(String name) {
+    throw new AssertionError("the manager starts no children");
+  }
+
+  @Override
+  public boolean cancelled() {
+    return Thread.currentThread().isInterrupted();
+  }
+
+  @Override
+  public void awaitCancelled() throws InterruptedException {
+    new java.util.concurrent.CountDownLatch(1).await();
+  }
+}

@@ -1,0 +1,14 @@
+package dev.polis.api.cluster;
+
+/** Consensus cannot be used in the node's present state; the message names the state. */
+public final class ConsensusUnavailableException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  public ConsensusUnavailableException(String message) {
+    super(message);
+  }
+
+  public ConsensusUnavailableException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

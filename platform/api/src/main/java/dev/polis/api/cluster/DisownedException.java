@@ -1,0 +1,14 @@
+package dev.polis.api.cluster;
+
+/** The cluster has disowned this node; it never belongs to a cluster again. */
+public final class DisownedException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  public DisownedException(String message) {
+    super(message);
+  }
+
+  public DisownedException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

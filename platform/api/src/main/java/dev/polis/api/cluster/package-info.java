@@ -1,0 +1,23 @@
+/**
+ * The cluster as this node sees it: whether it belongs to one, as whom, and what it may do there.
+ *
+ * <pre>
+ *            parameters (flags / fw_cfg / ESP)                    removed by the operator
+ *  UNKNOWN ──bootstrap────────────────────────▶ HOME ───────────────────────▶ DISOWNING
+ *     │                                         ▲  ▲ │ lost consensus
+ *     └─register─▶ FOREIGN ─approved─▶ TRUSTED ─┘  │ ▼
+ *     └─join (sealed configuration present) ────▶ SPLIT
+ * </pre>
+ *
+ * <p>Everybody who needs an identity or consensus waits here for HOME instead of asking storage,
+ * consensus and curator one by one.
+ *
+ * <p>Not promised: that HOME lasts. A node that loses consensus becomes SPLIT and returns; a
+ * consumer decides for itself what that means for its work, and watches the value.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.api.cluster;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;

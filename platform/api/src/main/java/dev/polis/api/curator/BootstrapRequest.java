@@ -1,0 +1,43 @@
+package dev.polis.api.curator;
+
+import dev.polis.logtree.Secret;
+import dev.polis.pki.NodeId;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.NodeTPMUsage;
+import java.security.PublicKey;
+import java.util.Objects;
+
+/**
+ * What the first records of a cluster are made from.
+ *
+ * @param id the first node
+ * @param nodeKey its Ed25519 public key; {@code id} is computed from it
+ * @param joinKey its Ed25519 join public key
+ * @param clusterUnlockKey the cluster's half of the volume key: 32 bytes, or none at all when the
+ *     volume is not encrypted
+ * @param ownerKey the Ed25519 public key of the initial owner
+ * @param configuration the cluster configuration, complete and validated
+ * @param tpmUsage what the node does with its TPM
+ * @param labels the node's labels
+ */
+public record BootstrapRequest(
+    NodeId id,
+    PublicKey nodeKey,
+    PublicKey joinKey,
+    Secret clusterUnlockKey,
+    PublicKey ownerKey,
+    ClusterConfiguration configuration,
+    NodeTPMUsage tpmUsage,
+    NodeLabels labels) {
+
+  public BootstrapRequest {
+    Objects.requireNonNull(id, "id");
+    Objects.requireNonNull(nodeKey, "nodeKey");
+    Objects.requireNonNull(joinKey, "joinKey");
+    Objects.requireNonNull(clusterUnlockKey, "clusterUnlockKey");
+    Objects.requireNonNull(ownerKey, "ownerKey");
+    Objects.requireNonNull(configuration, "configuration");
+    Objects.requireNonNull(tpmUsage, "tpmUsage");
+    Objects.requireNonNull(labels, "labels");
+  }
+}

@@ -1,0 +1,41 @@
+package dev.polis.api.curator;
+
+import dev.polis.event.Value;
+import dev.polis.pki.NodeCredentials;
+import org.osgi.annotation.versioning.ProviderType;
+
+/** The local curator of a node that runs consensus. All methods may be called from any thread. */
+@ProviderType
+public interface Curator {
+
+  /**
+   * Creates the first records of a cluster: its certificate authority, its configuration, its
+   * initial owner and this node, which is UP at once. All records are written in one transaction
+   * that is guarded by their absence, so that a repeated call with the same request (after a crash
+   * in between) changes nothing and returns the same certificates.
+   *
+   * @param request the first node and its owner
+   * @return the cluster's CA certificate and this node's certificate
+   * @throws CuratorException if the records exist and belong to another node or owner, or if etcd
+   *     cannot be reached; the message says which
+   * @throws InterruptedException if the caller was interrupted while waiting for etcd
+   */
+  BootstrapOutcome bootstrap(BootstrapRequest request) throws InterruptedException;
+
+  /**
+   * Begins to serve: campaigns for leadership and registers the curator's services with the RPC
+   * host. A second call with the same credentials changes nothing; with renewed credentials of the
+   * same node it replaces them.
+   *
+   * @param credentials this node's credentials
+   * @throws CuratorException if the curator already serves for another node
+   */
+  void serve(NodeCredentials credentials);
+
+  /**
+   * Returns what this curator does now.
+   *
+   * @return a value that is never empty
+   */
+  Value<CuratorStatus> status();
+}

@@ -1,0 +1,63 @@
+package dev.polis.api.curator;
+
+import dev.polis.pki.NodeId;
+import java.util.Objects;
+
+/** What the local curator does. */
+public sealed interface CuratorStatus {
+
+  /** Returns the state in one line, for people. */
+  String describe();
+
+  /** Not asked to serve yet. */
+  record Idle() implements CuratorStatus {
+    @Override
+    public String describe() {
+      return "idle: waits to be told this node's identity";
+    }
+  }
+
+  /**
+   * No leader is known: an election is under way, or etcd cannot be reached.
+   *
+   * @param reason what is waited for, in words
+   */
+  record Campaigning(String reason) implements CuratorStatus {
+    public Campaigning {
+      Objects.requireNonNull(reason, "reason");
+    }
+
+    @Override
+    public String describe() {
+      return "no leader known: " + reason;
+    }
+  }
+
+  /**
+   * This node leads.
+   *
+   * @param fencingToken the etcd revision at which leadership was won; grows with every leader
+   */
+  record Leading(long fencingToken) implements CuratorStatus {
+    @Override
+    public String describe() {
+      return "leading since etcd revision " + fencingToken;
+    }
+  }
+
+  /**
+   * Another node leads.
+   *
+   * @param leader that node
+   */
+  record Following(NodeId leader) implements CuratorStatus {
+    public Following {
+      Objects.requireNonNull(leader, "leader");
+    }
+
+    @Override
+    public String describe() {
+      return "following " + leader;
+    }
+  }
+}

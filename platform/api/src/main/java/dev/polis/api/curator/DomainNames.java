@@ -1,0 +1,61 @@
+package dev.polis.api.curator;
+
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** The grammar of domain names: that of Kubernetes, and no name that reads as an IPv4 address. */
+public final class DomainNames {
+
+  /** Characters of a whole name; the limit of DNS without the trailing dot. */
+  private static final int MAX_NAME = 253;
+
+  /** Characters between two dots; the limit of DNS. */
+  private static final int MAX_LABEL = 63;
+
+  private static final Pattern LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?");
+
+  /** Browsers read a last label like these as part of an IPv4 address. */
+  private static final Pattern NUMERIC = Pattern.compile("[0-9]+|0[xX][0-9a-fA-F]*");
+
+  private DomainNames() {}
+
+  /**
+   * Says what is wrong with a domain name.
+   *
+   * @return the problem as the end of a sentence; empty if the name is well-formed
+   */
+  public static Optional<String> problem(String name) {
+    if (name.isEmpty()) {
+      return Optional.of("is empty");
+    }
+    if (name.length() > MAX_NAME) {
+      return Optional.of("has %d characters; %d are allowed".formatted(name.length(), MAX_NAME));
+    }
+    String[] labels = name.split("\\.", -1);
+    for (String label : labels) {
+      Optional<String> problem = problemOfLabel(label);
+      if (problem.isPresent()) {
+        return problem;
+      }
+    }
+    String last = labels[labels.length - 1];
+    return NUMERIC.matcher(last).matches()
+        ? Optional.of("ends in the number \"%s\" and would read as an address".formatted(last))
+        : Optional.empty();
+  }
+
+  private static Optional<String> problemOfLabel(String label) {
+    if (label.isEmpty()) {
+      return Optional.of("has an empty part before, between or after its dots");
+    }
+    if (label.length() > MAX_LABEL) {
+      return Optional.of(
+          "has a part of %d characters; %d are allowed".formatted(label.length(), MAX_LABEL));
+    }
+    return LABEL.matcher(label).matches()
+        ? Optional.empty()
+        : Optional.of(
+            "has the part \"%s\", which is not made of lower-case letters, digits and inner dashes"
+                .formatted(label));
+  }
+}
