@@ -1,0 +1,2 @@
+/** The system calls by way of jnr-ffi. */
+package dev.polis.posix.jnr;
