@@ -37,7 +37,8 @@ public final class LogTail implements AutoCloseable {
    * The saved place. While {@code truncating}, a file shorter than {@code offset} has been
    * truncated already.
    */
-  private record Place(long offset, boolean truncating) {}
+  /** The saved place; a file shorter than it has been truncated since. */
+  private record Place(long offset) {}
 
   private final Path file;
   private final Path placeFile;
@@ -135,11 +136,11 @@ public final class LogTail implements AutoCloseable {
       while (done < offset) {
         done += channel.transferTo(done, offset - done, copy);
       }
-      write(new Place(offset, true));
+      save();
       long late = drain(channel);
       channel.truncate(0);
       startOver();
-      write(new Place(0, false));
+      write(new Place(0));
       return late;
     }
   }
@@ -157,7 +158,7 @@ public final class LogTail implements AutoCloseable {
    */
   private void save() throws IOException {
     if (saved != lineStart) {
-      write(new Place(lineStart, false));
+      write(new Place(lineStart));
       saved = lineStart;
     }
   }
@@ -166,17 +167,18 @@ public final class LogTail implements AutoCloseable {
     ProcessFiles.replace(placeFile, GSON.toJson(place), false);
   }
 
+  /** A place that cannot be read costs nothing but lines that are delivered twice. */
   private long load() {
     try {
       Place place = GSON.fromJson(Files.readString(placeFile), Place.class);
       return place == null ? 0 : Math.min(place.offset(), sizeOr(place));
     } catch (NoSuchFileException none) {
       return 0;
-    } catch (IOException | JsonParseException e) {
-      throw new ProcessException(
-          "cannot read the saved place %s of log %s; remove it to read the log from its start"
-              .formatted(placeFile, file),
-          e);
+    } catch (IOException | JsonParseException damaged) {
+      sink.accept(
+          LogPayload.Raw.of(
+              "saved place " + placeFile + " is damaged, reading " + file + " from its start"));
+      return 0;
     }
   }
 
