@@ -127,7 +127,10 @@ final class EtcdConnection implements AutoCloseable {
 
   /** The member to use for the next call or stream. */
   EtcdChannels.Member member() {
-    return preferred;
+    EtcdChannels.Member next = preferred;
+    // Pauses between attempts are ours to make: grpc's own grow to two minutes.
+    next.channel().resetConnectBackoff();
+    return next;
   }
 
   List<EtcdChannels.Member> members() {
@@ -212,7 +215,7 @@ final class EtcdConnection implements AutoCloseable {
       if (closed) {
         throw closedException();
       }
-      EtcdChannels.Member member = preferred;
+      EtcdChannels.Member member = member();
       SentTracer sent = new SentTracer();
       long left = deadline - System.nanoTime();
       boolean patient = effect == Effect.ONCE || members.size() == 1;

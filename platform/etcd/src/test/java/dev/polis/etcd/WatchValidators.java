@@ -1,0 +1,211 @@
+package dev.polis.etcd;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The nine promises that etcd makes about watches, checked on all that one watch has delivered,
+ * against the history of what was written.
+ */
+final class WatchValidators {
+
+  private final String name;
+  private final KeyRange range;
+  private final WatchOptions options;
+  private final long start;
+  private final List<WatchUpdate> seen;
+  private final WatchHistory history;
+  private final List<String> broken = new ArrayList<>();
+
+  /**
+   * @param start revision behind which the watch began
+   */
+  WatchValidators(
+      String name,
+      KeyRange range,
+      WatchOptions options,
+      long start,
+      List<WatchUpdate> seen,
+      WatchHistory history) {
+    this.name = name;
+    this.range = range;
+    this.options = options;
+    this.start = start;
+    this.seen = seen;
+    this.history = history;
+  }
+
+  /** What is broken, in words; empty if all holds. */
+  List<String> check() {
+    filter();
+    ordered();
+    unique();
+    bookmarkable();
+    isCreate();
+    reliableAtomicAndResumable();
+    previous();
+    return broken;
+  }
+
+  private void fail(String promise, Object what) {
+    if (broken.size() < 5) {
+      broken.add(name + ": " + promise + ": " + what);
+    }
+  }
+
+  private List<WatchEvent> events() {
+    return seen.stream().flatMap(WatchValidators::events).toList();
+  }
+
+  private static Stream<WatchEvent> events(WatchUpdate update) {
+    return update instanceof WatchUpdate.Changes(long at, var events)
+        ? events.stream()
+        : Stream.empty();
+  }
+
+  private boolean matches(WatchEvent event) {
+    return inRange(event.key()) && options.types().contains(event.type());
+  }
+
+  private boolean inRange(String key) {
+    return switch (range) {
+      case KeyRange.Single(String only) -> key.equals(only);
+      case KeyRange.Prefix(String prefix) -> key.startsWith(prefix);
+      case KeyRange.Between(String from, String to) ->
+          key.compareTo(from) >= 0 && key.compareTo(to) < 0;
+    };
+  }
+
+  private void filter() {
+    events().stream().filter(event -> !matches(event)).forEach(event -> fail("filter", event));
+  }
+
+  private void ordered() {
+    long before = 0;
+    for (WatchUpdate update : seen) {
+      boolean progress = update instanceof WatchUpdate.Progress;
+      if (progress ? update.revision() < before : update.revision() <= before) {
+        fail("ordered", update + " after " + before);
+      }
+      events(update)
+          .filter(event -> event.revision() != update.revision())
+          .forEach(event -> fail("ordered", event + " within " + update.revision()));
+      before = update.revision();
+    }
+  }
+
+  private void unique() {
+    Set<String> keys = new HashSet<>();
+    events().stream()
+        .filter(event -> !keys.add(event.key() + "@" + event.revision()))
+        .forEach(event -> fail("unique", event));
+  }
+
+  private void bookmarkable() {
+    long bookmark = 0;
+    for (WatchUpdate update : seen) {
+      if (update instanceof WatchUpdate.Progress(long revision)) {
+        bookmark = revision;
+      } else if (update.revision() <= bookmark) {
+        fail("bookmarkable", update + " after bookmark " + bookmark);
+      }
+    }
+  }
+
+  private void isCreate() {
+    for (WatchEvent event : events()) {
+      original(event)
+          .filter(written -> written.isCreate() != event.isCreate())
+          .ifPresent(written -> fail("is-create", event));
+    }
+  }
+
+  private Optional<WatchEvent> original(WatchEvent event) {
+    return history.after(event.revision() - 1).getOrDefault(event.revision(), List.of()).stream()
+        .filter(written -> written.key().equals(event.key()))
+        .findFirst();
+  }
+
+  /**
+   * Reliable: nothing is missing. Atomic: no revision is split. Resumable: it begins at its start.
+   */
+  private void reliableAtomicAndResumable() {
+    long covered = start;
+    for (WatchUpdate update : seen) {
+      if (update instanceof WatchUpdate.Snapshot snapshot) {
+        sameState(snapshot);
+      } else {
+        nothingBetween(covered, update.revision());
+      }
+      if (update instanceof WatchUpdate.Changes changes) {
+        sameEvents(changes);
+      }
+      covered = Math.max(covered, update.revision());
+    }
+    if (!wanted(covered).isEmpty()) {
+      fail("reliable", "ends at " + covered + " but " + wanted(covered).keySet() + " were written");
+    }
+  }
+
+  private void nothingBetween(long covered, long revision) {
+    for (long missed : wanted(covered).keySet()) {
+      if (missed < revision) {
+        fail(
+            covered == start ? "resumable" : "reliable", missed + " is missing before " + revision);
+      }
+    }
+  }
+
+  private Map<Long, List<WatchEvent>> wanted(long after) {
+    return history.after(after).entrySet().stream()
+        .filter(entry -> entry.getValue().stream().anyMatch(this::matches))
+        .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
+  }
+
+  private void sameEvents(WatchUpdate.Changes changes) {
+    Set<String> written =
+        history.after(changes.revision() - 1).getOrDefault(changes.revision(), List.of()).stream()
+            .filter(this::matches)
+            .map(WatchValidators::text)
+            .collect(Collectors.toSet());
+    Set<String> delivered =
+        changes.events().stream().map(WatchValidators::text).collect(Collectors.toSet());
+    if (!written.equals(delivered)) {
+      fail("atomic", "revision " + changes.revision() + ": " + delivered + " of " + written);
+    }
+  }
+
+  private static String text(WatchEvent event) {
+    return event.type() == WatchEvent.Type.DELETE
+        ? "DELETE " + event.key()
+        : "PUT " + event.kv() + event.kv().text();
+  }
+
+  private void sameState(WatchUpdate.Snapshot snapshot) {
+    Set<KeyValue> written =
+        history.at(snapshot.revision()).stream()
+            .filter(kv -> inRange(kv.key()))
+            .collect(Collectors.toSet());
+    if (!written.equals(Set.copyOf(snapshot.keys()))) {
+      fail("reliable", "snapshot at " + snapshot.revision() + " differs from what was written");
+    }
+  }
+
+  private void previous() {
+    for (WatchEvent event : events()) {
+      Optional<KeyValue> written = original(event).flatMap(WatchEvent::previous);
+      Optional<KeyValue> expected = options.previous() ? written : Optional.empty();
+      // What was before may have been compacted away; then etcd leaves it out.
+      boolean compacted = event.previous().isEmpty() && history.compacted() >= event.revision() - 1;
+      if (!expected.equals(event.previous()) && !compacted) {
+        fail("prev-KV", event + " had " + event.previous() + " instead of " + expected);
+      }
+    }
+  }
+}
