@@ -36,8 +36,8 @@ public interface Consensus {
   void startExisting(ConsensusIdentity identity);
 
   /**
-   * Stops the member and its process: leadership moves away first if there is somebody to take it.
-   * Its data stays. Without a started member this does nothing.
+   * Stops the member and its process, also one that an earlier instance left running: leadership
+   * moves away first if there is somebody to take it. Its data stays.
    *
    * @throws InterruptedException if interrupted while waiting for the process to end
    */

@@ -1,0 +1,67 @@
+package dev.polis.consensus;
+
+import org.osgi.service.metatype.annotations.AttributeDefinition;
+import org.osgi.service.metatype.annotations.ObjectClassDefinition;
+
+/** What an operator may set. */
+@ObjectClassDefinition(
+    id = "dev.polis.consensus",
+    name = "Consensus",
+    description = "The local etcd member")
+@interface ConsensusConfig {
+
+  @AttributeDefinition(
+      description = "Path of etcd, or of the directory that holds it; empty: looked up in PATH")
+  String etcd() default "";
+
+  @AttributeDefinition(description = "Port for clients, on the node's address")
+  int client_port() default 7833;
+
+  @AttributeDefinition(description = "Port for other members, on the node's address")
+  int peer_port() default 7834;
+
+  @AttributeDefinition(
+      description =
+          "Address for metrics (plain HTTP); empty: 127.0.0.1, or the node's own loopback address")
+  String metrics_address() default "";
+
+  @AttributeDefinition(description = "Port for metrics")
+  int metrics_port() default 7842;
+
+  @AttributeDefinition(description = "Milliseconds between heartbeats of the leader")
+  int heartbeat_millis() default 100;
+
+  @AttributeDefinition(
+      description = "Milliseconds without heartbeat before an election; 5 to 50 heartbeats")
+  int election_millis() default 1000;
+
+  @AttributeDefinition(description = "Seconds that etcd may take to become ready")
+  int ready_seconds() default 60;
+
+  @AttributeDefinition(
+      description =
+          "Bytes of the database at which writes are refused; 2 GiB is what a member of 4 GiB memory"
+              + " serves well, and 8 GiB the most that etcd supports")
+  long quota_bytes() default 2L << 30;
+
+  @AttributeDefinition(description = "periodic (keep a span of time) or revision (keep a number)")
+  String compaction_mode() default "periodic";
+
+  @AttributeDefinition(
+      description =
+          "History to keep: a span such as 1h for periodic, a number of revisions for revision. A"
+              + " watcher that was away for longer lists everything anew")
+  String compaction_retention() default "1h";
+
+  @AttributeDefinition(
+      description =
+          "Transactions between two raft snapshots; fewer means less memory and a faster restart")
+  int snapshot_count() default 10000;
+
+  @AttributeDefinition(description = "Seconds between two looks of the maintenance worker")
+  int maintenance_seconds() default 60;
+
+  @AttributeDefinition(
+      description = "Percent of the database file that is free before it is defragmented")
+  int defragment_percent() default 50;
+}

@@ -1,0 +1,109 @@
+package dev.polis.consensus;
+
+import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.Stored;
+import dev.polis.consensus.ConsensusRecord.Stage;
+import dev.polis.pki.NodeId;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Decides by the disk alone whether a member may be started. This is the guard against a second
+ * bootstrap: etcd itself would take an empty data directory for a new cluster at any time.
+ */
+final class ConsensusDisk {
+
+  private final ConsensusFiles files;
+
+  ConsensusDisk(ConsensusFiles files) {
+    this.files = files;
+  }
+
+  /**
+   * Allows a bootstrap to begin or go on; writes the record if there is none.
+   *
+   * @return the record, of either stage
+   */
+  ConsensusRecord allowNew(NodeId node) throws StorageException {
+    return switch (ConsensusRecord.read(files.member())) {
+      case Stored.None<ConsensusRecord> _ -> begin(node);
+      case Stored<ConsensusRecord> stored -> checked(stored.orThrow(), node);
+    };
+  }
+
+  /** Allows a complete member to start. */
+  ConsensusRecord allowExisting(NodeId node) throws StorageException {
+    ConsensusRecord record =
+        switch (ConsensusRecord.read(files.member())) {
+          case Stored.None<ConsensusRecord> none ->
+              throw new ConsensusException(
+                  "%s has no consensus member: %s does not exist. Bootstrap a cluster on it, or restore data/etcd from a copy"
+                      .formatted(node, none.path()));
+          case Stored<ConsensusRecord> stored -> checked(stored.orThrow(), node);
+        };
+    if (record.stage() != Stage.MEMBER) {
+      throw new ConsensusException(
+          "the bootstrap of consensus on %s was never finished, as %s says; let the bootstrap go on"
+              .formatted(node, files.member().path()));
+    }
+    return record;
+  }
+
+  /** Checks again before each start of a process: data may have been lost while the node ran. */
+  void checkData(ConsensusRecord record) throws StorageException {
+    if (record.stage() == Stage.MEMBER && !hasData()) {
+      throw new ConsensusException(
+          ("the data of etcd member %s of cluster %s is gone: %s holds no write-ahead log. It is not initialised a"
+                  + " second time; restore it from a snapshot")
+              .formatted(record.memberId(), record.clusterId(), files.etcd().data().path()));
+    }
+  }
+
+  private ConsensusRecord begin(NodeId node) throws StorageException {
+    // The keys of a member without its record are the remains of one, not of an interrupted start:
+    // the record is written before anything else.
+    for (var directory : List.of(files.etcd().data(), files.etcd().peerPki(), files)) {
+      directory.removeTemporaryFiles();
+      if (!directory.list().isEmpty()) {
+        throw directory.occupied(
+            "a new consensus member",
+            "%s, which says whose it is, does not exist; move %s away if it is not needed, or restore the file"
+                .formatted(files.member().path(), files.etcd().path()));
+      }
+    }
+    ConsensusRecord record = ConsensusRecord.bootstrapping(node.text());
+    record.write(files.member());
+    return record;
+  }
+
+  private ConsensusRecord checked(ConsensusRecord record, NodeId node) throws StorageException {
+    if (!record.node().equals(node.text())) {
+      throw new ConsensusException(
+          "%s belongs to node %s, but this node is %s; restore the disk of the right node"
+              .formatted(files.etcd().path(), record.node(), node));
+    }
+    checkData(record);
+    return record;
+  }
+
+  /** Whether etcd has ever written its log here. */
+  boolean hasData() throws StorageException {
+    Path log = files.etcd().data().path().resolve("member").resolve("wal");
+    if (!Files.isDirectory(log)) {
+      return false;
+    }
+    try (Stream<Path> segments = Files.list(log)) {
+      return segments.anyMatch(segment -> segment.toString().endsWith(".wal"));
+    } catch (IOException unreadable) {
+      throw new StorageException(
+          StorageException.Problem.IO,
+          "cannot read " + log,
+          "check the disk; nothing was changed",
+          unreadable);
+    }
+  }
+}

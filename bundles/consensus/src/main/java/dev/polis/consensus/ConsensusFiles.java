@@ -1,0 +1,52 @@
+package dev.polis.consensus;
+
+import dev.polis.api.storage.DirectoryPlacement;
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.Mode;
+import dev.polis.api.storage.Root;
+
+/**
+ * The organ's own files: {@code data/etcd/pki/}, beside etcd's. All are readable by the node's user
+ * alone, certificates too: whoever looks for a key here need not wonder which file is one.
+ */
+final class ConsensusFiles extends DirectoryPlacement {
+
+  private final Root.Etcd etcd;
+  private final FilePlacement member = file("member.json", Mode.SECRET);
+  private final FilePlacement ca = file("ca.pem", Mode.SECRET);
+  private final FilePlacement caKey = file("ca-key.pem", Mode.SECRET);
+  private final FilePlacement root = file("root.pem", Mode.SECRET);
+  private final FilePlacement rootKey = file("root-key.pem", Mode.SECRET);
+
+  ConsensusFiles(Root.Etcd etcd) {
+    super(etcd.path().resolve("pki"), Mode.PRIVATE_DIRECTORY);
+    this.etcd = etcd;
+  }
+
+  /** What etcd itself reads and writes. */
+  Root.Etcd etcd() {
+    return etcd;
+  }
+
+  /** How far the member came. */
+  FilePlacement member() {
+    return member;
+  }
+
+  FilePlacement ca() {
+    return ca;
+  }
+
+  FilePlacement caKey() {
+    return caKey;
+  }
+
+  /** The operator's certificate. */
+  FilePlacement root() {
+    return root;
+  }
+
+  FilePlacement rootKey() {
+    return rootKey;
+  }
+}

@@ -1,0 +1,251 @@
+package dev.polis.consensus;
+
+import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.consensus.ConsensusIdentity;
+import dev.polis.api.consensus.ConsensusOverview.OperatorFiles;
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.Stored;
+import dev.polis.etcd.EtcdTls;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.CertificateTemplate;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
+import dev.polis.pki.Renewal;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.KeyPair;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.PublicKey;
+import java.security.cert.CertificateParsingException;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.HexFormat;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/**
+ * Keys and certificates of the member: the etcd CA, what etcd shows to clients and members, and one
+ * identity per user. Certificates of users live in memory and are made anew by each instance; only
+ * the root user's is on the disk, for {@code etcdctl}. Thread-safe.
+ */
+final class ConsensusPki {
+
+  static final String CA_NAME = "Polis etcd CA";
+
+  /**
+   * A year, renewed with four months left: a consumer that never asks again while it keeps its
+   * connections has that long to reconnect.
+   */
+  private static final Duration LIFETIME = Duration.ofDays(365);
+
+  // 64 bits tell apart all clusters that will ever share a network.
+  private static final int TOKEN_BYTES = 8;
+
+  private final ConsensusFiles files;
+  private final CertificateAuthority authority;
+  private final InstantSource clock;
+  private final Map<ConsensusUser, EtcdTls> users = new EnumMap<>(ConsensusUser.class);
+
+  private ConsensusPki(ConsensusFiles files, CertificateAuthority authority, InstantSource clock) {
+    this.files = files;
+    this.authority = authority;
+    this.clock = clock;
+  }
+
+  /**
+   * Reads the CA, or makes it.
+   *
+   * @param mayCreate whether nothing depends on a CA yet: no member data has been written under it
+   * @throws ConsensusException if it is missing, broken or incomplete and must not be made anew
+   */
+  static ConsensusPki open(ConsensusFiles files, boolean mayCreate, InstantSource clock)
+      throws StorageException {
+    boolean whole = files.ca().exists() && files.caKey().exists();
+    if (!whole && !mayCreate) {
+      FilePlacement missing = files.ca().exists() ? files.caKey() : files.ca();
+      throw new ConsensusException(
+          ("%s is missing, but etcd has data that was written under this CA; restore the file from a copy of"
+                  + " this disk. Nothing was changed")
+              .formatted(missing.path()));
+    }
+    return new ConsensusPki(files, whole ? read(files, clock) : create(files, clock), clock);
+  }
+
+  private static CertificateAuthority create(ConsensusFiles files, InstantSource clock)
+      throws StorageException {
+    var made = CertificateAuthority.create(CertificateTemplate.authority(CA_NAME), clock);
+    files.caKey().write(bytes(Pem.encode(made.privateKey())));
+    files.ca().write(bytes(Pem.encode(made.certificate())));
+    return made;
+  }
+
+  private static CertificateAuthority read(ConsensusFiles files, InstantSource clock)
+      throws StorageException {
+    try {
+      return new CertificateAuthority(
+          Pem.privateKey(text(files.caKey())), Pem.certificate(text(files.ca())), clock);
+    } catch (PkiException broken) {
+      throw new ConsensusException(
+          "the etcd CA in %s and %s cannot be used: %s. Restore both files from a copy of this disk; nothing was changed"
+              .formatted(files.ca().path(), files.caKey().path(), broken.getMessage()),
+          broken);
+    }
+  }
+
+  CertificateAuthority authority() {
+    return authority;
+  }
+
+  /** The word that sets this cluster apart from others; the same as long as its CA is. */
+  String token() {
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(Pem.der(authority.certificate()));
+      return "POLIS-" + HexFormat.of().formatHex(digest, 0, TOKEN_BYTES);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every Java runtime has SHA-256", impossible);
+    }
+  }
+
+  /**
+   * Writes what etcd shows to clients and members, unless what is there still fits. etcd reads its
+   * certificate at each handshake, so a renewal needs no restart.
+   *
+   * @return whether something was written
+   */
+  boolean ensureMember(ConsensusIdentity identity, InetAddress address) throws StorageException {
+    Root.PeerPki target = files.etcd().peerPki();
+    boolean written = replace(target.ca(), Pem.encode(authority.certificate()));
+    written |= replace(target.key(), Pem.encode(identity.nodeKey()));
+    if (!fits(target.certificate(), identity, address)) {
+      var template =
+          CertificateTemplate.peer(
+              identity.node().text(),
+              List.of(identity.node().text(), "localhost"),
+              List.copyOf(
+                  new LinkedHashSet<>(List.of(address, InetAddress.ofLiteral("127.0.0.1")))));
+      X509Certificate certificate =
+          authority.issue(template.withLifetime(LIFETIME), identity.publicKey());
+      target.certificate().write(bytes(Pem.encode(certificate)));
+      written = true;
+    }
+    return written;
+  }
+
+  /** Writes the root user's identity for an operator, unless it is there and good. */
+  void ensureOperator() throws StorageException {
+    if (good(files.root(), _ -> true) && files.rootKey().exists()) {
+      return;
+    }
+    EtcdTls root = user(ConsensusUser.ROOT);
+    // The certificate is written last: where it is good, its key is there.
+    files.root().delete();
+    files.rootKey().write(bytes(Pem.encode(root.key())));
+    files.root().write(bytes(Pem.encode(root.chain().getFirst())));
+  }
+
+  OperatorFiles operatorFiles() {
+    return new OperatorFiles(
+        files.ca().path().toString(),
+        files.root().path().toString(),
+        files.rootKey().path().toString());
+  }
+
+  /** The identity of a user. */
+  synchronized EtcdTls user(ConsensusUser user) {
+    return users.computeIfAbsent(user, this::issue);
+  }
+
+  /**
+   * Replaces the identities of users that are due.
+   *
+   * @return whether there were any
+   */
+  synchronized boolean renewUsers() {
+    return users.values().removeIf(tls -> Renewal.of(tls.chain().getFirst()).due(clock.instant()));
+  }
+
+  private EtcdTls issue(ConsensusUser user) {
+    KeyPair pair = Ed25519.generate();
+    X509Certificate certificate =
+        authority.issue(
+            CertificateTemplate.client(user.userName()).withLifetime(LIFETIME), pair.getPublic());
+    return new EtcdTls(List.of(authority.certificate()), pair.getPrivate(), List.of(certificate));
+  }
+
+  private boolean fits(FilePlacement file, ConsensusIdentity identity, InetAddress address)
+      throws StorageException {
+    PublicKey key = identity.publicKey();
+    return good(
+        file,
+        certificate ->
+            certificate.getPublicKey().equals(key)
+                && names(certificate)
+                    .containsAll(Set.of(identity.node().text(), address.getHostAddress())));
+  }
+
+  private boolean good(FilePlacement file, Predicate<X509Certificate> more)
+      throws StorageException {
+    return switch (file.read()) {
+      case Stored.Present<byte[]>(var _, byte[] pem) -> {
+        try {
+          X509Certificate certificate = Pem.certificate(string(pem));
+          certificate.verify(authority.certificate().getPublicKey());
+          Renewal renewal = Renewal.of(certificate);
+          yield !renewal.due(clock.instant())
+              && !renewal.invalid(clock.instant())
+              && more.test(certificate);
+        } catch (PkiException | GeneralSecurityException useless) {
+          // A certificate can always be issued again; nothing is lost with this one.
+          yield false;
+        }
+      }
+      case Stored.Unreadable<byte[]> unreadable -> throw unreadable.cause();
+      case Stored.None<byte[]> _, Stored.Corrupted<byte[]> _ -> false;
+    };
+  }
+
+  private static Set<Object> names(X509Certificate certificate) {
+    try {
+      Collection<List<?>> names = certificate.getSubjectAlternativeNames();
+      Set<Object> found = new LinkedHashSet<>();
+      if (names != null) {
+        names.forEach(name -> found.add(name.get(1)));
+      }
+      return found;
+    } catch (CertificateParsingException broken) {
+      throw new PkiException("the alternative names cannot be read", broken);
+    }
+  }
+
+  private static boolean replace(FilePlacement file, String content) throws StorageException {
+    if (file.read() instanceof Stored.Present<byte[]>(var _, byte[] old)
+        && string(old).equals(content)) {
+      return false;
+    }
+    file.write(bytes(content));
+    return true;
+  }
+
+  private static String text(FilePlacement file) throws StorageException {
+    return string(file.read().orThrow());
+  }
+
+  private static String string(byte[] bytes) {
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}

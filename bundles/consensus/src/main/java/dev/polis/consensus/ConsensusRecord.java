@@ -1,0 +1,60 @@
+package dev.polis.consensus;
+
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonParseException;
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.Stored;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * The member record: whose member this is and how far it came.
+ *
+ * @param node the node it was made for
+ * @param stage how far it came
+ * @param memberId its id in hexadecimal; empty while BOOTSTRAPPING
+ * @param clusterId its cluster's id in hexadecimal; empty while BOOTSTRAPPING
+ */
+record ConsensusRecord(String node, Stage stage, String memberId, String clusterId) {
+
+  enum Stage {
+    /** A new cluster is being made; an empty data directory is fine. */
+    BOOTSTRAPPING,
+    /** The member is complete; an empty data directory is a loss. */
+    MEMBER
+  }
+
+  private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
+
+  static ConsensusRecord bootstrapping(String node) {
+    return new ConsensusRecord(node, Stage.BOOTSTRAPPING, "", "");
+  }
+
+  ConsensusRecord complete(String memberId, String clusterId) {
+    return new ConsensusRecord(node, Stage.MEMBER, memberId, clusterId);
+  }
+
+  static Stored<ConsensusRecord> read(FilePlacement file) {
+    return file.read().map(bytes -> parse(new String(bytes, StandardCharsets.UTF_8)));
+  }
+
+  void write(FilePlacement file) throws StorageException {
+    file.write((GSON.toJson(this) + "\n").getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static ConsensusRecord parse(String text) {
+    try {
+      ConsensusRecord record = GSON.fromJson(text, ConsensusRecord.class);
+      if (record == null || record.node == null || record.stage == null) {
+        throw new IllegalArgumentException("it lacks its node or stage");
+      }
+      if (record.memberId == null || record.clusterId == null) {
+        throw new IllegalArgumentException("it lacks its member or cluster id");
+      }
+      return record;
+    } catch (JsonParseException notOurs) {
+      throw new IllegalArgumentException("it is not JSON of a member record", notOurs);
+    }
+  }
+}

@@ -1,0 +1,227 @@
+package dev.polis.consensus;
+
+import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.consensus.ConsensusIdentity;
+import dev.polis.api.consensus.ConsensusMember;
+import dev.polis.api.consensus.ConsensusOverview;
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.StorageException;
+import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdAdmin;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdException;
+import dev.polis.etcd.EtcdMember;
+import dev.polis.etcd.EtcdStatus;
+import dev.polis.event.Value;
+import dev.polis.logtree.Log;
+import dev.polis.logtree.convert.EtcdConverter;
+import dev.polis.process.LogTail;
+import dev.polis.process.ManagedProcess;
+import dev.polis.supervision.Subtree;
+import java.io.IOException;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** The contract, kept by supervised runs. Closing it leaves etcd running. */
+final class ConsensusService implements Consensus, AutoCloseable {
+
+  /** A member that was asked for. */
+  private record Started(ConsensusIdentity identity, Subtree tree) {}
+
+  private final ConsensusRun.Parts parts;
+  private final Value<DataStatus> data;
+  private final Subtree organ;
+  private final Log log;
+  private final ConsensusBoard board = new ConsensusBoard();
+  private final ConsensusDisk disk;
+  private final ReentrantLock lock = new ReentrantLock();
+  private Optional<Started> started = Optional.empty();
+
+  /**
+   * @param data whether the disk can be used
+   * @param organ the organ's place in the supervision tree; its owner closes it after this service
+   */
+  ConsensusService(ConsensusRun.Parts parts, Value<DataStatus> data, Subtree organ, Log log) {
+    this.parts = parts;
+    this.data = data;
+    this.organ = organ;
+    this.log = log;
+    this.disk = new ConsensusDisk(parts.files());
+  }
+
+  @Override
+  public void startNew(ConsensusIdentity identity) {
+    start(identity, () -> disk.allowNew(identity.node()));
+  }
+
+  @Override
+  public void startExisting(ConsensusIdentity identity) {
+    start(identity, () -> disk.allowExisting(identity.node()));
+  }
+
+  private void start(ConsensusIdentity identity, ConsensusRun.Admission admission) {
+    lock.lock();
+    try {
+      if (alreadyStarted(identity)) {
+        return;
+      }
+      requireDisk();
+      try {
+        admission.admit();
+      } catch (StorageException refused) {
+        throw new ConsensusException(refused.getMessage(), refused);
+      }
+      board.publish(new ConsensusStatus.Starting("its turn"));
+      Subtree tree = organ.subtree("member");
+      started = Optional.of(new Started(identity, tree));
+      tree.run("run", new ConsensusRun(parts, identity, admission, board));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean alreadyStarted(ConsensusIdentity identity) {
+    started
+        .filter(present -> !present.identity().node().equals(identity.node()))
+        .ifPresent(
+            present -> {
+              throw new ConsensusException(
+                  "consensus runs for %s, so it is not started for %s; stop it first"
+                      .formatted(present.identity().node(), identity.node()));
+            });
+    return started.isPresent();
+  }
+
+  private void requireDisk() {
+    DataStatus status = data.peek().orElseThrow();
+    if (!(status instanceof DataStatus.Mounted)) {
+      throw new ConsensusException(
+          "consensus needs the data volume, which is " + status + "; mount it first");
+    }
+  }
+
+  @Override
+  public void stop() throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      handOverLeadership();
+      // First the run, which would take the end of its process for a failure.
+      started.ifPresent(present -> present.tree().close());
+      started = Optional.empty();
+      Optional<ManagedProcess> process = parts.processes().find(ConsensusRun.PROCESS);
+      parts.processes().stop(ConsensusRun.PROCESS);
+      process.ifPresent(this::deliverLastWords);
+      board.clear();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void deliverLastWords(ManagedProcess process) {
+    try (LogTail tail = parts.processes().tail(process, parts.logName(), new EtcdConverter())) {
+      tail.finish();
+    } catch (IOException unreadable) {
+      log.warning("the end of etcd's log is missing: %s", unreadable.getMessage());
+    }
+  }
+
+  /** Saves the others an election; it is a courtesy, so that its failure does not keep us. */
+  private void handOverLeadership() throws InterruptedException {
+    if (!(board.status().peek().orElseThrow() instanceof ConsensusStatus.Running)) {
+      return;
+    }
+    ConsensusGround ground = board.ground();
+    try (EtcdClient client = EtcdClient.connect(ground.access(ConsensusUser.ROOT))) {
+      EtcdAdmin admin = client.admin();
+      EtcdStatus status = admin.status(ground.endpoint());
+      Optional<EtcdMember> heir =
+          admin.members().stream()
+              .filter(member -> member.id() != status.memberId())
+              .filter(member -> member.hasStarted() && !member.learner())
+              .findFirst();
+      if (status.isLeader() && heir.isPresent()) {
+        admin.moveLeader(ground.endpoint(), heir.get().id());
+        log.info("handed the leadership of etcd to %s", heir.get().name());
+      }
+    } catch (EtcdException refused) {
+      log.warning("leaving without handing over etcd's leadership: %s", refused.getMessage());
+    }
+  }
+
+  @Override
+  public Value<ConsensusStatus> status() {
+    return board.status();
+  }
+
+  @Override
+  public EtcdAccess access(String user) {
+    ConsensusUser known = ConsensusUser.handedOut(user);
+    return board.ground().access(known);
+  }
+
+  @Override
+  public ConsensusMember memberInfo() {
+    return board.runningGround().member();
+  }
+
+  @Override
+  public ConsensusOverview overview() throws InterruptedException {
+    ConsensusGround ground = board.runningGround();
+    try (EtcdClient client = EtcdClient.connect(ground.access(ConsensusUser.ROOT))) {
+      return overview(ground, client.admin());
+    } catch (EtcdException unanswered) {
+      throw new ConsensusException(
+          "etcd does not tell about itself: " + unanswered.getMessage(), unanswered);
+    }
+  }
+
+  private ConsensusOverview overview(ConsensusGround ground, EtcdAdmin admin)
+      throws InterruptedException {
+    EtcdStatus status = admin.status(ground.endpoint());
+    List<ConsensusMember> members =
+        admin.members().stream()
+            .sorted(Comparator.comparing((EtcdMember member) -> member.id() != status.memberId()))
+            .map(member -> member(member, status))
+            .toList();
+    return new ConsensusOverview(
+        members,
+        Long.toHexString(status.leaderId()),
+        status.version(),
+        status.databaseBytes(),
+        status.databaseBytesInUse(),
+        parts.settings().quotaBytes(),
+        status.revision(),
+        status.raftIndex(),
+        status.raftTerm(),
+        admin.alarms().stream().map(EtcdMaintenance::text).toList(),
+        members.stream().flatMap(member -> member.clientUrls().stream()).toList(),
+        ground.pki().operatorFiles());
+  }
+
+  private static ConsensusMember member(EtcdMember member, EtcdStatus status) {
+    return new ConsensusMember(
+        member.name(),
+        Long.toHexString(member.id()),
+        Long.toHexString(status.clusterId()),
+        member.peerUrls(),
+        member.clientUrls(),
+        member.learner());
+  }
+
+  /** Ends following; etcd lives on. */
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      started.ifPresent(present -> present.tree().close());
+      started = Optional.empty();
+      board.clear();
+    } finally {
+      lock.unlock();
+    }
+  }
+}

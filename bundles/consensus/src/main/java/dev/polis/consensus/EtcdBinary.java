@@ -1,0 +1,141 @@
+package dev.polis.consensus;
+
+import dev.polis.api.consensus.ConsensusException;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * An etcd that was found, asked and accepted.
+ *
+ * @param path the executable, absolute, links resolved
+ * @param version what it says it is
+ */
+record EtcdBinary(Path path, EtcdVersion version) {
+
+  private static final String NAME = "etcd";
+  private static final String REMEDY =
+      "; set etcd of dev.polis.consensus to etcd " + EtcdVersion.OLDEST + " or newer";
+  // It answers in 20 ms; a cold disk under load is given five hundred times that.
+  private static final long ANSWER_SECONDS = 10;
+  private static final int SHOWN_CHARACTERS = 200;
+  private static final int READ_BYTES = 256 << 10;
+
+  /**
+   * Finds etcd.
+   *
+   * @param configured path of etcd, or of the directory that holds it; empty for a look into PATH
+   * @throws ConsensusException if there is none that can be used
+   */
+  static EtcdBinary find(String configured) throws InterruptedException {
+    return ask(resolve(configured.isBlank() ? inPath() : named(Path.of(configured))));
+  }
+
+  /**
+   * SHA-256 of the program in hexadecimal: another build under the same path is another program.
+   */
+  String digest() {
+    try (InputStream program = Files.newInputStream(path)) {
+      MessageDigest sha = MessageDigest.getInstance("SHA-256");
+      byte[] buffer = new byte[READ_BYTES];
+      for (int read = program.read(buffer); read >= 0; read = program.read(buffer)) {
+        sha.update(buffer, 0, read);
+      }
+      return HexFormat.of().formatHex(sha.digest());
+    } catch (IOException unreadable) {
+      throw new ConsensusException(
+          "cannot read " + path + ": " + unreadable.getMessage() + REMEDY, unreadable);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every Java runtime has SHA-256", impossible);
+    }
+  }
+
+  private static Path named(Path configured) {
+    Path path = Files.isDirectory(configured) ? configured.resolve(NAME) : configured;
+    if (!Files.exists(path)) {
+      throw new ConsensusException("etcd is not at " + path.toAbsolutePath() + REMEDY);
+    }
+    if (!Files.isRegularFile(path) || !Files.isExecutable(path)) {
+      throw new ConsensusException(
+          path.toAbsolutePath() + " is not an executable file, so it cannot be etcd" + REMEDY);
+    }
+    return path;
+  }
+
+  private static Path inPath() {
+    String path = System.getenv().getOrDefault("PATH", "");
+    return Arrays.stream(path.split(File.pathSeparator))
+        .filter(directory -> !directory.isEmpty())
+        .map(directory -> Path.of(directory, NAME))
+        .filter(candidate -> Files.isRegularFile(candidate) && Files.isExecutable(candidate))
+        .findFirst()
+        .orElseThrow(
+            () -> new ConsensusException("etcd is not in any directory of PATH " + path + REMEDY));
+  }
+
+  private static Path resolve(Path path) {
+    try {
+      return path.toRealPath();
+    } catch (IOException vanished) {
+      throw new ConsensusException("cannot resolve " + path + ": " + vanished + REMEDY, vanished);
+    }
+  }
+
+  private static EtcdBinary ask(Path path) throws InterruptedException {
+    String answer = answer(path);
+    EtcdVersion version =
+        EtcdVersion.find(answer)
+            .orElseThrow(
+                () ->
+                    new ConsensusException(
+                        "%s is not etcd: asked for its --version it printed \"%s\"%s"
+                            .formatted(path, shown(answer), REMEDY)));
+    if (!version.atLeast(EtcdVersion.OLDEST)) {
+      throw new ConsensusException(
+          "%s is etcd %s, older than %s%s".formatted(path, version, EtcdVersion.OLDEST, REMEDY));
+    }
+    return new EtcdBinary(path, version);
+  }
+
+  private static String answer(Path path) throws InterruptedException {
+    Process process = null;
+    try {
+      Path output = Files.createTempFile("etcd-version", ".txt");
+      try {
+        process =
+            new ProcessBuilder(path.toString(), "--version")
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
+        process.getOutputStream().close();
+        if (!process.waitFor(ANSWER_SECONDS, TimeUnit.SECONDS)) {
+          throw new ConsensusException(
+              "%s did not answer --version within %d s%s".formatted(path, ANSWER_SECONDS, REMEDY));
+        }
+        return new String(Files.readAllBytes(output), StandardCharsets.UTF_8);
+      } finally {
+        Files.deleteIfExists(output);
+      }
+    } catch (IOException cannotRun) {
+      throw new ConsensusException(
+          path + " cannot be run: " + cannotRun.getMessage() + REMEDY, cannotRun);
+    } finally {
+      if (process != null) {
+        process.destroyForcibly();
+      }
+    }
+  }
+
+  private static String shown(String answer) {
+    String line = answer.strip().replace('\n', ' ');
+    return line.length() <= SHOWN_CHARACTERS ? line : line.substring(0, SHOWN_CHARACTERS) + "…";
+  }
+}

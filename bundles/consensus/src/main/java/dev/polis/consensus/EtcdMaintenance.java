@@ -1,0 +1,131 @@
+package dev.polis.consensus;
+
+import dev.polis.etcd.EtcdAdmin;
+import dev.polis.etcd.EtcdAlarm;
+import dev.polis.etcd.EtcdCompactedException;
+import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.etcd.EtcdException;
+import dev.polis.etcd.EtcdStatus;
+import dev.polis.logtree.Log;
+import java.time.Duration;
+import java.util.List;
+import java.util.OptionalLong;
+
+/**
+ * Looks after the member's database. A look is one call of {@link #look}; who calls it, and when,
+ * is not its business. Belongs to one thread.
+ *
+ * <p>Defragmenting stops the member for its time, so it waits until hardly anything is written, and
+ * with other members in the cluster the leader leaves it to the time when it follows. A full
+ * database is no time to wait: history is compacted, the file defragmented and the alarm taken
+ * back.
+ */
+final class EtcdMaintenance {
+
+  /** What a look found. */
+  record Findings(List<String> alarms, EtcdStatus status) {}
+
+  // A small file is not worth a pause, however empty it is.
+  private static final long WORTHWHILE_BYTES = 8L << 20;
+  // Leases of a cluster's heartbeats alone stay far below; a deployment of anything is far above.
+  private static final double QUIET_WRITES_PER_SECOND = 5;
+  // Below this part of the quota an alarm would not come back at once.
+  private static final double ROOM = 0.8;
+  private static final int PERCENT = 100;
+
+  private final EtcdAdmin admin;
+  private final EtcdEndpoint endpoint;
+  private final ConsensusSettings settings;
+  private final Log log;
+  private OptionalLong revisionBefore = OptionalLong.empty();
+
+  EtcdMaintenance(EtcdAdmin admin, EtcdEndpoint endpoint, ConsensusSettings settings, Log log) {
+    this.admin = admin;
+    this.endpoint = endpoint;
+    this.settings = settings;
+    this.log = log;
+  }
+
+  /**
+   * Looks once and does what is due.
+   *
+   * @param sinceLast time since the look before
+   * @throws EtcdException if etcd does not answer; the next look may do better
+   */
+  Findings look(Duration sinceLast) throws InterruptedException {
+    EtcdStatus status = admin.status(endpoint);
+    List<EtcdAlarm> alarms = admin.alarms();
+    if (full(alarms, status)) {
+      makeRoom(status);
+      alarms = admin.alarms();
+      status = admin.status(endpoint);
+    } else if (fragmented(status) && quiet(status, sinceLast) && mayPause(status)) {
+      defragment(status);
+      status = admin.status(endpoint);
+    }
+    revisionBefore = OptionalLong.of(status.revision());
+    return new Findings(alarms.stream().map(EtcdMaintenance::text).toList(), status);
+  }
+
+  static String text(EtcdAlarm alarm) {
+    return alarm.kind() + " at " + Long.toHexString(alarm.memberId());
+  }
+
+  private static boolean full(List<EtcdAlarm> alarms, EtcdStatus status) {
+    return alarms.contains(new EtcdAlarm(status.memberId(), EtcdAlarm.Kind.NOSPACE));
+  }
+
+  private void makeRoom(EtcdStatus status) throws InterruptedException {
+    log.error(
+        "the database has %d of %d bytes: writes are refused. Compacting and defragmenting",
+        status.databaseBytes(), settings.quotaBytes());
+    compact(status.revision());
+    defragment(status);
+    EtcdStatus after = admin.status(endpoint);
+    if (after.databaseBytes() < settings.quotaBytes() * ROOM) {
+      admin.disarm(new EtcdAlarm(status.memberId(), EtcdAlarm.Kind.NOSPACE));
+      log.info("the database has room again: %d bytes", after.databaseBytes());
+    } else {
+      log.error(
+          "the database still has %d of %d bytes: delete keys, or raise quota.bytes of"
+              + " dev.polis.consensus",
+          after.databaseBytes(), settings.quotaBytes());
+    }
+  }
+
+  private void compact(long revision) throws InterruptedException {
+    try {
+      admin.compact(revision);
+    } catch (EtcdCompactedException already) {
+      log.info("history up to revision %d is compacted already", revision);
+    }
+  }
+
+  private boolean fragmented(EtcdStatus status) {
+    long free = status.databaseBytes() - status.databaseBytesInUse();
+    return status.databaseBytes() >= WORTHWHILE_BYTES
+        && free * PERCENT > status.databaseBytes() * settings.defragmentPercent();
+  }
+
+  private boolean quiet(EtcdStatus status, Duration sinceLast) {
+    if (revisionBefore.isEmpty() || sinceLast.isZero()) {
+      return false;
+    }
+    double seconds = sinceLast.toNanos() / (double) Duration.ofSeconds(1).toNanos();
+    return (status.revision() - revisionBefore.getAsLong()) / seconds <= QUIET_WRITES_PER_SECOND;
+  }
+
+  private boolean mayPause(EtcdStatus status) throws InterruptedException {
+    return !status.isLeader() || admin.members().size() == 1;
+  }
+
+  private void defragment(EtcdStatus before) throws InterruptedException {
+    long start = System.nanoTime();
+    admin.defragment(endpoint);
+    log.info(
+        "defragmented the database from %d to %d bytes in %d ms",
+        before.databaseBytes(),
+        admin.status(endpoint).databaseBytes(),
+        Duration.ofNanos(System.nanoTime() - start).toMillis());
+  }
+}

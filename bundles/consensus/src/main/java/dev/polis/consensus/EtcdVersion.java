@@ -1,0 +1,51 @@
+package dev.polis.consensus;
+
+import java.util.Comparator;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** A version of etcd. */
+record EtcdVersion(int major, int minor, int patch) implements Comparable<EtcdVersion> {
+
+  /** The first with lease checkpoints, auth by common name without a password, and pre-vote. */
+  static final EtcdVersion OLDEST = new EtcdVersion(3, 5, 0);
+
+  /** The first that can be told to speak TLS 1.3 only. */
+  static final EtcdVersion TLS_MINIMUM = new EtcdVersion(3, 5, 8);
+
+  /** The first whose experimental flags have become feature gates. */
+  static final EtcdVersion FEATURE_GATES = new EtcdVersion(3, 6, 0);
+
+  private static final Pattern ANSWER =
+      Pattern.compile("(?m)^etcd Version: ([0-9]{1,4})\\.([0-9]{1,4})\\.([0-9]{1,4})\\b");
+
+  /** Finds it in what {@code etcd --version} prints. */
+  static Optional<EtcdVersion> find(String answer) {
+    Matcher matcher = ANSWER.matcher(answer);
+    return matcher.find()
+        ? Optional.of(
+            new EtcdVersion(
+                Integer.parseInt(matcher.group(1)),
+                Integer.parseInt(matcher.group(2)),
+                Integer.parseInt(matcher.group(3))))
+        : Optional.empty();
+  }
+
+  boolean atLeast(EtcdVersion other) {
+    return compareTo(other) >= 0;
+  }
+
+  @Override
+  public int compareTo(EtcdVersion other) {
+    return Comparator.comparingInt(EtcdVersion::major)
+        .thenComparingInt(EtcdVersion::minor)
+        .thenComparingInt(EtcdVersion::patch)
+        .compare(this, other);
+  }
+
+  @Override
+  public String toString() {
+    return major + "." + minor + "." + patch;
+  }
+}

@@ -1,0 +1,115 @@
+package dev.polis.consensus;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+
+/** Finds out from {@code /proc} which process listens on a port. */
+final class PortHolder {
+
+  private static final String LISTEN = "0A";
+  private static final int LOCAL_ADDRESS = 1;
+  private static final int STATE = 3;
+  private static final int INODE = 9;
+  private static final int HEXADECIMAL = 16;
+
+  private final Path proc;
+
+  PortHolder(Path proc) {
+    this.proc = proc;
+  }
+
+  PortHolder() {
+    this(Path.of("/proc"));
+  }
+
+  /**
+   * Looks for a listener on this address or on all addresses.
+   *
+   * @return who holds it, such as {@code process 4711 (nginx)}; empty if nobody listens
+   */
+  Optional<String> find(InetAddress address, int port) throws IOException {
+    for (String table : List.of("tcp", "tcp6")) {
+      Path file = proc.resolve("net").resolve(table);
+      if (!Files.exists(file)) {
+        continue;
+      }
+      for (String line : Files.readAllLines(file)) {
+        String[] columns = line.strip().split("\\s+");
+        if (columns.length > INODE
+            && columns[STATE].equals(LISTEN)
+            && listens(columns[LOCAL_ADDRESS], address, port)) {
+          return Optional.of(owner(columns[INODE]));
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static boolean listens(String local, InetAddress address, int port)
+      throws UnknownHostException {
+    int colon = local.indexOf(':');
+    if (colon < 0 || Integer.parseInt(local.substring(colon + 1), HEXADECIMAL) != port) {
+      return false;
+    }
+    InetAddress bound = address(local.substring(0, colon));
+    return bound.isAnyLocalAddress() || bound.equals(address);
+  }
+
+  /** The kernel prints addresses as 32-bit words in the machine's byte order. */
+  private static InetAddress address(String hex) throws UnknownHostException {
+    ByteBuffer words = ByteBuffer.wrap(HexFormat.of().parseHex(hex)).order(ByteOrder.BIG_ENDIAN);
+    ByteBuffer bytes = ByteBuffer.allocate(words.capacity()).order(ByteOrder.nativeOrder());
+    while (words.hasRemaining()) {
+      bytes.putInt(words.getInt());
+    }
+    return InetAddress.getByAddress(bytes.array());
+  }
+
+  private String owner(String inode) throws IOException {
+    String socket = "socket:[" + inode + "]";
+    try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[0-9]*")) {
+      for (Path process : processes) {
+        if (holds(process, socket)) {
+          return "process " + process.getFileName() + " (" + name(process) + ")";
+        }
+      }
+    }
+    return "a process of another user or network namespace (socket " + inode + ")";
+  }
+
+  private static boolean holds(Path process, String socket) {
+    try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(process.resolve("fd"))) {
+      for (Path descriptor : descriptors) {
+        if (target(descriptor).filter(socket::equals).isPresent()) {
+          return true;
+        }
+      }
+      return false;
+    } catch (IOException notOurs) {
+      // It has ended, or belongs to somebody else: then it is not found, and the caller says so.
+      return false;
+    }
+  }
+
+  private static Optional<String> target(Path descriptor) {
+    try {
+      return Optional.of(Files.readSymbolicLink(descriptor).toString());
+    } catch (IOException closed) {
+      return Optional.empty();
+    }
+  }
+
+  private static String name(Path process) throws IOException {
+    return Files.readString(process.resolve("comm"), StandardCharsets.UTF_8).strip();
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * The consensus organ: runs this node's etcd as a child process that outlives it.
+ *
+ * <pre>
+ *                    ConsensusComponent (wires)
+ *                            │
+ *                     ConsensusService ── status, access, overview
+ *                            │ one ConsensusRun after the other, supervised as root.consensus.member
+ *        ┌───────────┬───────┴─────┬──────────────┬────────────────┐
+ *   ConsensusDisk  EtcdBinary  EtcdCommandLine  ConsensusPki   EtcdAuthSetup   EtcdMaintenance
+ *   may it start?  which etcd  with which flags  keys, names   users, roles    alarms, defrag, renewal
+ * </pre>
+ *
+ * <p>What is true is on the disk and in etcd, never only here: {@code data/etcd/data} is etcd's
+ * own, {@code data/etcd/peer_pki} is what etcd shows to others, {@code data/etcd/pki} holds the
+ * etcd CA, the operator's root certificate and the member record, which says how far the bootstrap
+ * came. A start reads that record first. It alone decides whether an empty data directory is the
+ * beginning of a cluster or the loss of one.
+ *
+ * <pre>
+ *   no record ──startNew──▶ BOOTSTRAPPING ──ready, users made, CA stored──▶ MEMBER
+ *                             │      ▲ kill -9: the next startNew goes on     │ data or keys gone:
+ *                             └──────┘                                        ▼ refused in words
+ * </pre>
+ *
+ * <p>Every user of etcd is told apart by the common name of its certificate; there are no
+ * passwords. etcd itself keeps each user within its prefix, so that a stolen Kubernetes certificate
+ * cannot read the curator's keys.
+ *
+ * <p>Not promised: joining an existing cluster, replacing a lost majority, and moving a member to
+ * another address while other members are there and this one has no quorum.
+ *
+ * <p>Why not a unix socket without authentication: every process of the machine could then read
+ * every secret of the cluster. Why not {@code --initial-cluster-state existing} after the first
+ * start: the flag is ignored by a member with data, but it would change the command line, and a
+ * changed command line means a restart instead of an adoption.
+ */
+package dev.polis.consensus;
