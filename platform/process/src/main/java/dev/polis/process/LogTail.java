@@ -33,10 +33,6 @@ public final class LogTail implements AutoCloseable {
 
   private static final Gson GSON = new Gson();
 
-  /**
-   * The saved place. While {@code truncating}, a file shorter than {@code offset} has been
-   * truncated already.
-   */
   /** The saved place; a file shorter than it has been truncated since. */
   private record Place(long offset) {}
 
