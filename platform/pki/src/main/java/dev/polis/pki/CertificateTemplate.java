@@ -1,9 +1,11 @@
 package dev.polis.pki;
 
 import java.net.InetAddress;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * What a certificate is to say, apart from whose key it is and who signs it. Build one with the
@@ -99,6 +101,21 @@ public record CertificateTemplate(
   /** The same with another lifetime. */
   public CertificateTemplate withLifetime(Duration other) {
     return new CertificateTemplate(commonName, dnsNames, addresses, usages, ca, other);
+  }
+
+  /** Whether the certificate says what this template says; lifetimes are not compared. */
+  boolean describes(X509Certificate certificate) {
+    return Identity.commonName(certificate).orElse("").equals(commonName)
+        && Set.copyOf(Identity.dnsNames(certificate)).equals(Set.copyOf(dnsNames))
+        && Identity.addresses(certificate).equals(Set.copyOf(addresses))
+        && Set.copyOf(Identity.usages(certificate)).equals(usageIdentifiers())
+        && certificate.getBasicConstraints() >= 0 == ca;
+  }
+
+  private Set<String> usageIdentifiers() {
+    return usages.stream()
+        .map(usage -> usage == Usage.SERVER ? Identity.SERVER_AUTH : Identity.CLIENT_AUTH)
+        .collect(Collectors.toSet());
   }
 
   private static CertificateTemplate leaf(

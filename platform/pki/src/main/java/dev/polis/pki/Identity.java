@@ -1,11 +1,14 @@
 package dev.polis.pki;
 
+import java.net.InetAddress;
 import java.security.GeneralSecurityException;
 import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import javax.naming.InvalidNameException;
 import javax.naming.ldap.LdapName;
 import javax.naming.ldap.Rdn;
@@ -131,13 +134,23 @@ public sealed interface Identity {
 
   /** The DNS names of the certificate, in order; other kinds of names are left out. */
   static List<String> dnsNames(X509Certificate certificate) {
+    // 2 is dNSName in RFC 5280, 4.2.1.6.
+    return names(certificate, 2);
+  }
+
+  /** The IP addresses of the certificate. */
+  static Set<InetAddress> addresses(X509Certificate certificate) {
+    // 7 is iPAddress in RFC 5280, 4.2.1.6.
+    return names(certificate, 7).stream().map(InetAddress::ofLiteral).collect(Collectors.toSet());
+  }
+
+  private static List<String> names(X509Certificate certificate, int kind) {
     try {
       Collection<List<?>> names = certificate.getSubjectAlternativeNames();
       return names == null
           ? List.of()
           : names.stream()
-              // 2 is dNSName in RFC 5280, 4.2.1.6.
-              .filter(name -> name.get(0).equals(2))
+              .filter(name -> name.get(0).equals(kind))
               .map(name -> name.get(1).toString())
               .toList();
     } catch (CertificateParsingException e) {

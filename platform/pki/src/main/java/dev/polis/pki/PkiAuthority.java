@@ -1,0 +1,303 @@
+package dev.polis.pki;
+
+import dev.polis.event.Value;
+import dev.polis.event.Values;
+import java.math.BigInteger;
+import java.security.KeyPair;
+import java.security.PrivateKey;
+import java.security.PublicKey;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeSet;
+
+/**
+ * An authority in a {@link PkiStore}, what it issues and what it revokes. There are three kinds of
+ * certificates: <em>managed</em> ones, whose key is stored beside them; <em>external</em> ones,
+ * whose holder keeps the key; <em>ephemeral</em> ones, of which nothing is stored, and which can be
+ * revoked by serial number only.
+ *
+ * <p>To ensure a certificate twice gives the same bytes, until the certificate has a third of its
+ * life left, no longer says what its template says, or was signed by another key: then it is issued
+ * anew, in the same place, for the same key. A revoked name is refused until it is {@linkplain
+ * #remove removed}.
+ */
+public final class PkiAuthority {
+  private final PkiStore store;
+  private final String name;
+  private final CertificateAuthority ca;
+
+  private PkiAuthority(PkiStore store, String name, CertificateAuthority ca) {
+    this.store = store;
+    this.name = name;
+    this.ca = ca;
+  }
+
+  static PkiAuthority attempt(PkiStore store, String name, CertificateTemplate template)
+      throws InterruptedException {
+    PkiSlot slot = PkiSlot.read(store.backend(), name);
+    if (slot.storedCertificate().isPresent() && slot.storedKey().isEmpty()) {
+      throw new PkiException(
+          "authority \""
+              + name
+              + "\" has a certificate but no key; restore the store from a snapshot");
+    }
+    Instant now = store.clock().instant();
+    List<PkiBackend.Change> changes = new ArrayList<>();
+    PrivateKey key = slot.key().orElseGet(() -> newKey(slot, changes));
+    PublicKey publicKey = Ed25519.publicKey(key);
+    X509Certificate certificate =
+        slot.certificate().filter(stored -> !Renewal.of(stored).due(now)).orElse(null);
+    if (certificate == null) {
+      certificate = CertificateAuthority.selfSigned(template, new KeyPair(publicKey, key), now);
+      changes.addAll(slot.putCertificate(certificate, now));
+    }
+    var authority =
+        new PkiAuthority(store, name, new CertificateAuthority(key, certificate, store.clock()));
+    if (store.backend().get(authority.crlPath()).isEmpty()) {
+      Crl empty = authority.ca.revocationList(BigInteger.ONE, List.of());
+      changes.add(new PkiBackend.Put(authority.crlPath(), empty.der(), 0));
+    }
+    store.commit(name, changes);
+    return authority;
+  }
+
+  private static PrivateKey newKey(PkiSlot slot, List<PkiBackend.Change> changes) {
+    PrivateKey made = Ed25519.generate().getPrivate();
+    changes.add(slot.putKey(made));
+    return made;
+  }
+
+  /** The authority itself. */
+  public CertificateAuthority authority() {
+    return ca;
+  }
+
+  /** Its certificate. */
+  public X509Certificate certificate() {
+    return ca.certificate();
+  }
+
+  /**
+   * A certificate whose key is stored with it.
+   *
+   * @param child its name in the store
+   * @throws PkiException if the name is revoked, or what is stored cannot be read
+   * @throws PkiConflictException if others keep changing it; try again
+   */
+  public TlsIdentity ensureManaged(String child, CertificateTemplate template)
+      throws InterruptedException {
+    requireChild(child, template);
+    return store.retry(() -> attemptManaged(child, template));
+  }
+
+  /** One try of {@link #ensureManaged}. */
+  TlsIdentity attemptManaged(String child, CertificateTemplate template)
+      throws InterruptedException {
+    PkiSlot slot = PkiSlot.read(store.backend(), child);
+    requireKeyWithCertificate(slot);
+    List<PkiBackend.Change> changes = new ArrayList<>();
+    PrivateKey key = slot.key().orElseGet(() -> newKey(slot, changes));
+    X509Certificate certificate = current(slot, template, Ed25519.publicKey(key), changes);
+    store.commit(child, changes);
+    return TlsIdentity.of(key, certificate);
+  }
+
+  private static void requireKeyWithCertificate(PkiSlot slot) {
+    if (slot.storedCertificate().isPresent() && slot.storedKey().isEmpty()) {
+      throw new PkiException(
+          "\"%s\" is stored without a key: it is external, its holder has the key"
+              .formatted(slot.name()));
+    }
+  }
+
+  /**
+   * A certificate for a key that its holder keeps.
+   *
+   * @param child its name in the store
+   * @throws PkiException if the name belongs to another key or is revoked, or what is stored cannot
+   *     be read
+   * @throws PkiConflictException if others keep changing it; try again
+   */
+  public X509Certificate ensureExternal(
+      String child, CertificateTemplate template, PublicKey publicKey) throws InterruptedException {
+    requireChild(child, template);
+    return store.retry(() -> attemptExternal(child, template, publicKey));
+  }
+
+  /** One try of {@link #ensureExternal}. */
+  X509Certificate attemptExternal(String child, CertificateTemplate template, PublicKey publicKey)
+      throws InterruptedException {
+    PkiSlot slot = PkiSlot.read(store.backend(), child);
+    slot.certificate()
+        .filter(stored -> !stored.getPublicKey().equals(publicKey))
+        .ifPresent(
+            stored -> {
+              throw new PkiException(
+                  "\"%s\" belongs to another key; remove it first, or take another name"
+                      .formatted(child));
+            });
+    List<PkiBackend.Change> changes = new ArrayList<>();
+    X509Certificate certificate = current(slot, template, publicKey, changes);
+    store.commit(child, changes);
+    return certificate;
+  }
+
+  /** A certificate with a new key, of which nothing is stored. */
+  public TlsIdentity ephemeral(CertificateTemplate template) {
+    KeyPair pair = Ed25519.generate();
+    return TlsIdentity.of(pair.getPrivate(), ca.issue(template, pair.getPublic()));
+  }
+
+  /** The stored certificate if it is still good, else a new one and the changes that store it. */
+  private X509Certificate current(
+      PkiSlot slot, CertificateTemplate template, PublicKey key, List<PkiBackend.Change> changes)
+      throws InterruptedException {
+    Instant now = store.clock().instant();
+    PkiBackend.Entry list = storedCrl();
+    Optional<X509Certificate> stored = slot.certificate();
+    if (stored.isPresent()) {
+      requireNotRevoked(slot.name(), stored.get(), parse(list.value()));
+      if (good(stored.get(), template, key, now)) {
+        return stored.get();
+      }
+    }
+    X509Certificate issued = ca.issue(template, key);
+    changes.addAll(slot.putCertificate(issued, now));
+    // A revocation that comes between would not know the new serial number.
+    changes.add(new PkiBackend.Require(crlPath(), list.revision()));
+    return issued;
+  }
+
+  private boolean good(
+      X509Certificate stored, CertificateTemplate template, PublicKey key, Instant now) {
+    try {
+      Identity.verifySignedBy(stored, ca.certificate());
+    } catch (IdentityException replacedAuthority) {
+      return false;
+    }
+    return !Renewal.of(stored).due(now)
+        && stored.getPublicKey().equals(key)
+        && template.describes(stored);
+  }
+
+  private void requireNotRevoked(String child, X509Certificate stored, Crl list) {
+    if (list.revokes(stored)) {
+      throw new PkiException(
+          "\"%s\" is revoked by authority \"%s\"; remove it before it can be issued anew"
+              .formatted(child, name));
+    }
+  }
+
+  /** The newest certificate of a name. */
+  public Optional<X509Certificate> find(String child) throws InterruptedException {
+    return PkiSlot.read(store.backend(), child).certificate();
+  }
+
+  /**
+   * Revokes all certificates of a name that are within their lives. Doing it twice is doing it
+   * once.
+   *
+   * @return the list that holds them
+   * @throws PkiException if nothing was issued under the name
+   * @throws PkiConflictException if others keep changing the list; try again
+   */
+  public Crl revoke(String child) throws InterruptedException {
+    return store.retry(
+        () -> {
+          PkiSlot slot = PkiSlot.read(store.backend(), child);
+          if (slot.storedCertificate().isEmpty()) {
+            throw new PkiException(
+                "nothing was issued to \"%s\" by authority \"%s\"; nothing to revoke"
+                    .formatted(child, name));
+          }
+          return revoke(slot.serials(store.clock().instant()), List.of(slot.unchanged()));
+        });
+  }
+
+  /** Revokes by serial number; for ephemeral certificates. */
+  public Crl revokeSerials(Collection<BigInteger> serials) throws InterruptedException {
+    return store.retry(() -> revoke(serials, List.of()));
+  }
+
+  /**
+   * Revokes all certificates of a name and forgets the name, in one transaction, so that it can be
+   * issued anew, perhaps to another key. A name of which nothing is stored is passed over.
+   */
+  public Crl remove(String child) throws InterruptedException {
+    requireName(child);
+    return store.retry(
+        () -> {
+          PkiSlot slot = PkiSlot.read(store.backend(), child);
+          return revoke(slot.serials(store.clock().instant()), slot.delete());
+        });
+  }
+
+  private Crl revoke(Collection<BigInteger> serials, List<PkiBackend.Change> others)
+      throws InterruptedException {
+    PkiBackend.Entry stored = storedCrl();
+    Crl before = parse(stored.value());
+    List<PkiBackend.Change> changes = new ArrayList<>(others);
+    Crl after = before;
+    if (!before.serials().containsAll(serials)) {
+      var all = new TreeSet<>(before.serials());
+      all.addAll(serials);
+      after = ca.revocationList(before.number().add(BigInteger.ONE), all);
+      changes.add(new PkiBackend.Put(crlPath(), after.der(), stored.revision()));
+    }
+    store.commit(crlPath(), changes);
+    return after;
+  }
+
+  /** The present revocation list. */
+  public Crl crl() throws InterruptedException {
+    return parse(storedCrl().value());
+  }
+
+  /** Follows the revocation list; every state has been verified. */
+  public Value<Crl> followCrl() {
+    return Values.map(store.backend().follow(crlPath()), this::parse);
+  }
+
+  private PkiBackend.Entry storedCrl() throws InterruptedException {
+    return store
+        .backend()
+        .get(crlPath())
+        .orElseThrow(
+            () ->
+                new PkiException(
+                    "revocation list %s is missing; ensure the authority again"
+                        .formatted(crlPath())));
+  }
+
+  private Crl parse(byte[] der) {
+    return Crl.parse(der).verify(ca.certificate());
+  }
+
+  private String crlPath() {
+    return name + "-crl.der";
+  }
+
+  private void requireChild(String child, CertificateTemplate template) {
+    requireName(child);
+    if (template.ca()) {
+      throw new PkiException(
+          "\"" + child + "\" is to be an authority; authorities have one level only");
+    }
+  }
+
+  private void requireName(String child) {
+    PkiStore.requireName(child);
+    if (child.equals(name)) {
+      throw new PkiException("\"" + child + "\" is the name of the authority itself; take another");
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "PkiAuthority[" + name + "]";
+  }
+}

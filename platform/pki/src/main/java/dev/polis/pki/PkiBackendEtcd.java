@@ -1,0 +1,52 @@
+package dev.polis.pki;
+
+import dev.polis.etcd.Compare;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdOutcomeUnknownException;
+import dev.polis.etcd.KeyValues;
+import dev.polis.etcd.Op;
+import dev.polis.event.Value;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** etcd as the store. */
+record PkiBackendEtcd(EtcdClient client, KeyValues kv, String prefix) implements PkiBackend {
+  @Override
+  public Optional<Entry> get(String key) throws InterruptedException {
+    return kv.get(prefix + key).map(found -> new Entry(found.value(), found.modRevision()));
+  }
+
+  @Override
+  public boolean commit(List<Change> changes) throws InterruptedException {
+    Compare[] conditions =
+        changes.stream()
+            // Of a missing key it is 0.
+            .map(change -> Compare.modRevision(prefix + change.key()).is(change.expected()))
+            .toArray(Compare[]::new);
+    Op[] ops = changes.stream().flatMap(this::op).toArray(Op[]::new);
+    try {
+      return kv.txn().when(conditions).then(ops).commit().succeeded();
+    } catch (EtcdOutcomeUnknownException unknown) {
+      // Every caller reads again and finds its own write, if it was carried out.
+      return false;
+    }
+  }
+
+  private Stream<Op> op(Change change) {
+    return switch (change) {
+      case Put put -> Stream.of(Op.put(prefix + put.key(), put.value()));
+      case Delete delete -> Stream.of(Op.delete(prefix + delete.key()));
+      case Require require -> Stream.empty();
+    };
+  }
+
+  @Override
+  public Value<byte[]> follow(String key) {
+    return client.value(
+        prefix + key,
+        (name, stored) ->
+            stored.orElseThrow(
+                () -> new PkiException("stored object " + name + " was deleted; create it anew")));
+  }
+}

@@ -1,0 +1,153 @@
+package dev.polis.pki;
+
+import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import java.security.PrivateKey;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** What is stored under one name, as read at one time, and the changes that replace it. */
+record PkiSlot(
+    String name,
+    Optional<PkiBackend.Entry> storedKey,
+    Optional<PkiBackend.Entry> storedCertificate,
+    Optional<PkiBackend.Entry> storedSuperseded) {
+
+  /** A former certificate that is still within its life. */
+  private record Superseded(BigInteger serial, Instant notAfter) {
+    String line() {
+      return serial.toString(16) + " " + notAfter.getEpochSecond();
+    }
+
+    static Superseded parse(String line) {
+      String[] parts = line.split(" ");
+      return new Superseded(
+          new BigInteger(parts[0], 16), Instant.ofEpochSecond(Long.parseLong(parts[1])));
+    }
+  }
+
+  static PkiSlot read(PkiBackend backend, String name) throws InterruptedException {
+    return new PkiSlot(
+        name,
+        backend.get(keyPath(name)),
+        backend.get(certificatePath(name)),
+        backend.get(supersededPath(name)));
+  }
+
+  private static String keyPath(String name) {
+    return "keys/" + name + "-privkey.bin";
+  }
+
+  private static String certificatePath(String name) {
+    return "issued/" + name + "-cert.der";
+  }
+
+  private static String supersededPath(String name) {
+    return "issued/" + name + "-superseded.txt";
+  }
+
+  Optional<PrivateKey> key() {
+    return storedKey.map(
+        entry -> {
+          try {
+            return Ed25519.privateKey(entry.value());
+          } catch (PkiException e) {
+            throw unreadable(keyPath(name), e);
+          }
+        });
+  }
+
+  Optional<X509Certificate> certificate() {
+    return storedCertificate.map(
+        entry -> {
+          try {
+            return Pem.certificate(entry.value());
+          } catch (PkiException e) {
+            throw unreadable(certificatePath(name), e);
+          }
+        });
+  }
+
+  private static PkiException unreadable(String path, Exception e) {
+    return new PkiException(
+        "stored object %s cannot be read and is left alone; restore it from a snapshot: %s"
+            .formatted(path, e.getMessage()),
+        e);
+  }
+
+  /** Serial numbers of all certificates of this name that are within their lives. */
+  List<BigInteger> serials(Instant now) {
+    List<BigInteger> serials = new ArrayList<>();
+    certificate().map(X509Certificate::getSerialNumber).ifPresent(serials::add);
+    superseded(now).forEach(former -> serials.add(former.serial()));
+    return serials;
+  }
+
+  private List<Superseded> superseded(Instant now) {
+    String text =
+        storedSuperseded.map(entry -> new String(entry.value(), StandardCharsets.UTF_8)).orElse("");
+    try {
+      return text.lines().map(Superseded::parse).filter(s -> s.notAfter().isAfter(now)).toList();
+    } catch (NumberFormatException | ArrayIndexOutOfBoundsException e) {
+      throw unreadable(supersededPath(name), e);
+    }
+  }
+
+  PkiBackend.Change putKey(PrivateKey key) {
+    return new PkiBackend.Put(keyPath(name), key.getEncoded(), revision(storedKey));
+  }
+
+  /** Stores a certificate and remembers the serial number of the one it replaces. */
+  List<PkiBackend.Change> putCertificate(X509Certificate certificate, Instant now) {
+    List<PkiBackend.Change> changes = new ArrayList<>();
+    changes.add(
+        new PkiBackend.Put(
+            certificatePath(name), Pem.der(certificate), revision(storedCertificate)));
+    certificate()
+        .ifPresent(
+            former -> {
+              var lines = new StringBuilder();
+              superseded(now).forEach(older -> lines.append(older.line()).append('\n'));
+              var latest =
+                  new Superseded(former.getSerialNumber(), former.getNotAfter().toInstant());
+              lines.append(latest.line()).append('\n');
+              changes.add(
+                  new PkiBackend.Put(
+                      supersededPath(name),
+                      lines.toString().getBytes(StandardCharsets.UTF_8),
+                      revision(storedSuperseded)));
+            });
+    return changes;
+  }
+
+  /** That no certificate is issued between reading and writing. */
+  PkiBackend.Change unchanged() {
+    return new PkiBackend.Require(certificatePath(name), revision(storedCertificate));
+  }
+
+  List<PkiBackend.Change> delete() {
+    List<PkiBackend.Change> changes = new ArrayList<>();
+    delete(changes, keyPath(name), storedKey);
+    delete(changes, certificatePath(name), storedCertificate);
+    delete(changes, supersededPath(name), storedSuperseded);
+    return changes;
+  }
+
+  private static void delete(
+      List<PkiBackend.Change> changes, String path, Optional<PkiBackend.Entry> stored) {
+    stored.ifPresent(entry -> changes.add(new PkiBackend.Delete(path, entry.revision())));
+  }
+
+  private static long revision(Optional<PkiBackend.Entry> stored) {
+    return stored.map(PkiBackend.Entry::revision).orElse(0L);
+  }
+
+  /** Leaves out what is stored. */
+  @Override
+  public String toString() {
+    return "PkiSlot[" + name + "]";
+  }
+}
