@@ -1,0 +1,150 @@
+package dev.polis.curator;
+
+import com.google.protobuf.FieldMask;
+import dev.polis.api.curator.DomainNames;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.ClusterConfiguration.Kubernetes;
+import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
+import dev.polis.wire.common.ClusterConfiguration.TPMMode;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
+
+/** What a cluster configuration must be, and how an operator may change it. */
+final class ConfigurationRules {
+
+  /** The one field that can be changed while a cluster lives. */
+  static final String LABELS_TO_SYNCHRONIZE = "kubernetes.node_labels_to_synchronize";
+
+  /** Characters of a cluster domain; leaves room for the names below it. */
+  private static final int MAX_DOMAIN = 80;
+
+  private ConfigurationRules() {}
+
+  /**
+   * Checks a whole configuration.
+   *
+   * @throws dev.polis.rpc.RpcException with INVALID_ARGUMENT naming the field
+   */
+  static void check(ClusterConfiguration configuration) {
+    if (unset(
+        configuration.getTpmModeValue(), configuration.getTpmMode() == TPMMode.UNRECOGNIZED)) {
+      throw Refusal.invalid(
+          "tpm_mode %d is none of TPM_MODE_REQUIRED, TPM_MODE_BEST_EFFORT and TPM_MODE_DISABLED",
+          configuration.getTpmModeValue());
+    }
+    if (unset(
+        configuration.getStorageSecurityPolicyValue(),
+        configuration.getStorageSecurityPolicy() == StorageSecurityPolicy.UNRECOGNIZED)) {
+      throw Refusal.invalid(
+          "storage_security_policy %d is none of the STORAGE_SECURITY_POLICY_ values",
+          configuration.getStorageSecurityPolicyValue());
+    }
+    checkDomain(configuration.getClusterDomain());
+    checkExpressions(configuration);
+  }
+
+  private static boolean unset(int number, boolean unrecognized) {
+    return number == 0 || unrecognized;
+  }
+
+  private static void checkDomain(String domain) {
+    if (domain.length() > MAX_DOMAIN) {
+      throw Refusal.invalid(
+          "cluster_domain \"%s\" has %d characters; %d are allowed",
+          domain, domain.length(), MAX_DOMAIN);
+    }
+    DomainNames.problem(domain)
+        .ifPresent(
+            problem -> {
+              throw Refusal.invalid("cluster_domain \"%s\" %s", domain, problem);
+            });
+  }
+
+  private static void checkExpressions(ClusterConfiguration configuration) {
+    for (Kubernetes.NodeLabelsToSynchronize entry :
+        configuration.getKubernetes().getNodeLabelsToSynchronizeList()) {
+      try {
+        Pattern.compile(entry.getRegexp());
+      } catch (PatternSyntaxException e) {
+        throw Refusal.invalid(
+            "%s: \"%s\" is no regular expression: %s",
+            LABELS_TO_SYNCHRONIZE, entry.getRegexp(), e.getDescription());
+      }
+    }
+  }
+
+  /**
+   * Applies an operator's change to the stored configuration.
+   *
+   * @param existing what is stored
+   * @param base what the operator believed to be stored; ignored unless {@code hasBase}
+   * @param hasBase whether the operator said so
+   * @param wanted the new values
+   * @param mask the fields to take from {@code wanted}
+   * @return the new configuration; {@code existing} itself when the mask is empty
+   */
+  static ClusterConfiguration merge(
+      ClusterConfiguration existing,
+      ClusterConfiguration base,
+      boolean hasBase,
+      ClusterConfiguration wanted,
+      FieldMask mask) {
+    ClusterConfiguration merged = existing;
+    for (String path : mask.getPathsList()) {
+      requireKnown(path);
+      requireSet(wanted, path, "new_config");
+      if (hasBase) {
+        requireSet(base, path, "base_config");
+        requireSame(existing, base, path);
+      }
+      merged = withLabels(merged, wanted);
+    }
+    check(merged);
+    return merged;
+  }
+
+  private static void requireKnown(String path) {
+    if (!path.equals(LABELS_TO_SYNCHRONIZE)) {
+      throw Refusal.invalid(
+          "update_mask names \"%s\", which cannot be changed; only %s can",
+          path, LABELS_TO_SYNCHRONIZE);
+    }
+  }
+
+  private static void requireSet(ClusterConfiguration configuration, String path, String where) {
+    if (!configuration.hasKubernetes()) {
+      throw Refusal.invalid(
+          "update_mask names \"%s\", but %s does not set it; set it, to an empty list if need be",
+          path, where);
+    }
+  }
+
+  private static void requireSame(
+      ClusterConfiguration existing, ClusterConfiguration base, String path) {
+    List<Kubernetes.NodeLabelsToSynchronize> stored = labels(existing);
+    if (!stored.equals(labels(base))) {
+      throw Refusal.precondition(
+          "%s was changed by somebody else: base_config has %s, the cluster has %s; read it again",
+          path, expressions(labels(base)), expressions(stored));
+    }
+  }
+
+  private static ClusterConfiguration withLabels(
+      ClusterConfiguration into, ClusterConfiguration from) {
+    Kubernetes kubernetes =
+        into.getKubernetes().toBuilder()
+            .clearNodeLabelsToSynchronize()
+            .addAllNodeLabelsToSynchronize(labels(from))
+            .build();
+    return into.toBuilder().setKubernetes(kubernetes).build();
+  }
+
+  private static List<Kubernetes.NodeLabelsToSynchronize> labels(ClusterConfiguration of) {
+    return of.getKubernetes().getNodeLabelsToSynchronizeList();
+  }
+
+  private static List<String> expressions(List<Kubernetes.NodeLabelsToSynchronize> entries) {
+    return entries.stream().map(Kubernetes.NodeLabelsToSynchronize::getRegexp).toList();
+  }
+}

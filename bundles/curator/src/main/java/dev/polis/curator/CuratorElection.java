@@ -1,0 +1,112 @@
+package dev.polis.curator;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.etcd.Election;
+import dev.polis.etcd.ElectionOptions;
+import dev.polis.etcd.ElectionState;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.KeyValue;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Watcher;
+import dev.polis.logtree.Log;
+import dev.polis.pki.NodeId;
+import dev.polis.supervision.Context;
+import dev.polis.wire.curator.stored.LeaderElectionValue;
+import java.time.Duration;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/** The runnable that campaigns, and opens the gate for as long as this node leads. */
+final class CuratorElection {
+
+  private final Supplier<EtcdClient> connect;
+  private final NodeId self;
+  private final Duration ttl;
+  private final LeaderGate gate;
+  private final MutableValue<CuratorStatus> status;
+  private final LongSupplier nanoTime;
+
+  CuratorElection(
+      Supplier<EtcdClient> connect,
+      NodeId self,
+      Duration ttl,
+      LeaderGate gate,
+      MutableValue<CuratorStatus> status,
+      LongSupplier nanoTime) {
+    this.connect = connect;
+    this.self = self;
+    this.ttl = ttl;
+    this.gate = gate;
+    this.status = status;
+    this.nanoTime = nanoTime;
+  }
+
+  void run(Context context) throws InterruptedException {
+    try (EtcdClient etcd = connect.get();
+        Election election = etcd.election(options());
+        Watcher<ElectionState> watcher = election.state().watch()) {
+      context.healthy();
+      follow(etcd, watcher, context.log());
+    } finally {
+      gate.close();
+      status.set(new CuratorStatus.Campaigning("this curator has stopped campaigning"));
+    }
+  }
+
+  private ElectionOptions options() {
+    byte[] value =
+        LeaderElectionValue.newBuilder()
+            .setNodeId(self.text())
+            .setTtl(ttl.toSeconds())
+            .build()
+            .toByteArray();
+    return ElectionOptions.of(RecordKeys.LEADER, value)
+        .withTtl(ttl)
+        .removing(lock -> self.text().equals(holder(lock)));
+  }
+
+  /** Returns whose lock it is; empty text if nobody can tell. */
+  private static String holder(KeyValue lock) {
+    try {
+      return LeaderElectionValue.parseFrom(lock.value()).getNodeId();
+    } catch (InvalidProtocolBufferException e) {
+      return "";
+    }
+  }
+
+  private void follow(EtcdClient etcd, Watcher<ElectionState> watcher, Log log)
+      throws InterruptedException {
+    ElectionState state = watcher.get();
+    while (true) {
+      state =
+          switch (state) {
+            case ElectionState.Leader leader -> lead(etcd, leader, watcher, log);
+            case ElectionState.Follower(KeyValue lock) -> {
+              NodeId leader = NodeId.parse(holder(lock));
+              log.info("Curator follows %s.", leader);
+              status.set(new CuratorStatus.Following(leader));
+              yield watcher.get();
+            }
+            case ElectionState.Neither(String reason) -> {
+              status.set(new CuratorStatus.Campaigning(reason));
+              yield watcher.get();
+            }
+          };
+    }
+  }
+
+  private ElectionState lead(
+      EtcdClient etcd, ElectionState.Leader leader, Watcher<ElectionState> watcher, Log log)
+      throws InterruptedException {
+    try (LeaderTerm term = new LeaderTerm(etcd, leader.fence(), nanoTime)) {
+      log.info("Curator became leader. Its fencing token is %d.", term.fencingToken());
+      gate.open(term);
+      status.set(new CuratorStatus.Leading(term.fencingToken()));
+      return watcher.get();
+    } finally {
+      gate.close();
+      log.info("Curator leads no longer.");
+    }
+  }
+}

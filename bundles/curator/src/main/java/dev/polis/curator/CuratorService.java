@@ -1,0 +1,120 @@
+package dev.polis.curator;
+
+import com.google.protobuf.ByteString;
+import dev.polis.api.consensus.Consensus;
+import dev.polis.api.curator.BootstrapOutcome;
+import dev.polis.api.curator.BootstrapRequest;
+import dev.polis.api.curator.Curator;
+import dev.polis.api.curator.CuratorException;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.network.Network;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdException;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
+import dev.polis.rpc.RpcException;
+import dev.polis.supervision.Subtree;
+import io.grpc.BindableService;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.function.Consumer;
+
+/** Bootstraps, and serves once it knows who this node is. */
+final class CuratorService implements Curator, AutoCloseable {
+
+  /** The etcd user, and the namespace, of the curator. */
+  private static final String USER = "curator";
+
+  private final Consensus consensus;
+  private final Network network;
+  private final Subtree subtree;
+  private final Consumer<List<BindableService>> publish;
+  private final Duration leaderTtl;
+  private final int port;
+  private final MutableValue<CuratorStatus> status = new MutableValue<>(new CuratorStatus.Idle());
+  private final CallStreams streams = new CallStreams();
+  private final LeaderGate gate = new LeaderGate();
+  private List<NodeCredentials> serving = List.of();
+
+  /**
+   * Creates the service.
+   *
+   * @param publish takes the gRPC services once there is something behind them
+   * @param leaderTtl how long a dead leader's lock outlives it
+   * @param port the port of the curator listener, as told to those who look for the leader
+   */
+  CuratorService(
+      Consensus consensus,
+      Network network,
+      Subtree subtree,
+      Consumer<List<BindableService>> publish,
+      Duration leaderTtl,
+      int port) {
+    this.consensus = consensus;
+    this.network = network;
+    this.subtree = subtree;
+    this.publish = publish;
+    this.leaderTtl = leaderTtl;
+    this.port = port;
+  }
+
+  @Override
+  public BootstrapOutcome bootstrap(BootstrapRequest request) throws InterruptedException {
+    try (EtcdClient etcd = connect()) {
+      CuratorPki pki = new CuratorPki(etcd, etcd.kv(), InstantSource.system());
+      return new CuratorBootstrap(etcd.kv(), pki).run(request);
+    } catch (RpcException | EtcdException | PkiException e) {
+      throw new CuratorException(e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public synchronized void serve(NodeCredentials credentials) {
+    if (!serving.isEmpty()) {
+      NodeCredentials present = serving.getFirst();
+      if (!present.id().equals(credentials.id())) {
+        throw new CuratorException(
+            "this curator serves for %s and cannot serve for %s too; restart the node"
+                .formatted(present.id(), credentials.id()));
+      }
+      return;
+    }
+    serving = List.of(credentials);
+    status.set(new CuratorStatus.Campaigning("the election begins"));
+    CuratorElection election =
+        new CuratorElection(
+            this::connect, credentials.id(), leaderTtl, gate, status, System::nanoTime);
+    subtree.run("election", election::run);
+    publish.accept(services(credentials));
+  }
+
+  private List<BindableService> services(NodeCredentials credentials) {
+    ByteString clusterCa = ByteString.copyFrom(Pem.der(credentials.ca()));
+    return List.of(
+        new LeaderManagement(gate, new SecureRandom(), clusterCa),
+        new LeaderAaa(gate),
+        new LeaderCurator(gate, streams, consensus, InstantSource.system()),
+        new LeaderEtcd(consensus),
+        new CuratorDiscovery(credentials.id(), port, clusterCa, status, network, streams));
+  }
+
+  private EtcdClient connect() {
+    return EtcdClient.connect(consensus.access(USER));
+  }
+
+  @Override
+  public Value<CuratorStatus> status() {
+    return status;
+  }
+
+  @Override
+  public void close() {
+    streams.close();
+    gate.close();
+  }
+}

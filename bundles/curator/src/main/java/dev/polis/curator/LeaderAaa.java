@@ -1,0 +1,116 @@
+package dev.polis.curator;
+
+import com.google.protobuf.ByteString;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import dev.polis.rpc.RpcException;
+import dev.polis.rpc.RpcPeer;
+import dev.polis.wire.api.AAAGrpc;
+import dev.polis.wire.api.EscrowFromClient;
+import dev.polis.wire.api.EscrowFromServer;
+import dev.polis.wire.api.EscrowFromServer.ProofRequest;
+import io.grpc.stub.StreamObserver;
+import java.security.PublicKey;
+import java.security.cert.X509Certificate;
+import java.util.Optional;
+
+/** Hands user certificates to those who prove that they are the user. */
+final class LeaderAaa extends AAAGrpc.AAAImplBase {
+
+  /** The one user there is: whose key was named when the cluster was created. */
+  static final String OWNER = "owner";
+
+  private final LeaderGate gate;
+
+  LeaderAaa(LeaderGate gate) {
+    this.gate = gate;
+  }
+
+  @Override
+  public StreamObserver<EscrowFromClient> escrow(StreamObserver<EscrowFromServer> caller) {
+    RpcPeer peer = RpcPeer.current();
+    return new StreamObserver<>() {
+      private boolean answered;
+
+      @Override
+      public void onNext(EscrowFromClient message) {
+        if (answered) {
+          throw Refusal.invalid("the certificate was emitted already; begin another call");
+        }
+        answered = true;
+        answer(peer, message, caller);
+      }
+
+      @Override
+      public void onError(Throwable gone) {
+        // The caller went away; nothing was begun that would have to be undone.
+      }
+
+      @Override
+      public void onCompleted() {
+        if (!answered) {
+          throw Refusal.invalid("the first message must carry parameters; none came");
+        }
+      }
+    };
+  }
+
+  private void answer(
+      RpcPeer peer, EscrowFromClient message, StreamObserver<EscrowFromServer> caller) {
+    if (!message.hasParameters()) {
+      throw Refusal.invalid("the first message must carry parameters");
+    }
+    PublicKey wanted = wanted(message.getParameters());
+    Optional<PublicKey> proved =
+        peer instanceof RpcPeer.Unauthenticated unauthenticated
+            ? unauthenticated.publicKey()
+            : Optional.empty();
+    if (proved.isEmpty()) {
+      caller.onNext(
+          EscrowFromServer.newBuilder()
+              .addNeeded(
+                  ProofRequest.newBuilder().setKind(ProofRequest.Kind.KIND_REFRESH_CERTIFICATE))
+              .build());
+      throw RpcException.unauthenticated(
+          "present a self-signed certificate of the key in parameters.public_key; the caller is "
+              + peer.describe());
+    }
+    if (!proved.get().equals(wanted)) {
+      throw Refusal.precondition(
+          "the connection proves another key than parameters.public_key; connect with that key");
+    }
+    X509Certificate emitted = LeaderCalls.answer(() -> issue(wanted));
+    caller.onNext(
+        EscrowFromServer.newBuilder()
+            .addFulfilled(
+                ProofRequest.newBuilder().setKind(ProofRequest.Kind.KIND_REFRESH_CERTIFICATE))
+            .setEmittedCertificate(ByteString.copyFrom(Pem.der(emitted)))
+            .build());
+    caller.onCompleted();
+  }
+
+  private static PublicKey wanted(EscrowFromClient.Parameters parameters) {
+    if (!parameters.getRequestedIdentityName().equals(OWNER)) {
+      throw Refusal.denied(
+          "there is no identity \"%s\"; the only one is \"%s\"",
+          parameters.getRequestedIdentityName(), OWNER);
+    }
+    if (parameters.getPublicKey().size() != Ed25519.KEY_BYTES) {
+      throw Refusal.invalid(
+          "parameters.public_key has %d bytes; an Ed25519 key has %d",
+          parameters.getPublicKey().size(), Ed25519.KEY_BYTES);
+    }
+    return Ed25519.publicKey(parameters.getPublicKey().toByteArray());
+  }
+
+  private X509Certificate issue(PublicKey key) throws InterruptedException {
+    LeaderTerm term = gate.require();
+    ByteString owner = term.records().owner().getPublicKey();
+    if (!owner.equals(ByteString.copyFrom(Ed25519.raw(key)))) {
+      throw Refusal.denied(
+          "this key is not that of the cluster's initial owner; use the owner key that the first"
+              + " node was given");
+    }
+    return term.pki().ensureUser(OWNER, key);
+  }
+}

@@ -1,0 +1,233 @@
+package dev.polis.curator;
+
+import com.google.protobuf.Timestamp;
+import dev.polis.api.consensus.Consensus;
+import dev.polis.pki.NodeId;
+import dev.polis.rpc.RpcPeer;
+import dev.polis.wire.common.NodeStatus;
+import dev.polis.wire.curator.CommitNodeRequest;
+import dev.polis.wire.curator.CommitNodeResponse;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.GetConsensusStatusRequest;
+import dev.polis.wire.curator.GetConsensusStatusResponse;
+import dev.polis.wire.curator.HeartbeatUpdateRequest;
+import dev.polis.wire.curator.HeartbeatUpdateResponse;
+import dev.polis.wire.curator.IssueCertificateRequest;
+import dev.polis.wire.curator.IssueCertificateResponse;
+import dev.polis.wire.curator.JoinNodeRequest;
+import dev.polis.wire.curator.JoinNodeResponse;
+import dev.polis.wire.curator.RegisterNodeRequest;
+import dev.polis.wire.curator.RegisterNodeResponse;
+import dev.polis.wire.curator.UpdateNodeClusterNetworkingRequest;
+import dev.polis.wire.curator.UpdateNodeClusterNetworkingResponse;
+import dev.polis.wire.curator.UpdateNodeStatusRequest;
+import dev.polis.wire.curator.UpdateNodeStatusResponse;
+import dev.polis.wire.curator.WatchEvent;
+import dev.polis.wire.curator.WatchRequest;
+import dev.polis.wire.curator.stored.Node;
+import io.grpc.stub.StreamObserver;
+import java.net.InetAddress;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/** What nodes ask of the curator. */
+final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
+
+  /** Half of what a gRPC message may have by default, as existing clients expect. */
+  private static final int CHUNK_BYTES = 2 << 20;
+
+  private static final String ONE_NODE =
+      "this cluster has one node and cannot take in others in this version; nothing was changed";
+
+  private final LeaderGate gate;
+  private final CallStreams streams;
+  private final Consensus consensus;
+  private final InstantSource clock;
+
+  LeaderCurator(LeaderGate gate, CallStreams streams, Consensus consensus, InstantSource clock) {
+    this.gate = gate;
+    this.streams = streams;
+    this.consensus = consensus;
+    this.clock = clock;
+  }
+
+  @Override
+  public void watch(WatchRequest request, StreamObserver<WatchEvent> caller) {
+    Predicate<String> chosen =
+        switch (request.getKindCase()) {
+          case NODE_IN_CLUSTER -> {
+            String id =
+                NodeRecords.idOf(
+                    Optional.empty(), Optional.of(request.getNodeInCluster().getNodeId()));
+            yield id::equals;
+          }
+          case NODES_IN_CLUSTER -> id -> true;
+          case KIND_NOT_SET ->
+              throw Refusal.invalid(
+                  "the request does not say what to watch; set node_in_cluster or nodes_in_cluster");
+        };
+    boolean all = request.hasNodesInCluster();
+    LeaderTerm term = LeaderCalls.answer(gate::require);
+    streams.serve("curator watch", caller, sink -> follow(term, chosen, all, sink));
+  }
+
+  private static void follow(
+      LeaderTerm term, Predicate<String> chosen, boolean all, CallStreams.Sink<WatchEvent> sink)
+      throws InterruptedException {
+    try (LeaderNodeHub.Listener listener = term.nodes().listen(chosen)) {
+      if (all) {
+        send(listener.poll(), true, sink);
+      }
+      while (true) {
+        send(listener.next(), false, sink);
+      }
+    }
+  }
+
+  private static void send(
+      Map<String, Optional<Node>> news, boolean backlog, CallStreams.Sink<WatchEvent> sink)
+      throws InterruptedException {
+    WatchEvent.Builder event = WatchEvent.newBuilder();
+    int bytes = 0;
+    for (Map.Entry<String, Optional<Node>> entry : news.entrySet()) {
+      if (bytes > CHUNK_BYTES) {
+        sink.send(event.build());
+        event.clear();
+        bytes = 0;
+      }
+      if (entry.getValue().isPresent()) {
+        var node = NodeRecords.forNodes(entry.getValue().get());
+        event.addNodes(node);
+        bytes += node.getSerializedSize();
+      } else {
+        event.addNodeTombstones(WatchEvent.NodeTombstone.newBuilder().setNodeId(entry.getKey()));
+      }
+    }
+    if (backlog) {
+      event.setProgress(WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED);
+    }
+    sink.send(event.build());
+  }
+
+  @Override
+  public void updateNodeStatus(
+      UpdateNodeStatusRequest request, StreamObserver<UpdateNodeStatusResponse> caller) {
+    NodeId self = RpcPeer.current().requireNode();
+    if (!request.getNodeId().equals(self.text())) {
+      throw Refusal.denied(
+          "node %s wants to update the status of %s; a node may update its own only",
+          self, request.getNodeId());
+    }
+    NodeStatus status = checked(request);
+    LeaderCalls.unary(
+        gate,
+        caller,
+        term -> {
+          term.records()
+              .updateNode(self.text(), node -> node.toBuilder().setStatus(status).build());
+          return UpdateNodeStatusResponse.getDefaultInstance();
+        });
+  }
+
+  private NodeStatus checked(UpdateNodeStatusRequest request) {
+    if (!request.hasStatus()) {
+      throw Refusal.invalid("status must be set");
+    }
+    String address = request.getStatus().getExternalAddress();
+    try {
+      InetAddress.ofLiteral(address);
+    } catch (IllegalArgumentException e) {
+      throw Refusal.invalid("status.external_address \"%s\" is no IPv4 or IPv6 address", address);
+    }
+    Instant now = clock.instant();
+    return request.getStatus().toBuilder()
+        .setTimestamp(
+            Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()))
+        .build();
+  }
+
+  @Override
+  public StreamObserver<HeartbeatUpdateRequest> heartbeat(
+      StreamObserver<HeartbeatUpdateResponse> caller) {
+    NodeId self = RpcPeer.current().requireNode();
+    return new StreamObserver<>() {
+      @Override
+      public void onNext(HeartbeatUpdateRequest beat) {
+        LeaderCalls.answer(gate::require).heartbeats().beat(self);
+        caller.onNext(HeartbeatUpdateResponse.getDefaultInstance());
+      }
+
+      @Override
+      public void onError(Throwable gone) {
+        // The node, or its connection, went away; the next heartbeat that is missing tells.
+      }
+
+      @Override
+      public void onCompleted() {
+        caller.onCompleted();
+      }
+    };
+  }
+
+  @Override
+  public void getConsensusStatus(
+      GetConsensusStatusRequest request, StreamObserver<GetConsensusStatusResponse> caller) {
+    LeaderCalls.unary(
+        gate,
+        caller,
+        term -> {
+          var response = GetConsensusStatusResponse.newBuilder();
+          consensus
+              .overview()
+              .members()
+              .forEach(
+                  member ->
+                      response.addEtcdMember(
+                          GetConsensusStatusResponse.EtcdMember.newBuilder()
+                              .setId(member.name())
+                              .setStatus(
+                                  member.learner()
+                                      ? GetConsensusStatusResponse.EtcdMember.Status.STATUS_LEARNER
+                                      : GetConsensusStatusResponse.EtcdMember.Status.STATUS_FULL)));
+          return response.build();
+        });
+  }
+
+  @Override
+  public void registerNode(
+      RegisterNodeRequest request, StreamObserver<RegisterNodeResponse> caller) {
+    throw Refusal.precondition(ONE_NODE);
+  }
+
+  @Override
+  public void commitNode(CommitNodeRequest request, StreamObserver<CommitNodeResponse> caller) {
+    throw Refusal.precondition(ONE_NODE);
+  }
+
+  @Override
+  public void joinNode(JoinNodeRequest request, StreamObserver<JoinNodeResponse> caller) {
+    throw Refusal.precondition(
+        "the only node of this cluster serves this call and cannot join through itself; an encrypted"
+            + " node of one starts with its owner's recovery key");
+  }
+
+  @Override
+  public void issueCertificate(
+      IssueCertificateRequest request, StreamObserver<IssueCertificateResponse> caller) {
+    RpcPeer.current().requireNode();
+    throw Refusal.precondition(
+        "certificates of Kubernetes workers are not issued by this version: it has no Kubernetes");
+  }
+
+  @Override
+  public void updateNodeClusterNetworking(
+      UpdateNodeClusterNetworkingRequest request,
+      StreamObserver<UpdateNodeClusterNetworkingResponse> caller) {
+    RpcPeer.current().requireNode();
+    throw Refusal.precondition(
+        "a network between nodes needs a second one, which this version cannot take in");
+  }
+}

@@ -1,0 +1,50 @@
+package dev.polis.curator;
+
+import dev.polis.event.MutableValue;
+import dev.polis.event.Watcher;
+import dev.polis.rpc.RpcException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+
+/** Where calls find the present leadership, or wait a little for the next. Thread-safe. */
+final class LeaderGate {
+
+  /**
+   * An election takes as long as the old leader's lease, 10 s, at worst; most take milliseconds.
+   */
+  private static final Duration PATIENCE = Duration.ofSeconds(12);
+
+  private static final Duration RETRY = Duration.ofSeconds(1);
+
+  /** Holds the term, or nothing: a list, since a value may not be null. */
+  private final MutableValue<List<LeaderTerm>> term = new MutableValue<>(List.of());
+
+  void open(LeaderTerm leading) {
+    term.set(List.of(leading));
+  }
+
+  void close() {
+    term.set(List.of());
+  }
+
+  /**
+   * Returns the present leadership.
+   *
+   * @throws RpcException UNAVAILABLE if this node does not come to lead soon
+   */
+  LeaderTerm require() throws InterruptedException {
+    List<LeaderTerm> now = term.peek().orElseThrow();
+    if (!now.isEmpty()) {
+      return now.getFirst();
+    }
+    try (Watcher<List<LeaderTerm>> watcher = term.watch()) {
+      return watcher.get(next -> !next.isEmpty(), PATIENCE).getFirst();
+    } catch (TimeoutException e) {
+      throw RpcException.unavailable(
+          "this curator does not lead, and no election was won within %d s; ask for the leader again"
+              .formatted(PATIENCE.toSeconds()),
+          RETRY);
+    }
+  }
+}

@@ -1,0 +1,316 @@
+package dev.polis.curator;
+
+import com.google.protobuf.ByteString;
+import dev.polis.api.curator.NodeLabels;
+import dev.polis.wire.api.ApproveNodeRequest;
+import dev.polis.wire.api.ApproveNodeResponse;
+import dev.polis.wire.api.ConfigureClusterRequest;
+import dev.polis.wire.api.ConfigureClusterResponse;
+import dev.polis.wire.api.DecommissionNodeRequest;
+import dev.polis.wire.api.DecommissionNodeResponse;
+import dev.polis.wire.api.DeleteNodeRequest;
+import dev.polis.wire.api.DeleteNodeResponse;
+import dev.polis.wire.api.GetClusterInfoRequest;
+import dev.polis.wire.api.GetClusterInfoResponse;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.GetRegisterTicketRequest;
+import dev.polis.wire.api.GetRegisterTicketResponse;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.UpdateNodeLabelsRequest;
+import dev.polis.wire.api.UpdateNodeLabelsResponse;
+import dev.polis.wire.api.UpdateNodeRolesRequest;
+import dev.polis.wire.api.UpdateNodeRolesResponse;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.ClusterDirectory;
+import dev.polis.wire.common.NodeRoles;
+import dev.polis.wire.common.NodeState;
+import dev.polis.wire.curator.stored.Node;
+import io.grpc.stub.StreamObserver;
+import java.security.SecureRandom;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/** What operators ask of the curator. */
+final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
+
+  /**
+   * Enough to find the cluster again after most of it has moved; existing clients expect no more.
+   */
+  private static final int DIRECTORY_NODES = 15;
+
+  private final LeaderGate gate;
+  private final SecureRandom random;
+  private final ByteString clusterCa;
+
+  LeaderManagement(LeaderGate gate, SecureRandom random, ByteString clusterCa) {
+    this.gate = gate;
+    this.random = random;
+    this.clusterCa = clusterCa;
+  }
+
+  @Override
+  public void getRegisterTicket(
+      GetRegisterTicketRequest request, StreamObserver<GetRegisterTicketResponse> caller) {
+    LeaderCalls.unary(
+        gate,
+        caller,
+        term ->
+            GetRegisterTicketResponse.newBuilder()
+                .setTicket(term.records().registerTicket(random))
+                .build());
+  }
+
+  @Override
+  public void getClusterInfo(
+      GetClusterInfoRequest request, StreamObserver<GetClusterInfoResponse> caller) {
+    LeaderCalls.unary(
+        gate,
+        caller,
+        term ->
+            GetClusterInfoResponse.newBuilder()
+                .setClusterDirectory(directory(term.records().nodes()))
+                .setCaCertificate(clusterCa)
+                .setClusterConfiguration(term.records().configuration())
+                .build());
+  }
+
+  /** The nodes at which a curator can be found: up, with an address, and running one (D-33). */
+  private static ClusterDirectory directory(List<Node> nodes) {
+    var directory = ClusterDirectory.newBuilder();
+    nodes.stream()
+        .filter(NodeRecords::isUp)
+        .filter(node -> !node.getStatus().getExternalAddress().isEmpty())
+        .filter(node -> node.getStatus().hasRunningCurator())
+        .sorted(
+            Comparator.comparing(
+                Node::getPublicKey, ByteString.unsignedLexicographicalComparator()))
+        .limit(DIRECTORY_NODES)
+        .forEach(
+            node ->
+                directory.addNodes(
+                    ClusterDirectory.Node.newBuilder()
+                        .setId(node.getId())
+                        .addAddresses(
+                            ClusterDirectory.Node.Address.newBuilder()
+                                .setHost(node.getStatus().getExternalAddress()))));
+    return directory.build();
+  }
+
+  @Override
+  public void getNodes(GetNodesRequest request, StreamObserver<dev.polis.wire.api.Node> caller) {
+    Predicate<dev.polis.wire.api.Node> filter = LeaderNodeFilter.compile(request.getFilter());
+    List<dev.polis.wire.api.Node> nodes =
+        LeaderCalls.answer(
+            () -> {
+              LeaderTerm term = gate.require();
+              return term.records().nodes().stream()
+                  .map(node -> NodeRecords.forOperators(node, term.heartbeats()))
+                  .filter(filter)
+                  .toList();
+            });
+    nodes.forEach(caller::onNext);
+    caller.onCompleted();
+  }
+
+  @Override
+  public void approveNode(ApproveNodeRequest request, StreamObserver<ApproveNodeResponse> caller) {
+    String id = NodeRecords.idOf(Optional.of(request.getPubkey()), Optional.empty());
+    LeaderCalls.unary(
+        gate,
+        caller,
+        term -> {
+          term.records().updateNode(id, LeaderManagement::approved);
+          return ApproveNodeResponse.getDefaultInstance();
+        });
+  }
+
+  private static Node approved(Node node) {
+    return switch (node.getFsmState()) {
+      case NODE_STATE_NEW -> node.toBuilder().setFsmState(NodeState.NODE_STATE_STANDBY).build();
+      case NODE_STATE_STANDBY, NODE_STATE_UP -> node;
+      default ->
+          throw Refusal.precondition(
+              "node %s is %s and cannot be approved; only a NEW node can",
+              node.getId(), node.getFsmState());
+    };
+  }
+
+  @Override
+  public void updateNodeRoles(
+      UpdateNodeRolesRequest request, StreamObserver<UpdateNodeRolesResponse> caller) {
+    String id =
+        NodeRecords.idOf(
+            request.hasPubkey() ? Optional.of(request.getPubkey()) : Optional.empty(),
+            request.hasId() ? Optional.of(request.getId()) : Optional.empty());
+    LeaderCalls.unary(
+        gate,
+        caller,
+        term -> {
+          term.records().updateNode(id, node -> withRoles(node, request));
+          return UpdateNodeRolesResponse.getDefaultInstance();
+        });
+  }
+
+  private static Node withRoles(Node node, UpdateNodeRolesRequest request) {
+    if (!NodeRecords.isUp(node)) {
+      throw Refusal.precondition(
+          "node %s is %s; roles are given to nodes that are UP", node.getId(), node.getFsmState());
+    }
+    NodeRoles.Builder roles = node.getRoles().toBuilder();
+    changeConsensus(node, request, roles);
+    if (request.hasKubernetesWorker()) {
+      if (request.getKubernetesWorker()) {
+        roles.setKubernetesWorker(NodeRoles.KubernetesWorker.getDefaultInstance());
+      } else {
+        roles.clearKubernetesWorker();
+      }
+    }
+    if (request.hasKubernetesController()) {
+      if (request.getKubernetesController()) {
+        roles.setKubernetesController(NodeRoles.KubernetesController.getDefaultInstance());
+      } else {
+        roles.clearKubernetesController();
+      }
+    }
+    if (roles.hasKubernetesController() && !roles.hasConsensusMember()) {
+      throw Refusal.precondition(
+          "node %s cannot be a KubernetesController without being a ConsensusMember", node.getId());
+    }
+    return node.toBuilder().setRoles(roles).build();
+  }
+
+  private static void changeConsensus(
+      Node node, UpdateNodeRolesRequest request, NodeRoles.Builder roles) {
+    if (!request.hasConsensusMember()
+        || request.getConsensusMember() == roles.hasConsensusMember()) {
+      return;
+    }
+    throw request.getConsensusMember()
+        ? Refusal.precondition(
+            "node %s cannot become a ConsensusMember: this version keeps consensus on the first node",
+            node.getId())
+        : Refusal.precondition(
+            "node %s is the only ConsensusMember; without it the cluster would lose its records",
+            node.getId());
+  }
+
+  @Override
+  public void decommissionNode(
+      DecommissionNodeRequest request, StreamObserver<DecommissionNodeResponse> caller) {
+    String id =
+        NodeRecords.idOf(
+            request.hasPubkey() ? Optional.of(request.getPubkey()) : Optional.empty(),
+            request.hasId() ? Optional.of(request.getId()) : Optional.empty());
+    throw LeaderCalls.answer(
+        () -> {
+          gate.require().records().requireNode(id);
+          return Refusal.precondition(
+              "node %s is the only node of its cluster; without it nobody could keep the record that"
+                  + " it is gone",
+              id);
+        });
+  }
+
+  @Override
+  public void deleteNode(DeleteNodeRequest request, StreamObserver<DeleteNodeResponse> caller) {
+    String id =
+        NodeRecords.idOf(
+            request.hasPubkey() ? Optional.of(request.getPubkey()) : Optional.empty(),
+            request.hasId() ? Optional.of(request.getId()) : Optional.empty());
+    throw LeaderCalls.answer(
+        () -> {
+          Node node = gate.require().records().requireNode(id);
+          return Refusal.precondition(
+              "node %s is %s and the only node of its cluster; deleting it would delete the cluster",
+              id, node.getFsmState());
+        });
+  }
+
+  @Override
+  public void updateNodeLabels(
+      UpdateNodeLabelsRequest request, StreamObserver<UpdateNodeLabelsResponse> caller) {
+    String id =
+        NodeRecords.idOf(
+            request.hasPubkey() ? Optional.of(request.getPubkey()) : Optional.empty(),
+            request.hasId() ? Optional.of(request.getId()) : Optional.empty());
+    requireDistinct(request);
+    LeaderCalls.unary(
+        gate,
+        caller,
+        term -> {
+          term.records().updateNode(id, node -> withLabels(node, request));
+          return UpdateNodeLabelsResponse.getDefaultInstance();
+        });
+  }
+
+  private static void requireDistinct(UpdateNodeLabelsRequest request) {
+    Set<String> seen = new HashSet<>();
+    for (var pair : request.getUpsertList()) {
+      NodeLabels.problemOfKey(pair.getKey())
+          .ifPresent(
+              problem -> {
+                throw Refusal.invalid("label key \"%s\" %s", pair.getKey(), problem);
+              });
+      NodeLabels.problemOfValue(pair.getValue())
+          .ifPresent(
+              problem -> {
+                throw Refusal.invalid(
+                    "label %s: value \"%s\" %s", pair.getKey(), pair.getValue(), problem);
+              });
+      requireNew(seen, pair.getKey());
+    }
+    request.getDeleteList().forEach(key -> requireNew(seen, key));
+  }
+
+  private static void requireNew(Set<String> seen, String key) {
+    if (!seen.add(key)) {
+      throw Refusal.invalid("label key \"%s\" is named twice; name it once", key);
+    }
+  }
+
+  private static Node withLabels(Node node, UpdateNodeLabelsRequest request) {
+    Map<String, String> labels = NodeRecords.labels(node);
+    request.getUpsertList().forEach(pair -> labels.put(pair.getKey(), pair.getValue()));
+    request.getDeleteList().forEach(labels::remove);
+    if (labels.size() > NodeLabels.MAX_COUNT) {
+      throw Refusal.outOfRange(
+          "node %s would have %d labels; %d are allowed",
+          node.getId(), labels.size(), NodeLabels.MAX_COUNT);
+    }
+    return node.toBuilder().setLabels(NodeRecords.wire(NodeLabels.of(labels))).build();
+  }
+
+  @Override
+  public void configureCluster(
+      ConfigureClusterRequest request, StreamObserver<ConfigureClusterResponse> caller) {
+    if (!request.hasNewConfig()) {
+      throw Refusal.invalid("new_config must be set");
+    }
+    if (!request.hasUpdateMask()) {
+      throw Refusal.invalid(
+          "update_mask must be set; it names the fields to change, such as %s",
+          ConfigurationRules.LABELS_TO_SYNCHRONIZE);
+    }
+    LeaderCalls.unary(
+        gate,
+        caller,
+        term -> {
+          ClusterConfiguration result =
+              term.records()
+                  .updateConfiguration(
+                      existing ->
+                          ConfigurationRules.merge(
+                              existing,
+                              request.getBaseConfig(),
+                              request.hasBaseConfig(),
+                              request.getNewConfig(),
+                              request.getUpdateMask()));
+          return ConfigureClusterResponse.newBuilder().setResultingConfig(result).build();
+        });
+  }
+}

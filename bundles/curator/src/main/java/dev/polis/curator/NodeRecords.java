@@ -1,0 +1,146 @@
+package dev.polis.curator;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Duration;
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.api.curator.NodeLabels;
+import dev.polis.etcd.KeyValue;
+import dev.polis.pki.NodeId;
+import dev.polis.wire.common.NodeRoles;
+import dev.polis.wire.common.NodeState;
+import dev.polis.wire.curator.stored.Node;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** A node's record in its three forms: as stored, as nodes see it, as operators see it. */
+final class NodeRecords {
+
+  private NodeRecords() {}
+
+  /**
+   * Reads a stored record.
+   *
+   * @throws IllegalStateException if the bytes are no record; names the key
+   */
+  static Node parse(KeyValue stored) {
+    return parse(stored.key(), stored.value());
+  }
+
+  static Node parse(String key, byte[] value) {
+    try {
+      Node node = Node.parseFrom(value);
+      String id = RecordKeys.NODES.extractId(key).orElse(node.getId());
+      return node.toBuilder().setId(id).build();
+    } catch (InvalidProtocolBufferException e) {
+      throw new IllegalStateException(
+          "the record %s in etcd is damaged (%s); restore it from a snapshot"
+              .formatted(key, e.getMessage()),
+          e);
+    }
+  }
+
+  /** Returns the record as nodes see it: without any key. */
+  static dev.polis.wire.curator.Node forNodes(Node stored) {
+    var node =
+        dev.polis.wire.curator.Node.newBuilder()
+            .setId(stored.getId())
+            .setRoles(stored.getRoles())
+            .setState(stored.getFsmState())
+            .setLabels(stored.getLabels());
+    if (stored.hasStatus()) {
+      node.setStatus(stored.getStatus());
+    }
+    if (stored.hasClusternet()) {
+      node.setClusternet(stored.getClusternet());
+    }
+    return node.build();
+  }
+
+  /** Returns the record as operators see it: roles are only named, health is added. */
+  static dev.polis.wire.api.Node forOperators(Node stored, LeaderHeartbeats heartbeats) {
+    var node =
+        dev.polis.wire.api.Node.newBuilder()
+            .setPubkey(stored.getPublicKey())
+            .setId(stored.getId())
+            .setState(stored.getFsmState())
+            .setRoles(rolesWithoutPayload(stored.getRoles()))
+            .setHealth(heartbeats.health(stored.getId(), stored.getFsmState()))
+            .setTpmUsage(stored.getTpmUsage())
+            .setLabels(stored.getLabels());
+    if (stored.hasStatus()) {
+      node.setStatus(stored.getStatus());
+    }
+    heartbeats
+        .sinceLast(stored.getId())
+        .ifPresent(since -> node.setTimeSinceHeartbeat(duration(since)));
+    return node.build();
+  }
+
+  private static Duration duration(java.time.Duration since) {
+    return Duration.newBuilder().setSeconds(since.toSeconds()).setNanos(since.getNano()).build();
+  }
+
+  private static NodeRoles rolesWithoutPayload(NodeRoles roles) {
+    var bare = NodeRoles.newBuilder();
+    if (roles.hasConsensusMember()) {
+      bare.setConsensusMember(NodeRoles.ConsensusMember.getDefaultInstance());
+    }
+    if (roles.hasKubernetesController()) {
+      bare.setKubernetesController(NodeRoles.KubernetesController.getDefaultInstance());
+    }
+    if (roles.hasKubernetesWorker()) {
+      bare.setKubernetesWorker(NodeRoles.KubernetesWorker.getDefaultInstance());
+    }
+    return bare.build();
+  }
+
+  /** Returns whether the node has any role. */
+  static boolean hasRoles(Node node) {
+    NodeRoles roles = node.getRoles();
+    return roles.hasConsensusMember()
+        || roles.hasKubernetesController()
+        || roles.hasKubernetesWorker();
+  }
+
+  static Map<String, String> labels(Node node) {
+    Map<String, String> labels = new TreeMap<>();
+    node.getLabels().getPairsList().forEach(pair -> labels.put(pair.getKey(), pair.getValue()));
+    return labels;
+  }
+
+  static dev.polis.wire.common.NodeLabels wire(NodeLabels labels) {
+    var wire = dev.polis.wire.common.NodeLabels.newBuilder();
+    labels
+        .pairs()
+        .forEach(
+            (key, value) ->
+                wire.addPairs(
+                    dev.polis.wire.common.NodeLabels.Pair.newBuilder()
+                        .setKey(key)
+                        .setValue(value)));
+    return wire.build();
+  }
+
+  /** Returns the node that a request means: by public key or by id. */
+  static String idOf(Optional<ByteString> pubkey, Optional<String> id) {
+    if (pubkey.isPresent()) {
+      if (pubkey.get().size() != 32) {
+        throw Refusal.invalid("pubkey has %d bytes; an Ed25519 key has 32", pubkey.get().size());
+      }
+      return NodeId.of(pubkey.get().toByteArray()).text();
+    }
+    String text =
+        id.orElseThrow(() -> Refusal.invalid("the request names no node; set either pubkey or id"));
+    if (!NodeId.matches(text)) {
+      throw Refusal.invalid(
+          "\"%s\" is no node id; one looks like %s followed by 32 hexadecimal digits",
+          text, NodeId.PREFIX);
+    }
+    return text;
+  }
+
+  static boolean isUp(Node node) {
+    return node.getFsmState() == NodeState.NODE_STATE_UP;
+  }
+}

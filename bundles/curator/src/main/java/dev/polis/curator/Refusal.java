@@ -1,0 +1,38 @@
+package dev.polis.curator;
+
+import dev.polis.rpc.RpcException;
+import io.grpc.Status;
+
+/** The ways in which a call is refused: a code and a sentence that names the offending value. */
+final class Refusal {
+
+  private Refusal() {}
+
+  static RpcException invalid(String format, Object... values) {
+    return of(Status.Code.INVALID_ARGUMENT, format, values);
+  }
+
+  static RpcException notFound(String format, Object... values) {
+    return of(Status.Code.NOT_FOUND, format, values);
+  }
+
+  static RpcException denied(String format, Object... values) {
+    return of(Status.Code.PERMISSION_DENIED, format, values);
+  }
+
+  static RpcException precondition(String format, Object... values) {
+    return of(Status.Code.FAILED_PRECONDITION, format, values);
+  }
+
+  static RpcException outOfRange(String format, Object... values) {
+    return of(Status.Code.OUT_OF_RANGE, format, values);
+  }
+
+  static RpcException aborted(String format, Object... values) {
+    return of(Status.Code.ABORTED, format, values);
+  }
+
+  private static RpcException of(Status.Code code, String format, Object... values) {
+    return new RpcException(code, format.formatted(values));
+  }
+}

@@ -1,0 +1,51 @@
+package dev.polis.roles;
+
+import dev.polis.logtree.Log;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
+import dev.polis.rpc.ClusterResolver;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.curator.CuratorGrpc;
+import io.grpc.ManagedChannel;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** The way of this node to the leader of its cluster's curator. Thread-safe. */
+final class RoleConnection implements AutoCloseable {
+
+  /** Calls in flight get this long to end when the connection is closed. */
+  private static final long GRACE_SECONDS = 2;
+
+  private final NodeId self;
+  private final ClusterResolver resolver;
+  private final ManagedChannel channel;
+
+  RoleConnection(NodeCredentials credentials, InetSocketAddress seed, Log log) {
+    this.self = credentials.id();
+    RpcClients clients =
+        RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
+    this.resolver = ClusterResolver.open(List.of(seed), clients, log);
+    this.channel = clients.leader(resolver);
+  }
+
+  NodeId self() {
+    return self;
+  }
+
+  CuratorGrpc.CuratorBlockingV2Stub curator() {
+    return CuratorGrpc.newBlockingV2Stub(channel);
+  }
+
+  @Override
+  public void close() {
+    channel.shutdownNow();
+    try {
+      channel.awaitTermination(GRACE_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    resolver.close();
+  }
+}

@@ -1,0 +1,63 @@
+package dev.polis.roles;
+
+import dev.polis.supervision.Context;
+import dev.polis.wire.curator.HeartbeatUpdateRequest;
+import dev.polis.wire.curator.HeartbeatUpdateResponse;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Tells the leader that this node lives. */
+final class RoleHeartbeat {
+
+  /** A leader that has not answered a heartbeat for this long is looked for anew. */
+  private static final long ANSWER_SECONDS = 5;
+
+  private final RoleConnection connection;
+  private final Duration interval;
+
+  RoleHeartbeat(RoleConnection connection, Duration interval) {
+    this.connection = connection;
+    this.interval = interval;
+  }
+
+  void run(Context context) throws InterruptedException {
+    context.healthy();
+    RolePause pause = new RolePause();
+    while (true) {
+      try {
+        beat(pause);
+      } catch (StatusException | TimeoutException e) {
+        context.log().warning("heartbeat stream ended: %s", e.getMessage());
+        pause.pause();
+      }
+    }
+  }
+
+  private void beat(RolePause pause)
+      throws InterruptedException, StatusException, TimeoutException {
+    BlockingClientCall<HeartbeatUpdateRequest, HeartbeatUpdateResponse> call =
+        connection.curator().withWaitForReady().heartbeat();
+    try {
+      while (true) {
+        call.write(HeartbeatUpdateRequest.getDefaultInstance(), ANSWER_SECONDS, TimeUnit.SECONDS);
+        if (call.read(ANSWER_SECONDS, TimeUnit.SECONDS) == null) {
+          throw new TimeoutException("the leader ended the stream");
+        }
+        pause.reset();
+        Thread.sleep(jittered());
+      }
+    } finally {
+      call.cancel("this heartbeat stream is over", null);
+    }
+  }
+
+  /** Up to a fifth early, so that nodes that booted together do not beat together. */
+  private long jittered() {
+    long millis = interval.toMillis();
+    return millis - ThreadLocalRandom.current().nextLong(millis / 5 + 1);
+  }
+}
