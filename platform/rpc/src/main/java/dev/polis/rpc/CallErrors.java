@@ -32,12 +32,13 @@ final class CallErrors {
    * For what a handler, or the way to it, threw. Only what nobody foresaw is logged, with its
    * stack.
    */
-  static Told of(Throwable failure, String method, Log log) {
+  static Told of(Throwable failure, String id, String method, Log log) {
     return switch (failure) {
       case RpcException refusal -> new Told(refusal.status(), refusal.trailers());
       case StatusRuntimeException status ->
-          told(status.getStatus(), status.getTrailers(), method, log);
-      case StatusException status -> told(status.getStatus(), status.getTrailers(), method, log);
+          told(status.getStatus(), status.getTrailers(), id, method, log);
+      case StatusException status ->
+          told(status.getStatus(), status.getTrailers(), id, method, log);
       case IllegalArgumentException invalid ->
           new Told(
               Status.INVALID_ARGUMENT.withDescription(
@@ -45,7 +46,7 @@ final class CallErrors {
               new Metadata());
       case InterruptedException interrupted ->
           new Told(Status.CANCELLED.withDescription("the call was ended"), new Metadata());
-      default -> defect(failure, method, log);
+      default -> defect(failure, id, method, log);
     };
   }
 
@@ -53,19 +54,18 @@ final class CallErrors {
    * For a status a handler closed with: UNKNOWN with a cause is how the generated code reports an
    * exception.
    */
-  static Told of(Status status, Metadata trailers, String method, Log log) {
+  static Told of(Status status, Metadata trailers, String id, String method, Log log) {
     return status.getCode() == Status.Code.UNKNOWN && status.getCause() != null
-        ? of(status.getCause(), method, log)
+        ? of(status.getCause(), id, method, log)
         : new Told(status, trailers);
   }
 
-  private static Told told(Status status, Metadata trailers, String method, Log log) {
-    return of(status, trailers == null ? new Metadata() : trailers, method, log);
+  private static Told told(Status status, Metadata trailers, String id, String method, Log log) {
+    return of(status, trailers == null ? new Metadata() : trailers, id, method, log);
   }
 
-  private static Told defect(Throwable failure, String method, Log log) {
-    String reference = reference();
-    log.error("[%s] %s failed: %s", reference, method, failure, failure);
-    return new Told(Status.INTERNAL.withDescription(DEFECT + reference), new Metadata());
+  private static Told defect(Throwable failure, String id, String method, Log log) {
+    log.error("[%s] %s failed: %s", id, method, failure, failure);
+    return new Told(Status.INTERNAL.withDescription(DEFECT + id), new Metadata());
   }
 }

@@ -98,7 +98,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
 
   /** Ends the call because something failed on the way to its handler or in it. */
   void fail(Throwable failure) {
-    CallErrors.Told told = CallErrors.of(failure, method.name(), owner.journal().log());
+    CallErrors.Told told = CallErrors.of(failure, id, method.name(), owner.journal().log());
     end(told.status(), told.trailers());
   }
 
@@ -117,7 +117,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
 
   @Override
   public void close(Status status, Metadata trailers) {
-    CallErrors.Told told = CallErrors.of(status, trailers, method.name(), owner.journal().log());
+    CallErrors.Told told =
+        CallErrors.of(status, trailers, id, method.name(), owner.journal().log());
     end(told.status(), told.trailers());
   }
 
@@ -246,9 +247,6 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
           () -> {
             if (message instanceof CallMethod.Malformed malformed) {
               throw RpcException.invalid(malformed.reason());
-            }
-            if (asked && method.oneRequest()) {
-              throw RpcException.invalid("this method takes one request, a second one came");
             }
             asked = true;
             if (request.isEmpty()) {

@@ -1,0 +1,257 @@
+package dev.polis.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.GetConsensusStatusRequest;
+import dev.polis.wire.curator.GetConsensusStatusResponse;
+import dev.polis.wire.curator.WatchEvent;
+import dev.polis.wire.curator.WatchRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+class RpcConnectionTest {
+  /** Answers one question, and holds streams open. */
+  private static final class Answering extends CuratorGrpc.CuratorImplBase {
+    final CountDownLatch cancelled = new CountDownLatch(1);
+
+    @Override
+    public void getConsensusStatus(
+        GetConsensusStatusRequest request, StreamObserver<GetConsensusStatusResponse> observer) {
+      observer.onNext(GetConsensusStatusResponse.getDefaultInstance());
+      observer.onCompleted();
+    }
+
+    @Override
+    public void watch(WatchRequest request, StreamObserver<WatchEvent> observer) {
+      ((ServerCallStreamObserver<WatchEvent>) observer).setOnCancelHandler(cancelled::countDown);
+      observer.onNext(WatchEvent.getDefaultInstance());
+    }
+  }
+
+  private static Status ask(ManagedChannel channel) {
+    return RpcFixture.statusOf(
+        () ->
+            CuratorGrpc.newBlockingStub(channel)
+                .getConsensusStatus(GetConsensusStatusRequest.getDefaultInstance()));
+  }
+
+  @Test
+  @Timeout(20)
+  @DisplayName("garbage on a TLS port ends that connection and nothing else")
+  void garbageIsDropped() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      fixture.host.serve(RpcHost.CURATOR, new Answering());
+      ManagedChannel owner = fixture.asOwner();
+      assertTrue(ask(owner).isOk());
+
+      byte[] garbage = new byte[4096];
+      new SecureRandom().nextBytes(garbage);
+      try (Socket socket = connect(fixture)) {
+        socket.getOutputStream().write(garbage);
+        assertTrue(endsWithin(socket, Duration.ofSeconds(10)), "still open after 10 s");
+      }
+
+      assertTrue(ask(owner).isOk());
+    }
+  }
+
+  @Test
+  @Timeout(20)
+  @DisplayName(
+      "a handshake that goes nowhere is cut off after its time, which is 10 s unless told otherwise")
+  void slowHandshakeIsCutOff() throws Exception {
+    assertEquals(Duration.ofSeconds(10), RpcSettings.Limits.DEFAULT.handshakeTime());
+    Duration limit = Duration.ofMillis(700);
+    try (RpcFixture fixture = new RpcFixture(usual -> usual.withConnections(16, limit))) {
+      long start = System.nanoTime();
+      try (Socket silent = connect(fixture);
+          Socket dripping = connect(fixture)) {
+        dripping.getOutputStream().write(new byte[] {0x16, 0x03});
+        assertTrue(endsWithin(silent, Duration.ofSeconds(5)), "silence was borne for 5 s");
+        assertTrue(endsWithin(dripping, Duration.ofSeconds(5)), "dripping was borne for 5 s");
+      }
+      assertTrue(Duration.ofNanos(System.nanoTime() - start).compareTo(limit) >= 0);
+    }
+  }
+
+  private static Socket connect(RpcFixture fixture) throws IOException {
+    InetSocketAddress address = fixture.host.address(RpcHost.CURATOR);
+    return new Socket(address.getAddress(), address.getPort());
+  }
+
+  private static boolean endsWithin(Socket socket, Duration time) throws IOException {
+    socket.setSoTimeout((int) time.toMillis());
+    InputStream in = socket.getInputStream();
+    try {
+      while (in.read() >= 0) {
+        // An alert may come before the end.
+      }
+      return true;
+    } catch (java.net.SocketTimeoutException open) {
+      return false;
+    } catch (java.net.SocketException reset) {
+      return true;
+    }
+  }
+
+  @Test
+  @Timeout(20)
+  @DisplayName("more connections than allowed are closed at once, those there are go on")
+  void connectionsAreBounded() throws Exception {
+    try (RpcFixture fixture =
+        new RpcFixture(usual -> usual.withConnections(2, Duration.ofSeconds(10)))) {
+      fixture.host.serve(RpcHost.CURATOR, new Answering());
+      ManagedChannel owner = fixture.asOwner();
+      assertTrue(ask(owner).isOk());
+
+      try (Socket second = connect(fixture);
+          Socket third = connect(fixture)) {
+        assertTrue(endsWithin(third, Duration.ofSeconds(5)), "the third connection stayed");
+        assertTrue(ask(owner).isOk());
+        assertFalse(second.isClosed());
+      }
+
+      assertEquals(1, fixture.host.statistics().connectionsRefused());
+    }
+  }
+
+  @Test
+  @DisplayName("renewed credentials are presented to new connections, old connections live on")
+  void credentialsRotate() {
+    try (RpcFixture fixture = new RpcFixture()) {
+      fixture.host.serve(RpcHost.CURATOR, new Answering());
+      ManagedChannel before = fixture.asOwner();
+      assertTrue(ask(before).isOk());
+
+      NodeCredentials renewed =
+          fixture.credentials.renewed(fixture.ca.issueNode(fixture.nodeKey.getPublic()));
+      fixture.host.identify(renewed);
+      RpcTrust onlyNew =
+          new RpcTrust.Cluster(
+              dev.polis.pki.TlsTrust.Source.of(
+                  fixture.ca::certificate,
+                  () ->
+                      java.util.Optional.of(
+                          fixture.ca.revocationList(
+                              java.math.BigInteger.ONE,
+                              List.of(fixture.credentials.certificate().getSerialNumber())))));
+      ManagedChannel after =
+          fixture.channel(RpcClients.authenticated(fixture.user("owner"), onlyNew));
+
+      assertAll(() -> assertTrue(ask(before).isOk()), () -> assertTrue(ask(after).isOk()));
+    }
+  }
+
+  @Test
+  @Timeout(20)
+  @DisplayName(
+      "CUR-23 D-18 revocation ends streams and refuses calls on open connections within a second")
+  void revocationReachesOpenConnections() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      Answering service = new Answering();
+      fixture.host.serve(RpcHost.CURATOR, service);
+      TlsIdentity node = fixture.node();
+      ManagedChannel channel = fixture.as(node);
+      ManagedChannel innocent = fixture.as(fixture.node());
+      Iterator<WatchEvent> stream =
+          CuratorGrpc.newBlockingStub(channel).watch(WatchRequest.getDefaultInstance());
+      stream.next();
+
+      long start = System.nanoTime();
+      fixture.revoke(node);
+      StatusRuntimeException ended = assertThrows(StatusRuntimeException.class, stream::next);
+      long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+
+      assertAll(
+          () -> assertEquals(Status.Code.UNAUTHENTICATED, ended.getStatus().getCode()),
+          () -> assertTrue(millis < 1000, "took " + millis + " ms"),
+          () -> assertEquals(Status.Code.UNAUTHENTICATED, ask(channel).getCode()),
+          () -> assertTrue(service.cancelled.await(5, TimeUnit.SECONDS), "handler not told"),
+          () -> assertTrue(ask(innocent).isOk()));
+    }
+  }
+
+  @Test
+  @DisplayName("a list of another authority is refused and changes nothing")
+  void foreignRevocationListIsRefused() {
+    try (RpcFixture fixture = new RpcFixture()) {
+      fixture.host.serve(RpcHost.CURATOR, new Answering());
+      var other = dev.polis.pki.CertificateAuthority.create("Another cluster");
+      assertThrows(
+          dev.polis.pki.IdentityException.class,
+          () -> fixture.host.revoke(other.revocationList(java.math.BigInteger.ONE, List.of())));
+      assertTrue(ask(fixture.asOwner()).isOk());
+    }
+  }
+
+  @Test
+  @DisplayName("a port that is taken is named, with the process that has it")
+  void takenPortNamesItsOwner() throws IOException {
+    ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+    try (RpcFixture fixture = new RpcFixture();
+        LocalRpcHost host =
+            new LocalRpcHost(
+                new RpcSettings(
+                    List.of(
+                        new RpcSettings.Listener(
+                            RpcHost.CURATOR,
+                            new InetSocketAddress(taken.getInetAddress(), taken.getLocalPort()),
+                            true)),
+                    RpcSettings.Limits.DEFAULT),
+                LogTree.create())) {
+      RpcListenException refused =
+          assertThrows(RpcListenException.class, () -> host.identify(fixture.credentials));
+      String message = refused.getMessage();
+      assertAll(
+          () -> assertTrue(message.contains("port " + taken.getLocalPort()), message),
+          () ->
+              assertTrue(
+                  message.contains("process " + ProcessHandle.current().pid() + " ("), message));
+
+      taken.close();
+      host.identify(fixture.credentials);
+      assertTrue(host.listeners().peek().orElseThrow().getFirst().open());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a node that forgets its credentials closes its TLS listeners and can open them again")
+  void forgottenCredentialsCloseListeners() {
+    try (RpcFixture fixture = new RpcFixture()) {
+      fixture.host.forget();
+      assertTrue(
+          fixture.host.listeners().peek().orElseThrow().stream()
+              .noneMatch(RpcListenerStatus::open));
+      fixture.host.identify(fixture.credentials);
+      fixture.host.serve(RpcHost.CURATOR, new Answering());
+      assertTrue(ask(fixture.asOwner()).isOk());
+    }
+  }
+}

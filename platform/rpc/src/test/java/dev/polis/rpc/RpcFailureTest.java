@@ -1,0 +1,265 @@
+package dev.polis.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.Message;
+import dev.polis.wire.api.ConfigureClusterRequest;
+import dev.polis.wire.api.ConfigureClusterResponse;
+import dev.polis.wire.api.ManagementGrpc;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServiceDescriptor;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class RpcFailureTest {
+  private final RpcFixture fixture = new RpcFixture();
+
+  @AfterEach
+  void stop() {
+    fixture.close();
+  }
+
+  /** Fails as told. */
+  private static final class Failing extends ManagementGrpc.ManagementImplBase {
+    private Optional<Throwable> failure = Optional.empty();
+
+    @Override
+    public void configureCluster(
+        ConfigureClusterRequest request, StreamObserver<ConfigureClusterResponse> observer) {
+      if (failure.isPresent()) {
+        Failing.<RuntimeException>sneak(failure.get());
+      }
+      observer.onNext(ConfigureClusterResponse.getDefaultInstance());
+      observer.onCompleted();
+    }
+
+    // Handlers written in other ways may throw what their signature does not say.
+    @SuppressWarnings("unchecked")
+    private static <E extends Throwable> void sneak(Throwable failure) throws E {
+      throw (E) failure;
+    }
+  }
+
+  private static Status configure(ManagedChannel channel) {
+    return RpcFixture.statusOf(
+        () ->
+            ManagementGrpc.newBlockingStub(channel)
+                .configureCluster(ConfigureClusterRequest.getDefaultInstance()));
+  }
+
+  @Test
+  @DisplayName(
+      "D-03 what a handler throws ends its call with the right code, and the host serves on")
+  void d03_exceptionsAreMapped() {
+    Failing service = new Failing();
+    fixture.host.serve(RpcHost.CURATOR, service);
+    ManagedChannel owner = fixture.asOwner();
+
+    service.failure =
+        Optional.of(new IllegalArgumentException("update_mask is missing; name the fields"));
+    Status invalid = configure(owner);
+    service.failure = Optional.of(RpcException.unavailable("busy", Duration.ofSeconds(3)));
+    Status unavailable = configure(owner);
+    service.failure =
+        Optional.of(Status.FAILED_PRECONDITION.withDescription("not yet").asRuntimeException());
+    Status precondition = configure(owner);
+    service.failure = Optional.of(new NullPointerException("secret detail"));
+    Status defect = configure(owner);
+    service.failure = Optional.of(new StackOverflowError());
+    Status error = configure(owner);
+    service.failure = Optional.empty();
+
+    assertAll(
+        () -> assertEquals(Status.Code.INVALID_ARGUMENT, invalid.getCode()),
+        () -> assertEquals("update_mask is missing; name the fields", invalid.getDescription()),
+        () -> assertEquals(Status.Code.UNAVAILABLE, unavailable.getCode()),
+        () -> assertEquals("not yet", precondition.getDescription()),
+        () -> assertEquals(Status.Code.INTERNAL, defect.getCode()),
+        () -> assertFalse(defect.getDescription().contains("secret detail")),
+        () -> assertEquals(Status.Code.INTERNAL, error.getCode()),
+        () -> assertTrue(configure(owner).isOk()));
+  }
+
+  @Test
+  @DisplayName("an internal error is told by reference, under which the log has its stack")
+  void defectsAreLoggedByReference() {
+    Failing service = new Failing();
+    service.failure = Optional.of(new IllegalStateException("boom"));
+    fixture.host.serve(RpcHost.CURATOR, service);
+
+    String told = configure(fixture.asOwner()).getDescription();
+    String reference = told.substring(told.lastIndexOf(' ') + 1);
+
+    assertTrue(
+        fixture.log("rpc").stream()
+            .anyMatch(
+                line ->
+                    line.contains(reference)
+                        && line.contains("IllegalStateException: boom")
+                        && line.contains("defectsAreLoggedByReference")),
+        () -> String.join("\n", fixture.log("rpc")));
+  }
+
+  @Test
+  @DisplayName("a step before the handler that throws ends the call, not the host")
+  void throwingValidatorIsContained() throws Exception {
+    fixture.host.serve(RpcHost.CURATOR, new Failing());
+    ManagedChannel owner = fixture.asOwner();
+
+    RpcRegistration bad =
+        fixture.host.validate(
+            (method, peer, request) -> {
+              throw new LinkageError("half a bundle");
+            });
+    Status error = configure(owner);
+    bad.close();
+    RpcRegistration strict =
+        fixture.host.validate(
+            (method, peer, request) -> {
+              throw new IllegalArgumentException(method + " refused for " + peer.describe());
+            });
+    Status refused = configure(owner);
+    strict.close();
+
+    assertEquals(Status.Code.INTERNAL, error.getCode());
+    assertEquals(Status.Code.INVALID_ARGUMENT, refused.getCode());
+    assertEquals(
+        "metropolis.proto.api.Management/ConfigureCluster refused for user \"owner\"",
+        refused.getDescription());
+    assertTrue(configure(owner).isOk());
+  }
+
+  @Test
+  @DisplayName(
+      "requests that are no messages, too many or none at all are the caller's fault, never INTERNAL")
+  void badRequestsAreInvalid() throws Exception {
+    fixture.host.serve(RpcHost.CURATOR, new Failing());
+    ManagedChannel owner = fixture.asOwner();
+
+    assertAll(
+        () ->
+            assertEquals(
+                Status.Code.INVALID_ARGUMENT, raw(owner, new byte[] {(byte) 0xff}), "malformed"),
+        () -> assertEquals(Status.Code.INVALID_ARGUMENT, raw(owner), "none"),
+        // gRPC itself resets a call of this kind that has two requests.
+        () -> assertEquals(Status.Code.CANCELLED, raw(owner, new byte[0], new byte[0]), "two"),
+        () -> assertEquals(Status.Code.OK, raw(owner, new byte[0])),
+        () -> assertTrue(configure(owner).isOk()));
+  }
+
+  @Test
+  @DisplayName("random bytes to every method of every service are never INTERNAL or UNKNOWN")
+  void fuzzedRequestsAreNeverInternal() throws Exception {
+    for (ServiceDescriptor service : AuthorizationMatrixTest.services()) {
+      fixture.host.serve(
+          RpcHost.CURATOR,
+          RpcFixture.serving(
+              service,
+              method ->
+                  io.grpc.stub.ServerCalls.asyncBidiStreamingCall(
+                      observer ->
+                          new StreamObserver<Message>() {
+                            @Override
+                            public void onNext(Message value) {}
+
+                            @Override
+                            public void onError(Throwable t) {}
+
+                            @Override
+                            public void onCompleted() {
+                              observer.onError(Status.ABORTED.asRuntimeException());
+                            }
+                          })));
+    }
+    ManagedChannel owner = fixture.asOwner();
+    Random random = new Random(7);
+    for (ServiceDescriptor service : AuthorizationMatrixTest.services()) {
+      for (MethodDescriptor<?, ?> method : service.getMethods()) {
+        for (int i = 0; i < 5; i++) {
+          byte[] bytes = new byte[random.nextInt(64)];
+          random.nextBytes(bytes);
+          Status.Code code = raw(owner, method.getFullMethodName(), bytes);
+          assertNotEquals(Status.Code.INTERNAL, code, method.getFullMethodName());
+          assertNotEquals(Status.Code.UNKNOWN, code, method.getFullMethodName());
+        }
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("a request larger than allowed is RESOURCE_EXHAUSTED")
+  void largeRequestsAreRefused() throws Exception {
+    fixture.host.serve(RpcHost.CURATOR, new Failing());
+    int tooLarge = RpcSettings.Limits.DEFAULT.messageBytes() + 1;
+    assertEquals(Status.Code.RESOURCE_EXHAUSTED, raw(fixture.asOwner(), new byte[tooLarge]));
+  }
+
+  private static Status.Code raw(ManagedChannel channel, byte[]... requests) throws Exception {
+    return raw(channel, "metropolis.proto.api.Management/ConfigureCluster", requests);
+  }
+
+  /** Sends bytes as they are, as many requests as given. */
+  private static Status.Code raw(ManagedChannel channel, String method, byte[]... requests)
+      throws Exception {
+    CompletableFuture<Status> ended = new CompletableFuture<>();
+    ClientCall<byte[], byte[]> call =
+        channel.newCall(
+            MethodDescriptor.newBuilder(new Bytes(), new Bytes())
+                .setType(MethodDescriptor.MethodType.BIDI_STREAMING)
+                .setFullMethodName(method)
+                .build(),
+            CallOptions.DEFAULT);
+    call.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            ended.complete(status);
+          }
+        },
+        new Metadata());
+    call.request(2);
+    for (byte[] request : requests) {
+      call.sendMessage(request);
+    }
+    call.halfClose();
+    return ended.get(10, TimeUnit.SECONDS).getCode();
+  }
+
+  private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
+    @Override
+    public InputStream stream(byte[] value) {
+      return new ByteArrayInputStream(value);
+    }
+
+    @Override
+    public byte[] parse(InputStream stream) {
+      try {
+        return stream.readAllBytes();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  }
+}

@@ -1,0 +1,208 @@
+package dev.polis.rpc;
+
+import com.google.protobuf.Message;
+import dev.polis.logtree.LogEntry;
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.TlsIdentity;
+import io.grpc.BindableService;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServiceDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ServerCalls;
+import java.math.BigInteger;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.security.KeyPair;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+
+/** A host with a cluster of its own behind it, and callers of every kind. */
+final class RpcFixture implements AutoCloseable {
+  static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  final CertificateAuthority ca = CertificateAuthority.create("Test cluster CA");
+  final KeyPair nodeKey = Ed25519.generate();
+  final NodeCredentials credentials =
+      new NodeCredentials(
+          nodeKey.getPrivate(), ca.issueNode(nodeKey.getPublic()), ca.certificate());
+  final LogTree logs = LogTree.create();
+  final LocalRpcHost host;
+  private final List<ManagedChannel> channels = new ArrayList<>();
+
+  RpcFixture() {
+    this(limits -> limits);
+  }
+
+  RpcFixture(UnaryOperator<RpcSettings.Limits> limits) {
+    this(limits.apply(RpcSettings.Limits.DEFAULT));
+    host.identify(credentials);
+  }
+
+  private RpcFixture(RpcSettings.Limits limits) {
+    InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    host =
+        new LocalRpcHost(
+            new RpcSettings(
+                List.of(
+                    new RpcSettings.Listener(RpcHost.CURATOR, any, true),
+                    new RpcSettings.Listener(RpcHost.MANAGEMENT, any, true),
+                    new RpcSettings.Listener(RpcHost.DEBUG, any, false)),
+                limits),
+            logs);
+  }
+
+  static RpcFixture withoutCredentials() {
+    return new RpcFixture(RpcSettings.Limits.DEFAULT);
+  }
+
+  NodeId nodeId() {
+    return credentials.id();
+  }
+
+  RpcTrust trust() {
+    return RpcTrust.cluster(ca.certificate());
+  }
+
+  TlsIdentity user(String name) {
+    KeyPair pair = Ed25519.generate();
+    return TlsIdentity.of(pair.getPrivate(), ca.issueUser(name, pair.getPublic()));
+  }
+
+  TlsIdentity node() {
+    KeyPair pair = Ed25519.generate();
+    return TlsIdentity.of(pair.getPrivate(), ca.issueNode(pair.getPublic()));
+  }
+
+  ManagedChannel channel(RpcClients clients) {
+    return channel(clients, RpcHost.CURATOR);
+  }
+
+  ManagedChannel channel(RpcClients clients, String listener) {
+    return keep(clients.dial(host.address(listener)));
+  }
+
+  ManagedChannel as(TlsIdentity identity) {
+    return channel(RpcClients.authenticated(identity, trust()));
+  }
+
+  ManagedChannel asOwner() {
+    return as(user("owner"));
+  }
+
+  ManagedChannel keep(ManagedChannel channel) {
+    channels.add(channel);
+    return channel;
+  }
+
+  void revoke(TlsIdentity... identities) {
+    host.revoke(
+        ca.revocationList(
+            BigInteger.valueOf(System.nanoTime()),
+            java.util.Arrays.stream(identities)
+                .map(identity -> identity.certificate().getSerialNumber())
+                .toList()));
+  }
+
+  /** Every line of every journal, so that what must not be there can be looked for. */
+  List<String> log() {
+    return log("");
+  }
+
+  List<String> log(String dn) {
+    try (LogReader reader = logs.read(LogQuery.of(dn).withChildren().backlogAll())) {
+      return reader.backlog().stream().map(RpcFixture::text).toList();
+    }
+  }
+
+  private static String text(LogEntry entry) {
+    return entry.dn()
+        + " "
+        + switch (entry.payload()) {
+          case LogPayload.Leveled leveled ->
+              leveled.severity() + " " + leveled.location() + " " + leveled.message();
+          case LogPayload.Raw raw -> raw.data();
+        };
+  }
+
+  /** Serves all methods of a service: unary and server-streaming ones by {@code answer}. */
+  static BindableService serving(
+      ServiceDescriptor service,
+      Function<MethodDescriptor<Message, Message>, ServerCallHandler<Message, Message>> handler) {
+    return () -> {
+      ServerServiceDefinition.Builder definition = ServerServiceDefinition.builder(service);
+      for (MethodDescriptor<?, ?> method : service.getMethods()) {
+        MethodDescriptor<Message, Message> typed = typed(method);
+        definition.addMethod(typed, handler.apply(typed));
+      }
+      return definition.build();
+    };
+  }
+
+  /** Serves all methods of a service by saying that the handler was reached. */
+  static BindableService reaching(ServiceDescriptor service) {
+    return serving(
+        service,
+        method ->
+            (call, headers) -> {
+              call.close(Status.ALREADY_EXISTS.withDescription("reached"), new io.grpc.Metadata());
+              return new io.grpc.ServerCall.Listener<>() {};
+            });
+  }
+
+  // Descriptors of generated services carry messages.
+  @SuppressWarnings("unchecked")
+  static MethodDescriptor<Message, Message> typed(MethodDescriptor<?, ?> method) {
+    return (MethodDescriptor<Message, Message>) method;
+  }
+
+  static <Q, A> ServerCallHandler<Q, A> unary(Function<Q, A> answer) {
+    return ServerCalls.asyncUnaryCall(
+        (request, observer) -> {
+          observer.onNext(answer.apply(request));
+          observer.onCompleted();
+        });
+  }
+
+  static Status statusOf(Callable<?> call) {
+    try {
+      call.call();
+      return Status.OK;
+    } catch (StatusRuntimeException e) {
+      return e.getStatus();
+    } catch (Exception e) {
+      throw new AssertionError("the call failed outside of gRPC", e);
+    }
+  }
+
+  static void await(String what, BooleanSupplier condition) throws InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() > end) {
+        throw new AssertionError("waited " + PATIENCE + " in vain for: " + what);
+      }
+      java.util.concurrent.locks.LockSupport.parkNanos(2_000_000);
+    }
+  }
+
+  @Override
+  public void close() {
+    channels.forEach(ManagedChannel::shutdownNow);
+    host.close();
+  }
+}

@@ -1,0 +1,379 @@
+package dev.polis.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.GetConsensusStatusRequest;
+import dev.polis.wire.curator.GetConsensusStatusResponse;
+import dev.polis.wire.curator.WatchEvent;
+import dev.polis.wire.curator.WatchRequest;
+import io.grpc.Context;
+import io.grpc.Deadline;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class RpcHoldTest {
+  private final ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor();
+
+  /** Answers with its own name. */
+  private static class Named extends CuratorGrpc.CuratorImplBase {
+    private final String name;
+    final AtomicInteger asked = new AtomicInteger();
+
+    Named(String name) {
+      this.name = name;
+    }
+
+    @Override
+    public void getConsensusStatus(
+        GetConsensusStatusRequest request, StreamObserver<GetConsensusStatusResponse> observer) {
+      asked.incrementAndGet();
+      observer.onNext(answer(name));
+      observer.onCompleted();
+    }
+  }
+
+  private static GetConsensusStatusResponse answer(String name) {
+    return GetConsensusStatusResponse.newBuilder()
+        .addEtcdMember(GetConsensusStatusResponse.EtcdMember.newBuilder().setId(name))
+        .build();
+  }
+
+  /** Answers when it is told to. */
+  private static final class Slow extends CuratorGrpc.CuratorImplBase {
+    final CountDownLatch entered = new CountDownLatch(1);
+    final CountDownLatch mayAnswer = new CountDownLatch(1);
+    final AtomicBoolean interrupted = new AtomicBoolean();
+
+    @Override
+    public void getConsensusStatus(
+        GetConsensusStatusRequest request, StreamObserver<GetConsensusStatusResponse> observer) {
+      entered.countDown();
+      try {
+        mayAnswer.await();
+      } catch (InterruptedException e) {
+        interrupted.set(true);
+        return;
+      }
+      observer.onNext(answer("slow"));
+      observer.onCompleted();
+    }
+  }
+
+  private static String ask(ManagedChannel channel) {
+    return CuratorGrpc.newBlockingStub(channel)
+        .getConsensusStatus(GetConsensusStatusRequest.getDefaultInstance())
+        .getEtcdMember(0)
+        .getId();
+  }
+
+  private static void awaitHeld(RpcFixture fixture, int calls) throws InterruptedException {
+    RpcFixture.await(calls + " held calls", () -> fixture.host.statistics().heldNow() == calls);
+  }
+
+  @Test
+  @DisplayName(
+      "calls made while the provider is away wait and go to its successor, all of them, once")
+  void callsWaitForTheSuccessor() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      ManagedChannel owner = fixture.asOwner();
+      fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
+
+      List<Future<String>> answers = new ArrayList<>();
+      for (int i = 0; i < 50; i++) {
+        answers.add(callers.submit(() -> ask(owner)));
+      }
+      awaitHeld(fixture, 50);
+      assertEquals(
+          List.of("metropolis.node.core.curator.proto.api.Curator"),
+          fixture.host.listeners().peek().orElseThrow().getFirst().away());
+      Named second = new Named("second");
+      fixture.host.serve(RpcHost.CURATOR, second);
+
+      for (Future<String> each : answers) {
+        assertEquals("second", each.get(10, TimeUnit.SECONDS));
+      }
+      assertEquals(50, second.asked.get());
+      assertEquals(50, method(fixture).held());
+      assertEquals(0, fixture.host.statistics().heldNow());
+    }
+  }
+
+  private static RpcStatistics.Method method(RpcFixture fixture) {
+    return fixture.host.statistics().methods().stream()
+        .filter(each -> each.method().endsWith("/GetConsensusStatus"))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  @DisplayName("a provider beside another takes the new calls; when either goes the other serves")
+  void sideBySide() {
+    try (RpcFixture fixture = new RpcFixture()) {
+      ManagedChannel owner = fixture.asOwner();
+      RpcRegistration old = fixture.host.serve(RpcHost.CURATOR, new Named("old"));
+      assertEquals("old", ask(owner));
+      RpcRegistration young = fixture.host.serve(RpcHost.CURATOR, new Named("young"));
+      assertEquals("young", ask(owner));
+      young.close();
+      assertEquals("old", ask(owner));
+      fixture.host.serve(RpcHost.CURATOR, new Named("younger"));
+      old.close();
+      assertEquals("younger", ask(owner));
+      assertEquals(0, method(fixture).held());
+    }
+  }
+
+  @Test
+  @DisplayName("a call waits no longer than the host bears, and is told when to come back")
+  void waitIsBounded() {
+    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(10, Duration.ofMillis(300)))) {
+      ManagedChannel owner = fixture.asOwner();
+      fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
+
+      StatusRuntimeException refused =
+          org.junit.jupiter.api.Assertions.assertThrows(
+              StatusRuntimeException.class, () -> ask(owner));
+
+      assertAll(
+          () -> assertEquals(Status.Code.UNAVAILABLE, refused.getStatus().getCode()),
+          () ->
+              assertTrue(
+                  refused.getStatus().getDescription().contains("away for PT0.3S"),
+                  refused.toString()),
+          () -> assertEquals("1000", refused.getTrailers().get(RpcException.RETRY_DELAY)));
+    }
+  }
+
+  @Test
+  @DisplayName("no more calls wait than the host bears; the others are told at once")
+  void numberIsBounded() throws Exception {
+    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(2, Duration.ofSeconds(20)))) {
+      ManagedChannel owner = fixture.asOwner();
+      fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
+      Future<String> one = callers.submit(() -> ask(owner));
+      Future<String> two = callers.submit(() -> ask(owner));
+      awaitHeld(fixture, 2);
+
+      Status third = RpcFixture.statusOf(() -> ask(owner));
+      fixture.host.serve(RpcHost.CURATOR, new Named("second"));
+
+      assertEquals(Status.Code.UNAVAILABLE, third.getCode());
+      assertTrue(third.getDescription().contains("too many"), third.toString());
+      assertEquals("second", one.get());
+      assertEquals("second", two.get());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a held call keeps its caller's deadline, and a caller that goes gives its place back")
+  void deadlineIsKept() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      ManagedChannel owner = fixture.asOwner();
+      fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
+
+      Status status =
+          RpcFixture.statusOf(
+              () ->
+                  CuratorGrpc.newBlockingStub(owner)
+                      .withDeadlineAfter(400, TimeUnit.MILLISECONDS)
+                      .getConsensusStatus(GetConsensusStatusRequest.getDefaultInstance()));
+
+      assertEquals(Status.Code.DEADLINE_EXCEEDED, status.getCode());
+      awaitHeld(fixture, 0);
+    }
+  }
+
+  @Test
+  @DisplayName("strangers do not wait: who may not call is told so, provider or not")
+  void strangersAreNotHeld() {
+    try (RpcFixture fixture = new RpcFixture()) {
+      fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
+      ManagedChannel stranger = fixture.channel(RpcClients.anonymous(fixture.trust()));
+      Status status = RpcFixture.statusOf(() -> ask(stranger));
+      assertEquals(Status.Code.UNAUTHENTICATED, status.getCode());
+      assertEquals(0, method(fixture).held());
+    }
+  }
+
+  @Test
+  @DisplayName("D-46 a provider that goes finishes its calls in flight, and is waited for")
+  void callsInFlightAreDrained() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      ManagedChannel owner = fixture.asOwner();
+      Slow slow = new Slow();
+      RpcRegistration registration = fixture.host.serve(RpcHost.CURATOR, slow);
+      Future<String> inFlight = callers.submit(() -> ask(owner));
+      slow.entered.await();
+
+      CompletableFuture<Void> gone = CompletableFuture.runAsync(registration::close, callers);
+      Future<String> held = callers.submit(() -> ask(owner));
+      awaitHeld(fixture, 1);
+      assertFalse(gone.isDone());
+      slow.mayAnswer.countDown();
+
+      assertEquals("slow", inFlight.get(5, TimeUnit.SECONDS));
+      gone.get(5, TimeUnit.SECONDS);
+      fixture.host.serve(RpcHost.CURATOR, new Named("next"));
+      assertEquals("next", held.get(5, TimeUnit.SECONDS));
+      assertEquals(1, method(fixture).drained());
+      assertFalse(slow.interrupted.get());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a call that is stuck is ended when draining takes too long, and its handler interrupted")
+  void drainIsBounded() throws Exception {
+    try (RpcFixture fixture = new RpcFixture(usual -> usual.withDrain(Duration.ofMillis(200)))) {
+      ManagedChannel owner = fixture.asOwner();
+      Slow slow = new Slow();
+      RpcRegistration registration = fixture.host.serve(RpcHost.CURATOR, slow);
+      Future<Status> stuck = callers.submit(() -> RpcFixture.statusOf(() -> ask(owner)));
+      slow.entered.await();
+
+      registration.close();
+
+      assertEquals(Status.Code.UNAVAILABLE, stuck.get(5, TimeUnit.SECONDS).getCode());
+      RpcFixture.await("the handler's interruption", slow.interrupted::get);
+    }
+  }
+
+  @Test
+  @DisplayName("a handler may take its own service away without waiting for itself")
+  void handlerMayRemoveItself() throws Exception {
+    try (RpcFixture fixture = new RpcFixture(usual -> usual.withDrain(Duration.ofSeconds(20)))) {
+      AtomicReference<RpcRegistration> own = new AtomicReference<>();
+      own.set(
+          fixture.host.serve(
+              RpcHost.CURATOR,
+              new Named("leaving") {
+                @Override
+                public void getConsensusStatus(
+                    GetConsensusStatusRequest request,
+                    StreamObserver<GetConsensusStatusResponse> observer) {
+                  own.get().close();
+                  super.getConsensusStatus(request, observer);
+                }
+              }));
+      ManagedChannel owner = fixture.asOwner();
+      Future<String> answer = callers.submit(() -> ask(owner));
+      assertEquals("leaving", answer.get(5, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "streams of a provider that goes end with UNAVAILABLE and a delay; new ones are refused the same way")
+  void streamsEnd() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      CountDownLatch interrupted = new CountDownLatch(1);
+      RpcRegistration registration =
+          fixture.host.serve(
+              RpcHost.CURATOR,
+              new CuratorGrpc.CuratorImplBase() {
+                @Override
+                public void watch(WatchRequest request, StreamObserver<WatchEvent> observer) {
+                  observer.onNext(WatchEvent.getDefaultInstance());
+                  try {
+                    new CountDownLatch(1).await();
+                  } catch (InterruptedException e) {
+                    interrupted.countDown();
+                  }
+                }
+              });
+      ManagedChannel owner = fixture.asOwner();
+      Iterator<WatchEvent> stream =
+          CuratorGrpc.newBlockingStub(owner).watch(WatchRequest.getDefaultInstance());
+      stream.next();
+
+      registration.close();
+
+      assertTrue(interrupted.await(5, TimeUnit.SECONDS), "the handler waits on");
+      for (Iterator<WatchEvent> each :
+          List.of(
+              stream,
+              CuratorGrpc.newBlockingStub(owner).watch(WatchRequest.getDefaultInstance()))) {
+        StatusRuntimeException ended =
+            org.junit.jupiter.api.Assertions.assertThrows(StatusRuntimeException.class, each::next);
+        assertEquals(Status.Code.UNAVAILABLE, ended.getStatus().getCode());
+        assertEquals("1000", ended.getTrailers().get(RpcException.RETRY_DELAY));
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("a handler's thread is interrupted when its caller goes")
+  void callerGoneInterruptsHandler() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      Slow slow = new Slow();
+      fixture.host.serve(RpcHost.CURATOR, slow);
+      ManagedChannel owner = fixture.asOwner();
+      Future<?> call = callers.submit(() -> ask(owner));
+      slow.entered.await();
+      owner.shutdownNow();
+      RpcFixture.await("the handler's interruption", slow.interrupted::get);
+      RpcFixture.await(
+          "the call to count as CANCELLED",
+          () -> method(fixture).codes().getOrDefault(Status.Code.CANCELLED, 0L) == 1);
+      assertTrue(call.state() != Future.State.SUCCESS);
+    }
+  }
+
+  @Test
+  @DisplayName("the caller's deadline reaches the handler, and calls the handler makes itself")
+  void deadlineReachesTheHandler() {
+    try (RpcFixture fixture = new RpcFixture()) {
+      AtomicReference<Deadline> seen = new AtomicReference<>();
+      fixture.host.serve(
+          RpcHost.CURATOR,
+          new Named("x") {
+            @Override
+            public void getConsensusStatus(
+                GetConsensusStatusRequest request,
+                StreamObserver<GetConsensusStatusResponse> observer) {
+              seen.set(Context.current().getDeadline());
+              super.getConsensusStatus(request, observer);
+            }
+          });
+      CuratorGrpc.newBlockingStub(fixture.asOwner())
+          .withDeadlineAfter(30, TimeUnit.SECONDS)
+          .getConsensusStatus(GetConsensusStatusRequest.getDefaultInstance());
+      long left = seen.get().timeRemaining(TimeUnit.SECONDS);
+      assertTrue(left > 20 && left <= 30, "left: " + left + " s");
+    }
+  }
+
+  @Test
+  @DisplayName("what nobody ever served is UNIMPLEMENTED, in words and at once")
+  void unknownIsUnimplemented() {
+    try (RpcFixture fixture = new RpcFixture()) {
+      Status status = RpcFixture.statusOf(() -> ask(fixture.asOwner()));
+      assertEquals(Status.Code.UNIMPLEMENTED, status.getCode());
+      assertTrue(status.getDescription().contains("listener 'curator'"), status.toString());
+    }
+  }
+}
