@@ -1,0 +1,227 @@
+package dev.polis.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.LogTree;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class LogTailTest {
+  private static final long BIG = 1L << 20;
+
+  @TempDir Path directory;
+  private Path log;
+  private final List<String> lines = new ArrayList<>();
+  private final Children children = new Children();
+
+  @BeforeEach
+  void name() {
+    log = directory.resolve("x.log");
+  }
+
+  @AfterEach
+  void nothingStays() throws Exception {
+    children.killAll();
+  }
+
+  private LogTail tail(long limit) {
+    return new LogTail(log, directory.resolve("x.tail"), limit, this::line);
+  }
+
+  private void line(LogPayload.Raw raw) {
+    lines.add(raw.data());
+  }
+
+  private void append(String text) throws Exception {
+    Files.writeString(log, text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+  }
+
+  @Test
+  @DisplayName("a log that is not there yet is empty")
+  void missing() throws Exception {
+    assertEquals(0, tail(BIG).poll());
+  }
+
+  @Test
+  @DisplayName("complete lines are delivered once, a half line waits for its other half")
+  void lines() throws Exception {
+    try (LogTail tail = tail(BIG)) {
+      append("one\ntw");
+      tail.poll();
+      assertEquals(List.of("one"), lines);
+      append("o\n");
+      tail.poll();
+      assertEquals(0, tail.poll());
+    }
+    assertEquals(List.of("one", "two"), lines);
+  }
+
+  @Test
+  @DisplayName("the next reader goes on where the last stopped, half lines included")
+  void resumes() throws Exception {
+    append("one\ntw");
+    try (LogTail first = tail(BIG)) {
+      first.poll();
+    }
+    append("o\nthree\n");
+    try (LogTail second = tail(BIG)) {
+      second.poll();
+    }
+    assertEquals(List.of("one", "two", "three"), lines);
+  }
+
+  @Test
+  @DisplayName("a reader that never closed loses no line")
+  void resumesAfterKill() throws Exception {
+    append("one\n");
+    tail(BIG).poll();
+    append("two\n");
+    tail(BIG).poll();
+    assertEquals(List.of("one", "two"), lines);
+  }
+
+  @Test
+  @DisplayName("the last line counts without its newline once the process has ended")
+  void finish() throws Exception {
+    append("one\nlast words");
+    try (LogTail tail = tail(BIG)) {
+      tail.finish();
+    }
+    assertEquals(List.of("one", "last words"), lines);
+  }
+
+  @Test
+  @DisplayName("a damaged place means reading from the start, and says so")
+  void damagedPlace() throws Exception {
+    append("one\n");
+    Files.writeString(directory.resolve("x.tail"), "{\"offset\":");
+    try (LogTail tail = tail(BIG)) {
+      tail.poll();
+    }
+    assertEquals(2, lines.size());
+    assertTrue(lines.getFirst().contains("x.tail"), lines.getFirst());
+    assertEquals("one", lines.getLast());
+  }
+
+  @Test
+  @DisplayName("a full log is rotated when it is quiet, and nothing of it is lost")
+  void rotates() throws Exception {
+    try (LogTail tail = tail(10)) {
+      append("0123456789\nhalf");
+      tail.poll();
+      assertTrue(Files.size(log) > 0, "not while lines come");
+      tail.poll();
+      assertEquals(0, Files.size(log));
+      assertEquals("0123456789\nhalf", Files.readString(directory.resolve("x.log.1")));
+      append(" and half\nnext\n");
+      tail.poll();
+    }
+    assertEquals(List.of("0123456789", "half and half", "next"), lines);
+  }
+
+  @Test
+  @DisplayName("a busy log is rotated at twice its limit")
+  void rotatesBusy() throws Exception {
+    try (LogTail tail = tail(10)) {
+      append("0123456789\n0123456789\n");
+      tail.poll();
+    }
+    assertEquals(0, Files.size(log));
+    assertEquals(2, lines.size());
+  }
+
+  @Test
+  @DisplayName("a reader that died after the truncation starts at the start")
+  void diedInRotation() throws Exception {
+    append("0123456789\n");
+    tail(BIG).poll();
+    // What is left when the truncation was done and the new place was not saved.
+    Files.writeString(log, "new\n");
+    tail(BIG).poll();
+    assertEquals(List.of("0123456789", "new"), lines);
+  }
+
+  @Test
+  @DisplayName("rotation while a child writes in bursts: every line arrives, the files stay small")
+  void rotatesUnderChild() throws Exception {
+    // Each burst waits until the last one has been read and cut, so that no line can fall into the
+    // window.
+    int bursts = 20;
+    int perBurst = 200;
+    Path go = directory.resolve("go");
+    String script =
+        "i=0; b=0; while [ $b -lt %d ]; do while [ ! -e %s ]; do sleep 0.005; done; rm %s; n=0; "
+                .formatted(bursts, go, go)
+            + "while [ $n -lt %d ]; do echo line $i; i=$((i+1)); n=$((n+1)); done; b=$((b+1)); done; exec sleep 1000"
+                .formatted(perBurst);
+    LogTree logs = LogTree.create();
+    try (var manager = ProcessManager.open(directory, logs)) {
+      ManagedProcess process = manager.ensure(children.shell("x", script));
+      try (LogTail tail = tail(1000)) {
+        for (int burst = 1; burst <= bursts; burst++) {
+          Files.writeString(go, "");
+          int wanted = burst * perBurst;
+          Await.until(
+              wanted + " lines have come",
+              () -> {
+                tail.poll();
+                return lines.size() >= wanted;
+              });
+          Await.until(
+              "the log is cut",
+              () -> {
+                tail.poll();
+                return Files.size(log) == 0;
+              });
+        }
+      }
+      assertEquals(
+          IntStream.range(0, bursts * perBurst).mapToObj(i -> "line " + i).toList(), lines);
+      assertTrue(Files.size(directory.resolve("x.log.1")) < 20_000);
+      assertTrue(process.running());
+    }
+  }
+
+  @Test
+  @DisplayName("lines reach the journal in the converter's form, others as they are")
+  void journal() throws Exception {
+    LogTree logs = LogTree.create();
+    try (var manager = ProcessManager.open(directory, logs)) {
+      ManagedProcess process =
+          manager.ensure(children.shell("x", "echo known; echo strange; exec sleep 1000"));
+      try (LogTail tail =
+          manager.tail(
+              process,
+              "root.x",
+              line ->
+                  line.equals("known")
+                      ? java.util.Optional.of(LogPayload.Raw.of("KNOWN"))
+                      : java.util.Optional.empty())) {
+        Await.until(
+            "both lines are in the journal",
+            () -> {
+              tail.poll();
+              return journal(logs, "root.x").size() == 2;
+            });
+      }
+      assertEquals(List.of("KNOWN", "strange"), journal(logs, "root.x"));
+      assertFalse(process.adopted());
+    }
+  }
+
+  private static List<String> journal(LogTree logs, String dn) {
+    return Journal.lines(logs, dn);
+  }
+}

@@ -1,0 +1,441 @@
+package dev.polis.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.event.Watcher;
+import dev.polis.logtree.LogTree;
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class ProcessesTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  @TempDir Path directory;
+  private final LogTree logs = LogTree.create();
+  private final Children children = new Children();
+
+  @AfterEach
+  void nothingStays() throws Exception {
+    children.killAll();
+  }
+
+  private ProcessManager.OpenManager open() {
+    return ProcessManager.open(directory, logs);
+  }
+
+  private ProcessSpec sleeper() {
+    return children.shell("child", "exec sleep 1000");
+  }
+
+  private static ProcessStatus end(ManagedProcess process) throws Exception {
+    try (Watcher<ProcessStatus> watcher = process.status().watch()) {
+      return watcher.get(status -> !(status instanceof ProcessStatus.Running), PATIENCE);
+    }
+  }
+
+  @Test
+  @DisplayName("a running process is adopted by the next manager with its pid")
+  void adopts() throws Exception {
+    long pid;
+    try (var first = open()) {
+      ManagedProcess started = first.ensure(sleeper());
+      assertFalse(started.adopted());
+      pid = started.pid();
+    }
+
+    try (var second = open()) {
+      ManagedProcess adopted = second.ensure(sleeper());
+
+      assertEquals(pid, adopted.pid());
+      assertTrue(adopted.adopted());
+      assertTrue(adopted.running());
+      assertEquals(List.of(pid), children.alive());
+    }
+  }
+
+  @Test
+  @DisplayName("to ensure twice gives the same process")
+  void ensureTwice() throws Exception {
+    try (var manager = open()) {
+      assertSame(manager.ensure(sleeper()), manager.ensure(sleeper()));
+      assertEquals(1, children.alive().size());
+    }
+  }
+
+  @Test
+  @DisplayName("many that ensure at once, through two managers, share one process")
+  void ensureConcurrently() throws Exception {
+    try (var one = open();
+        var two = open();
+        var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Callable<Long>> calls =
+          IntStream.range(0, 16)
+              .<Callable<Long>>mapToObj(i -> () -> (i % 2 == 0 ? one : two).ensure(sleeper()).pid())
+              .toList();
+      Set<Long> pids =
+          threads.invokeAll(calls).stream().map(f -> f.resultNow()).collect(Collectors.toSet());
+
+      assertEquals(1, pids.size(), () -> "different processes: " + pids);
+      assertEquals(List.copyOf(pids), children.alive());
+    }
+  }
+
+  @Test
+  @DisplayName("another command replaces the process")
+  void replaces() throws Exception {
+    try (var manager = open()) {
+      ManagedProcess old = manager.ensure(sleeper());
+
+      ManagedProcess changed = manager.ensure(children.shell("child", "exec sleep 2000"));
+
+      assertNotEquals(old.pid(), changed.pid());
+      assertEquals(List.of(changed.pid()), children.alive());
+    }
+  }
+
+  @Test
+  @DisplayName("the digest tells apart command, environment, directory and fingerprint")
+  void digest() {
+    var spec = ProcessSpec.of("a", "/bin/sh", "-c", "x").withEnvironment(Map.of("A", "B"));
+
+    assertEquals(spec.digest(), spec.withGrace(Duration.ZERO).digest());
+    assertNotEquals(spec.digest(), spec.withFingerprint("1").digest());
+    assertNotEquals(spec.digest(), spec.withDirectory(Path.of("/tmp")).digest());
+    assertNotEquals(spec.digest(), spec.withEnvironment(Map.of("A", "C")).digest());
+    assertNotEquals(
+        ProcessSpec.of("a", "/bin/sh", "bc").digest(),
+        ProcessSpec.of("a", "/bin/sh", "b", "c").digest());
+  }
+
+  @Test
+  @DisplayName("a stranger that has the recorded pid is neither adopted nor touched")
+  void pidReuse() throws Exception {
+    Process stranger = new ProcessBuilder("/bin/sleep", "1000").start();
+    try (var manager = open()) {
+      long first = manager.ensure(sleeper()).pid();
+      children.killAll();
+      doctor(first, stranger.pid());
+
+      ManagedProcess started = manager.ensure(sleeper());
+
+      assertFalse(started.adopted());
+      assertNotEquals(stranger.pid(), started.pid());
+      assertTrue(stranger.isAlive(), "the stranger was hit");
+      manager.stop("child");
+      assertTrue(stranger.isAlive(), "the stranger was hit by the stop");
+    } finally {
+      stranger.destroyForcibly();
+    }
+  }
+
+  /** As if the kernel had given the dead child's process id to the stranger. */
+  private void doctor(long from, long to) throws Exception {
+    Path record = directory.resolve("child.json");
+    String json = Files.readString(record);
+    Files.writeString(record, json.replace("\"pid\": " + from, "\"pid\": " + to));
+    assertNotEquals(json, Files.readString(record));
+  }
+
+  @Test
+  @DisplayName("a record from before a reboot means nothing")
+  void reboot() throws Exception {
+    try (var manager = open()) {
+      long first = manager.ensure(sleeper()).pid();
+      Path record = directory.resolve("child.json");
+      Files.writeString(
+          record, Files.readString(record).replace(Proc.bootId(), "another-run-of-the-machine"));
+
+      assertFalse(ProcessRecords.list(directory).getFirst().alive());
+      assertNotEquals(first, manager.ensure(sleeper()).pid());
+    }
+  }
+
+  @Test
+  @DisplayName("a damaged record is refused by name and left alone")
+  void damagedRecord() throws Exception {
+    try (var manager = open()) {
+      Path record = directory.resolve("child.json");
+      Files.writeString(record, "{\"name\": \"child\"");
+
+      var refused = assertThrows(ProcessException.class, () -> manager.ensure(sleeper()));
+
+      assertTrue(refused.getMessage().contains(record.toString()), refused.getMessage());
+      assertEquals("{\"name\": \"child\"", Files.readString(record));
+      assertEquals(List.of(), children.alive());
+    }
+  }
+
+  @ParameterizedTest(name = "killed at {0}")
+  @EnumSource(StartStep.class)
+  @DisplayName("after kill -9 of the node during a start there is one process, and it is known")
+  void killedParent(StartStep step) throws Exception {
+    killParentAt(step);
+    List<Long> left = children.alive();
+    assertEquals(step == StartStep.INTENT_WRITTEN ? 0 : 1, left.size());
+
+    try (var next = open()) {
+      ManagedProcess process = next.ensure(sleeper());
+
+      assertEquals(List.of(process.pid()), children.alive());
+      assertEquals(!left.isEmpty(), process.adopted());
+      assertTrue(left.isEmpty() || left.contains(process.pid()), "adoption kept the pid");
+    }
+  }
+
+  @ParameterizedTest(name = "killed at {0}")
+  @EnumSource(StartStep.class)
+  @DisplayName("after kill -9 of the node during a start everything can be swept away")
+  void killedParentSwept(StartStep step) throws Exception {
+    killParentAt(step);
+
+    List<ProcessRecord> stopped = ProcessRecords.stopAll(directory);
+
+    assertEquals(step == StartStep.INTENT_WRITTEN ? 0 : 1, stopped.size());
+    assertEquals(List.of(), children.alive());
+    assertEquals(List.of(), ProcessRecords.list(directory));
+  }
+
+  private void killParentAt(StartStep step) throws Exception {
+    Process parent =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                ParentMain.class.getName(),
+                directory.toString(),
+                step.name(),
+                children.mark())
+            .redirectErrorStream(true)
+            .redirectOutput(directory.resolve("parent.out").toFile())
+            .start();
+    assertTrue(parent.waitFor(20, TimeUnit.SECONDS), "parent did not end");
+    assertEquals(137, parent.exitValue(), () -> read(directory.resolve("parent.out")));
+    // The kernel may take a moment from the death of the parent to the child's new program.
+    if (step != StartStep.INTENT_WRITTEN) {
+      Await.until("the child runs", () -> children.alive().size() == 1);
+    }
+  }
+
+  private static String read(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (java.io.IOException e) {
+      return e.toString();
+    }
+  }
+
+  @Test
+  @DisplayName("the exit code of a started process is known")
+  void exitCode() throws Exception {
+    try (var manager = open()) {
+      assertEquals(
+          new ProcessStatus.Exited(7), end(manager.ensure(children.shell("child", "exit 7"))));
+      ManagedProcess killed = manager.ensure(sleeper());
+      ProcessHandle.of(killed.pid()).orElseThrow().destroyForcibly();
+      assertEquals(new ProcessStatus.Exited(128 + 9), end(killed));
+      assertEquals(java.util.Optional.empty(), manager.find("child"));
+    }
+  }
+
+  @Test
+  @DisplayName("the end of an adopted process is seen, its exit code is not")
+  void adoptedExit() throws Exception {
+    try (var first = open();
+        var second = open()) {
+      first.ensure(sleeper());
+      ManagedProcess adopted = second.ensure(sleeper());
+      ProcessHandle.of(adopted.pid()).orElseThrow().destroyForcibly();
+
+      assertEquals(new ProcessStatus.Vanished(), end(adopted));
+    }
+  }
+
+  @Test
+  @DisplayName("a process that ended is started again")
+  void startsAgain() throws Exception {
+    try (var manager = open()) {
+      ManagedProcess first = manager.ensure(sleeper());
+      children.killAll();
+      end(first);
+
+      ManagedProcess second = manager.ensure(sleeper());
+
+      assertFalse(second.adopted());
+      assertEquals(List.of(second.pid()), children.alive());
+    }
+  }
+
+  @Test
+  @DisplayName("a stop ends the process, its daemonized descendants and its record")
+  void stopTree() throws Exception {
+    try (var manager = open()) {
+      ManagedProcess process =
+          manager.ensure(children.shell("child", "setsid sleep 1000 & sleep 2000 & wait"));
+      Await.until("three processes run", () -> children.alive().size() == 3);
+
+      process.stop();
+
+      assertEquals(List.of(), children.alive());
+      assertEquals(new ProcessStatus.Stopped(), end(process));
+      assertEquals(List.of(), manager.records());
+      process.stop();
+    }
+  }
+
+  @Test
+  @DisplayName("a stop of a process alone leaves its descendants, a stop by name takes them")
+  void stopScope() throws Exception {
+    try (var manager = open()) {
+      ManagedProcess process =
+          manager.ensure(
+              children
+                  .shell("child", "setsid sleep 1000 & wait")
+                  .withScope(ProcessSpec.Scope.PROCESS));
+      Await.until("two processes run", () -> children.alive().size() == 2);
+
+      process.stop();
+      assertEquals(1, children.alive().size());
+
+      manager.stop("child");
+      assertEquals(List.of(), children.alive());
+    }
+  }
+
+  @Test
+  @DisplayName("a process that ignores SIGTERM is killed after its grace")
+  void stopEscalates() throws Exception {
+    try (var manager = open()) {
+      ManagedProcess deaf =
+          manager.ensure(
+              children
+                  .shell("child", "trap '' TERM; echo deaf; while :; do sleep 0.05; done")
+                  .withGrace(Duration.ofMillis(300)));
+      Await.until("the trap is set", () -> Files.readString(deaf.log()).contains("deaf"));
+      long before = System.nanoTime();
+
+      deaf.stop();
+
+      assertTrue(System.nanoTime() - before >= 300_000_000, "it got its grace");
+      assertEquals(List.of(), children.alive());
+      assertInstanceOf(ProcessStatus.Stopped.class, end(deaf));
+    }
+  }
+
+  @Test
+  @DisplayName("a process that heeds SIGTERM ends by itself")
+  void stopGraceful() throws Exception {
+    try (var manager = open()) {
+      ManagedProcess polite =
+          manager.ensure(
+              children.shell(
+                  "child", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done"));
+      Await.until("the trap is set", () -> Files.readString(polite.log()).contains("up"));
+
+      polite.stop();
+
+      assertTrue(Files.readString(polite.log()).contains("bye"));
+    }
+  }
+
+  @Test
+  @DisplayName("a stale handle does not stop its successor")
+  void staleStop() throws Exception {
+    try (var manager = open()) {
+      ManagedProcess old = manager.ensure(sleeper());
+      ManagedProcess next = manager.ensure(children.shell("child", "exec sleep 2000"));
+
+      old.stop();
+
+      assertEquals(List.of(next.pid()), children.alive());
+      assertEquals(1, manager.records().size());
+    }
+  }
+
+  @Test
+  @DisplayName("closing a manager leaves its processes")
+  void closeLeaves() throws Exception {
+    ManagedProcess process;
+    try (var manager = open()) {
+      process = manager.ensure(sleeper());
+    }
+    assertEquals(List.of(process.pid()), children.alive());
+  }
+
+  @Test
+  @DisplayName("a process gets its own session, the given environment and directory, and no more")
+  void surroundings() throws Exception {
+    try (var manager = open()) {
+      ManagedProcess process = manager.ensure(sleeper().withDirectory(directory));
+
+      Await.until("the program runs", () -> children.alive().contains(process.pid()));
+      assertEquals(process.pid(), Proc.stat(process.pid()).orElseThrow().session());
+      assertEquals(
+          Set.of("PATH", "POLIS_TEST_CHILD", "POLIS_PROCESS_TOKEN"),
+          Children.environment(process.pid()).stream()
+              .map(variable -> variable.split("=")[0])
+              // The shell sets it.
+              .filter(variable -> !variable.equals("PWD"))
+              .collect(Collectors.toSet()));
+      assertEquals(directory.toRealPath(), Path.of("/proc/" + process.pid() + "/cwd").toRealPath());
+    }
+  }
+
+  @Test
+  @DisplayName("a missing program or directory is refused with words and leaves no record")
+  void cannotStart() throws Exception {
+    try (var manager = open()) {
+      var program =
+          assertThrows(
+              ProcessException.class,
+              () -> manager.ensure(ProcessSpec.of("child", "/nowhere/etcd")));
+      assertTrue(program.getMessage().contains("/nowhere/etcd"), program.getMessage());
+      var place =
+          assertThrows(
+              ProcessException.class,
+              () -> manager.ensure(sleeper().withDirectory(Path.of("/nowhere"))));
+      assertTrue(place.getMessage().contains("/nowhere"), place.getMessage());
+      assertEquals(List.of(), manager.records());
+    }
+  }
+
+  @Test
+  @DisplayName("a spec without an absolute program or with a wrong name is refused")
+  void badSpec() {
+    assertThrows(IllegalArgumentException.class, () -> ProcessSpec.of("child", "sleep", "1"));
+    assertThrows(IllegalArgumentException.class, () -> ProcessSpec.of("../x", "/bin/sleep"));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> ProcessSpec.of("child", "/bin/sleep").withLogLimit(0));
+  }
+
+  @Test
+  @DisplayName("the records of a directory that is not there are none")
+  void noDirectory() throws Exception {
+    Path nowhere = new File(directory.toFile(), "nowhere").toPath();
+    assertEquals(List.of(), ProcessRecords.list(nowhere));
+    assertEquals(List.of(), ProcessRecords.stopAll(nowhere));
+  }
+}
