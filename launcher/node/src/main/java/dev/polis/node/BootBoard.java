@@ -1,0 +1,170 @@
+package dev.polis.node;
+
+import dev.polis.boot.BootReport;
+import dev.polis.boot.StopIntent;
+import dev.polis.boot.Wait;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
+
+/** Where everything that is reported meets: open waits, home, the ending. Thread-safe. */
+final class BootBoard implements BootReport {
+
+  /** Why the node ends. */
+  sealed interface Ending {
+    /** Somebody asked for it. */
+    record Asked(StopIntent intent) implements Ending {}
+
+    /** An organ can not go on. */
+    record Fatal(String organ, Throwable cause) implements Ending {}
+  }
+
+  /**
+   * A wait as it is now.
+   *
+   * @param lasted since it was opened
+   */
+  record Open(String name, String detail, Duration lasted) {}
+
+  /**
+   * A wait that has ended.
+   *
+   * @param result what came of it; the last detail if it was given up
+   */
+  record Ended(String name, Duration lasted, boolean worthIt, String result) {}
+
+  /** Is told of what ends; of open waits it learns by asking. Called by the reporting threads. */
+  interface Audience {
+    void ended(Ended wait);
+
+    void home(String summary);
+
+    void consequence(String organ, Throwable cause);
+  }
+
+  private final LongSupplier nanos;
+  private final Audience audience;
+  private final List<BoardWait> open = new ArrayList<>();
+  private final AtomicReference<StopIntent> intent = new AtomicReference<>(StopIntent.NONE);
+  private final CompletableFuture<String> home = new CompletableFuture<>();
+  private final CompletableFuture<Ending> ending = new CompletableFuture<>();
+
+  /**
+   * @param nanos a clock that only goes forward
+   */
+  BootBoard(LongSupplier nanos, Audience audience) {
+    this.nanos = nanos;
+    this.audience = audience;
+  }
+
+  @Override
+  public Wait waiting(String name) {
+    BoardWait wait = new BoardWait(Objects.requireNonNull(name, "name"), nanos.getAsLong());
+    synchronized (open) {
+      open.add(wait);
+    }
+    return wait;
+  }
+
+  @Override
+  public void home(String summary) {
+    home.complete(summary);
+    audience.home(summary);
+  }
+
+  @Override
+  public void fatal(String organ, Throwable cause) {
+    if (!end(new Ending.Fatal(organ, cause))) {
+      audience.consequence(organ, cause);
+    }
+  }
+
+  @Override
+  public StopIntent stopIntent() {
+    return intent.get();
+  }
+
+  /** Asks the node to stop. A power off is not taken back by a restart that is asked for later. */
+  void stop(StopIntent wanted) {
+    intent.accumulateAndGet(wanted, (old, now) -> old.compareTo(now) > 0 ? old : now);
+    end(new Ending.Asked(wanted));
+  }
+
+  /**
+   * What organs are told from here on, when the trapdoor stops them: their children stay for the
+   * next start.
+   */
+  void stopsAfterFatal() {
+    intent.compareAndSet(StopIntent.NONE, StopIntent.RESTART);
+  }
+
+  CompletableFuture<Ending> ending() {
+    return ending;
+  }
+
+  boolean isHome() {
+    return home.isDone();
+  }
+
+  CompletableFuture<String> home() {
+    return home;
+  }
+
+  /** Open waits, the oldest first. */
+  List<Open> open() {
+    long now = nanos.getAsLong();
+    synchronized (open) {
+      return open.stream().map(wait -> wait.view(now)).toList();
+    }
+  }
+
+  private boolean end(Ending with) {
+    return ending.complete(with);
+  }
+
+  private final class BoardWait implements Wait {
+    private final String name;
+    private final long since;
+    private volatile String detail = "";
+
+    BoardWait(String name, long since) {
+      this.name = name;
+      this.since = since;
+    }
+
+    Open view(long now) {
+      return new Open(name, detail, Duration.ofNanos(now - since));
+    }
+
+    @Override
+    public void detail(String text) {
+      detail = Objects.requireNonNull(text, "text");
+    }
+
+    @Override
+    public void done(String result) {
+      finish(Optional.of(Objects.requireNonNull(result, "result")));
+    }
+
+    @Override
+    public void close() {
+      finish(Optional.empty());
+    }
+
+    private void finish(Optional<String> result) {
+      boolean first;
+      synchronized (open) {
+        first = open.remove(this);
+      }
+      if (first) {
+        Duration lasted = Duration.ofNanos(nanos.getAsLong() - since);
+        audience.ended(new Ended(name, lasted, result.isPresent(), result.orElse(detail)));
+      }
+    }
+  }
+}

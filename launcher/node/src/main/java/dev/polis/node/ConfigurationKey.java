@@ -1,0 +1,80 @@
+package dev.polis.node;
+
+import java.lang.reflect.Array;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One key of an organ's configuration, as its metatype declares it.
+ *
+ * @param id the key
+ * @param type Boolean, Integer, Long, String, …
+ * @param many whether it takes a list
+ * @param min the smallest number
+ * @param max the largest number
+ * @param description for people; may be empty
+ */
+record ConfigurationKey(
+    String id,
+    String type,
+    boolean many,
+    Optional<Long> min,
+    Optional<Long> max,
+    String description) {
+
+  /**
+   * @param text from the command line; lists are separated by commas
+   * @return the value with the key's type, for the configuration dictionary
+   * @throws IllegalArgumentException if it is none, in words
+   */
+  Object value(String text) {
+    if (!many) {
+      return single(text);
+    }
+    List<Object> values = new ArrayList<>();
+    if (!text.isEmpty()) {
+      for (String part : text.split(",", -1)) {
+        values.add(single(part.strip()));
+      }
+    }
+    return values.toArray(
+        size ->
+            (Object[])
+                Array.newInstance(
+                    values.isEmpty() ? String.class : values.getFirst().getClass(), size));
+  }
+
+  private Object single(String text) {
+    return switch (type) {
+      case "Boolean" -> flag(text);
+      case "Integer" -> Math.toIntExact(number(text, Integer.MIN_VALUE, Integer.MAX_VALUE));
+      case "Long" -> number(text, Long.MIN_VALUE, Long.MAX_VALUE);
+      case "Double" -> Double.valueOf(text);
+      default -> text;
+    };
+  }
+
+  private static Boolean flag(String text) {
+    return switch (text) {
+      case "true" -> Boolean.TRUE;
+      case "false" -> Boolean.FALSE;
+      default -> throw new IllegalArgumentException("\"" + text + "\" is neither true nor false");
+    };
+  }
+
+  private long number(String text, long smallest, long largest) {
+    long number;
+    try {
+      number = Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("\"" + text + "\" is no whole number", e);
+    }
+    long from = min.orElse(smallest);
+    long to = max.orElse(largest);
+    if (number < from || number > to) {
+      throw new IllegalArgumentException(number + " is not within " + from + " to " + to);
+    }
+    return number;
+  }
+}

@@ -1,0 +1,150 @@
+package dev.polis.node;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.stream.Stream;
+import javax.xml.stream.XMLInputFactory;
+import javax.xml.stream.XMLStreamConstants;
+import javax.xml.stream.XMLStreamException;
+import javax.xml.stream.XMLStreamReader;
+
+/** Every key of every PID that the bundles declare in their metatype files. */
+final class ConfigurationKeys {
+  private static final String FOLDER = "OSGI-INF/metatype/";
+
+  private final SortedMap<String, SortedMap<String, ConfigurationKey>> byPid = new TreeMap<>();
+
+  private ConfigurationKeys() {}
+
+  /**
+   * @param jars bundles
+   * @return what they can be told
+   * @throws IOException if one can not be read or its metatype file is none
+   */
+  static ConfigurationKeys read(Collection<Path> jars) throws IOException {
+    ConfigurationKeys keys = new ConfigurationKeys();
+    for (Path jar : jars) {
+      try (JarFile file = new JarFile(jar.toFile(), false)) {
+        for (JarEntry entry : metatypes(file)) {
+          try (InputStream in = file.getInputStream(entry)) {
+            keys.add(in);
+          } catch (XMLStreamException e) {
+            throw new IOException(
+                jar + ": " + entry.getName() + " is no metatype file: " + e.getMessage(), e);
+          }
+        }
+      }
+    }
+    return keys;
+  }
+
+  /** The PIDs there are, in order. */
+  Collection<String> pids() {
+    return Collections.unmodifiableCollection(byPid.keySet());
+  }
+
+  /** The keys of a PID, in order; none if there is no such PID. */
+  Collection<ConfigurationKey> of(String pid) {
+    return byPid.getOrDefault(pid, Collections.emptySortedMap()).values();
+  }
+
+  boolean has(String pid, String key) {
+    return byPid.getOrDefault(pid, Collections.emptySortedMap()).containsKey(key);
+  }
+
+  /**
+   * @param pid whose configuration
+   * @param key what of it
+   * @param text the value on the command line
+   * @return the value in the key's type
+   * @throws Refusal if there is no such PID or key, with what may have been meant, or the value
+   *     does not fit
+   */
+  Object value(String pid, String key, String text) throws Refusal {
+    SortedMap<String, ConfigurationKey> keys = byPid.get(pid);
+    if (keys == null) {
+      throw new Refusal(
+          "nothing is configured by \"" + pid + "\"" + DidYouMean.among(pid, byPid.keySet()));
+    }
+    ConfigurationKey found = keys.get(key);
+    if (found == null) {
+      throw new Refusal(pid + " has no key \"" + key + "\"" + DidYouMean.among(key, keys.keySet()));
+    }
+    try {
+      return found.value(text);
+    } catch (IllegalArgumentException e) {
+      throw new Refusal(pid + "." + key + ": " + e.getMessage(), e);
+    }
+  }
+
+  private static List<JarEntry> metatypes(JarFile file) {
+    try (Stream<JarEntry> entries = file.stream()) {
+      return entries
+          .filter(entry -> entry.getName().startsWith(FOLDER) && entry.getName().endsWith(".xml"))
+          .toList();
+    }
+  }
+
+  private void add(InputStream in) throws XMLStreamException {
+    XMLInputFactory factory = XMLInputFactory.newDefaultFactory();
+    factory.setProperty(XMLInputFactory.SUPPORT_DTD, false);
+    XMLStreamReader reader = factory.createXMLStreamReader(in);
+    Map<String, SortedMap<String, ConfigurationKey>> classes = new HashMap<>();
+    SortedMap<String, ConfigurationKey> current = new TreeMap<>();
+    String pid = "";
+    while (reader.hasNext()) {
+      if (reader.next() != XMLStreamConstants.START_ELEMENT) {
+        continue;
+      }
+      switch (reader.getLocalName()) {
+        case "OCD" -> {
+          current = new TreeMap<>();
+          classes.put(reader.getAttributeValue(null, "id"), current);
+        }
+        case "AD" -> {
+          ConfigurationKey key = key(reader);
+          current.put(key.id(), key);
+        }
+        case "Designate" -> pid = reader.getAttributeValue(null, "pid");
+        case "Object" ->
+            byPid
+                .computeIfAbsent(pid, p -> new TreeMap<>())
+                .putAll(
+                    classes.getOrDefault(
+                        reader.getAttributeValue(null, "ocdref"), new TreeMap<>()));
+        default -> {
+          // Icons and options say nothing about keys.
+        }
+      }
+    }
+  }
+
+  private static ConfigurationKey key(XMLStreamReader reader) {
+    String cardinality = reader.getAttributeValue(null, "cardinality");
+    String description = reader.getAttributeValue(null, "description");
+    return new ConfigurationKey(
+        reader.getAttributeValue(null, "id"),
+        reader.getAttributeValue(null, "type"),
+        cardinality != null && !cardinality.equals("0"),
+        number(reader.getAttributeValue(null, "min")),
+        number(reader.getAttributeValue(null, "max")),
+        description == null ? "" : description);
+  }
+
+  private static Optional<Long> number(String text) {
+    return text != null && text.matches("-?[0-9]{1,18}")
+        ? Optional.of(Long.valueOf(text))
+        : Optional.empty();
+  }
+}

@@ -1,0 +1,148 @@
+package dev.polis.node;
+
+import dev.polis.plugins.plan.BundleManifest;
+import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.store.StoredPlugin;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * A built node: {@code lib/} for the launcher's class path, {@code bundles/}, and the list that
+ * says what each bundle is.
+ *
+ * @param folder where it lies
+ */
+record Distribution(Path folder) {
+  private static final String LIST = "bundles.list";
+  private static final String BUILD_AGAIN = "build the distribution again";
+
+  /** A line of the list. */
+  private record Line(StoredPlugin plugin, String file) {
+    @Override
+    public String toString() {
+      return plugin.symbolicName() + " " + plugin.version() + " " + plugin.digest() + " " + file;
+    }
+  }
+
+  /**
+   * @return the distribution the launcher's own classes come from
+   * @throws Refusal if they come from somewhere else, as in a development environment
+   */
+  static Distribution own() throws Refusal {
+    String home = System.getProperty("polis.distribution");
+    if (home == null) {
+      throw new Refusal(
+          "no distribution is named; start the node with \"polis up\", or set -Dpolis.distribution=FOLDER");
+    }
+    return new Distribution(Path.of(home).toAbsolutePath().normalize());
+  }
+
+  /**
+   * Writes the list from the bundles that are there; the build's last step.
+   *
+   * @return how many bundles there are
+   * @throws IOException if a file is no bundle or can not be read
+   */
+  int seal() throws IOException {
+    List<String> lines = new ArrayList<>();
+    try (Stream<Path> jars = Files.list(folder.resolve("bundles"))) {
+      for (Path jar : jars.sorted().toList()) {
+        BundleManifest manifest = BundleManifest.read(jar);
+        StoredPlugin plugin =
+            new StoredPlugin(manifest.symbolicName(), manifest.version(), Digest.of(jar));
+        lines.add(new Line(plugin, jar.getFileName().toString()).toString());
+      }
+    }
+    Files.write(folder.resolve(LIST), lines);
+    return lines.size();
+  }
+
+  /**
+   * Brings the plugin store to this distribution, unless it descends from it already. What was
+   * swapped on the running node since is kept across restarts, and given up for a new distribution.
+   *
+   * @return the generation to run
+   * @throws Refusal if a bundle is missing or garbled, here or in the store
+   * @throws IOException if the store can not be written
+   */
+  Generation seed(PluginStore store) throws Refusal, IOException {
+    Digest origin = identity();
+    try {
+      Optional<Generation> current = store.current();
+      if (current.isPresent() && current.get().origin().equals(origin)) {
+        return current.get();
+      }
+      List<Line> lines = lines();
+      for (Line line : lines) {
+        put(store, line);
+      }
+      Generation next = store.commit(origin, lines.stream().map(Line::plugin).toList());
+      store.collect();
+      return next;
+    } catch (PluginStoreException e) {
+      throw new Refusal(e.getMessage(), e);
+    }
+  }
+
+  /**
+   * @return the manifests of all bundles of the distribution itself
+   * @throws Refusal if one is missing or no bundle
+   */
+  List<BundleManifest> manifests() throws Refusal {
+    List<BundleManifest> manifests = new ArrayList<>();
+    for (Line line : lines()) {
+      try {
+        manifests.add(BundleManifest.read(folder.resolve("bundles").resolve(line.file())));
+      } catch (IOException e) {
+        throw new Refusal(
+            folder.resolve("bundles").resolve(line.file()) + " can not be read; " + BUILD_AGAIN, e);
+      }
+    }
+    return manifests;
+  }
+
+  private void put(PluginStore store, Line line) throws Refusal, PluginStoreException, IOException {
+    Path jar = folder.resolve("bundles").resolve(line.file());
+    try {
+      store.put(line.plugin(), jar);
+    } catch (NoSuchFileException e) {
+      throw new Refusal(
+          jar + ": the file of " + line.plugin().symbolicName() + " is missing; " + BUILD_AGAIN, e);
+    }
+  }
+
+  private Digest identity() throws Refusal, IOException {
+    try {
+      return Digest.of(folder.resolve(LIST));
+    } catch (NoSuchFileException e) {
+      throw new Refusal(folder + " is no distribution: " + LIST + " is missing; " + BUILD_AGAIN, e);
+    }
+  }
+
+  private List<Line> lines() throws Refusal {
+    Path list = folder.resolve(LIST);
+    try {
+      return Files.readAllLines(list).stream().map(Distribution::line).toList();
+    } catch (IOException | IllegalArgumentException e) {
+      throw new Refusal(list + " can not be read (" + e.getMessage() + "); " + BUILD_AGAIN, e);
+    }
+  }
+
+  private static Line line(String text) {
+    String[] words = text.split(" ", 4);
+    if (words.length != 4) {
+      throw new IllegalArgumentException(
+          "the line \"" + text + "\" has " + words.length + " words, not 4");
+    }
+    return new Line(new StoredPlugin(words[0], words[1], new Digest(words[2])), words[3]);
+  }
+}

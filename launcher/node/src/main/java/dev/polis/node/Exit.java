@@ -1,0 +1,15 @@
+package dev.polis.node;
+
+/** The exit codes scripts can rely on. */
+final class Exit {
+  static final int OK = 0;
+  static final int FAILED = 1;
+  static final int USAGE = 2;
+  static final int REFUSED = 3;
+  static final int RUNNING = 4;
+
+  /** What a shell reports for a process ended by SIGINT. */
+  static final int FORCED = 130;
+
+  private Exit() {}
+}

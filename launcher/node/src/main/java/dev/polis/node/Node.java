@@ -1,0 +1,180 @@
+package dev.polis.node;
+
+import dev.polis.boot.StopIntent;
+import dev.polis.boot.Wait;
+import dev.polis.node.BootBoard.Ending;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Dictionary;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.osgi.framework.BundleException;
+
+/** One run of a node: from the start of the framework to its end. */
+final class Node {
+  /**
+   * How often components are asked for failures while the node is on its way home: soon enough for
+   * a person, rare enough to cost nothing.
+   */
+  private static final Duration LOOK = Duration.ofMillis(500);
+
+  /** After this long without home, what is missing is told. */
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  /**
+   * How to behave.
+   *
+   * @param untilHome power off as soon as the node is home
+   * @param homeWithin give up if it is not home by then; zero waits for ever
+   */
+  record Policy(boolean untilHome, Duration homeWithin) {}
+
+  private final NodeDirectory directory;
+  private final NodeBundles bundles;
+  private final Map<String, Dictionary<String, Object>> configuration;
+  private final Policy policy;
+  private final Terminal terminal;
+  private final BootBoard board;
+  private final long began = System.nanoTime();
+
+  Node(
+      NodeDirectory directory,
+      NodeBundles bundles,
+      Map<String, Dictionary<String, Object>> configuration,
+      Policy policy,
+      Terminal terminal,
+      BootBoard board) {
+    this.directory = directory;
+    this.bundles = bundles;
+    this.configuration = configuration;
+    this.policy = policy;
+    this.terminal = terminal;
+    this.board = board;
+  }
+
+  /**
+   * Boots, serves until the board says that it is over, and stops.
+   *
+   * @return why it ended
+   * @throws BundleException if the framework itself does not start
+   * @throws InterruptedException if interrupted; the framework may still run then
+   */
+  Ending run() throws BundleException, InterruptedException {
+    NodeFramework framework =
+        NodeFramework.start(directory.frameworkCache(), board, terminal::line);
+    Thread boot = Thread.ofPlatform().name("boot").start(() -> boot(framework));
+    try {
+      return board.ending().get();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("an ending is never exceptional", e);
+    } finally {
+      boot.interrupt();
+      board.stopsAfterFatal();
+      framework.stop(bundles.plan(), board, terminal::line);
+      boot.join();
+    }
+  }
+
+  private void boot(NodeFramework framework) {
+    try {
+      try (Wait wait = board.waiting("start of the bundles")) {
+        for (var entry : bundles.files().entrySet()) {
+          framework.install(entry.getKey(), entry.getValue());
+        }
+        framework.configure(bundles.plan(), configuration);
+        framework.start(bundles.plan());
+        wait.done("");
+      }
+      awaitHome(framework);
+    } catch (InterruptedException e) {
+      // The node ends; this thread has nothing else to do.
+      Thread.currentThread().interrupt();
+    } catch (BundleException | IOException e) {
+      board.fatal("boot", e);
+    } catch (RuntimeException e) {
+      board.fatal("launcher", e);
+    }
+  }
+
+  private void awaitHome(NodeFramework framework) throws InterruptedException, IOException {
+    long told = System.nanoTime();
+    List<String> before = List.of();
+    while (true) {
+      Optional<String> home = homeWithin(LOOK);
+      if (home.isPresent()) {
+        arrived(home.get());
+        return;
+      }
+      Optional<ComponentDiagnosis.Failed> failed = ComponentDiagnosis.failed(framework.context());
+      if (failed.isPresent()) {
+        board.fatal(failed.get().organ(), new ComponentFailure(failed.get()));
+        return;
+      }
+      if (policy.homeWithin().isPositive() && since(began).compareTo(policy.homeWithin()) > 0) {
+        String awaited = BootScreen.describe(board.open());
+        board.fatal(
+            "boot",
+            new TimeoutException(
+                "not home within "
+                    + policy.homeWithin().toSeconds()
+                    + " s; waited for "
+                    + awaited));
+        return;
+      }
+      if (since(told).compareTo(PATIENCE) > 0) {
+        List<String> waiting = ComponentDiagnosis.waiting(framework.context());
+        if (!waiting.equals(before)) {
+          waiting.forEach(terminal::line);
+        }
+        before = waiting;
+        told = System.nanoTime();
+      }
+    }
+  }
+
+  private Optional<String> homeWithin(Duration limit) throws InterruptedException {
+    try {
+      return Optional.of(board.home().get(limit.toMillis(), TimeUnit.MILLISECONDS));
+    } catch (TimeoutException e) {
+      return Optional.empty();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("home is never exceptional", e);
+    }
+  }
+
+  private void arrived(String summary) throws IOException {
+    terminal.line(
+        String.format(Locale.ROOT, "HOME after %.1f s", since(began).toMillis() / 1000.0));
+    Files.writeString(directory.home(), summary + "\n");
+    if (policy.untilHome()) {
+      board.stop(StopIntent.POWER_OFF);
+    }
+  }
+
+  private static Duration since(long nanos) {
+    return Duration.ofNanos(System.nanoTime() - nanos);
+  }
+
+  /** Keeps a crash for the next boot. */
+  static void keepCrash(NodeDirectory directory, Ending.Fatal fatal, Instant when)
+      throws IOException {
+    Files.writeString(directory.crash(), GuruScreen.record(when, fatal.organ(), fatal.cause()));
+  }
+
+  /** Takes the crash of the last run, so that it is told once. */
+  static Optional<String> takeCrash(NodeDirectory directory) throws IOException {
+    if (!Files.exists(directory.crash())) {
+      return Optional.empty();
+    }
+    String text = Files.readString(directory.crash());
+    Files.delete(directory.crash());
+    return text.lines().findFirst();
+  }
+}

@@ -1,0 +1,53 @@
+package dev.polis.node;
+
+import dev.polis.boot.BootReport;
+import dev.polis.plugins.plan.BootPlan;
+import dev.polis.plugins.plan.BootPlanException;
+import dev.polis.plugins.plan.BundleManifest;
+import dev.polis.plugins.plan.Offer;
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.store.StoredPlugin;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The verified files of a generation, what they say of themselves, and the order they start in.
+ *
+ * @param files by manifest, in order of symbolic name
+ * @param plan the order
+ */
+record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan) {
+  /** What the launcher itself brings along. */
+  static final List<Offer> GIVEN = List.of(Offer.service(BootReport.class.getName()));
+
+  /**
+   * @throws Refusal if a file is missing or damaged, or the plan does not work out
+   * @throws IOException if a file can not be read
+   */
+  static NodeBundles load(PluginStore store, Generation generation) throws Refusal, IOException {
+    Map<BundleManifest, Path> files = new LinkedHashMap<>();
+    try {
+      for (StoredPlugin plugin : generation.plugins()) {
+        Path file = store.verified(plugin);
+        files.put(BundleManifest.read(file), file);
+      }
+    } catch (PluginStoreException e) {
+      throw new Refusal(e.getMessage(), e);
+    }
+    return new NodeBundles(files, plan(files.keySet()));
+  }
+
+  static BootPlan plan(Collection<BundleManifest> manifests) throws Refusal {
+    try {
+      return BootPlan.of(manifests, GIVEN);
+    } catch (BootPlanException e) {
+      throw new Refusal(e.getMessage(), e);
+    }
+  }
+}

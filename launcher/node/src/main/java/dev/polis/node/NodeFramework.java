@@ -1,0 +1,238 @@
+package dev.polis.node;
+
+import dev.polis.boot.BootReport;
+import dev.polis.boot.Wait;
+import dev.polis.plugins.plan.BootPlan;
+import dev.polis.plugins.plan.BundleManifest;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Dictionary;
+import java.util.HashMap;
+import java.util.Hashtable;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import org.apache.felix.framework.Felix;
+import org.apache.felix.framework.Logger;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.Constants;
+import org.osgi.framework.ServiceReference;
+import org.osgi.service.cm.Configuration;
+import org.osgi.service.cm.ConfigurationAdmin;
+
+/** The framework and the bundles in it. Its methods are called one after the other. */
+final class NodeFramework {
+  /**
+   * What the launcher lends to the bundles, with the versions of the packages, which are not those
+   * of the libraries: what a bundle imports is checked against these.
+   */
+  static final String LENT =
+      "dev.polis.boot;version=1.0.0,org.osgi.service.cm;version=1.6.1,org.osgi.service.component;version=1.5.1,"
+          + "org.osgi.service.component.propertytypes;version=1.5,org.osgi.service.component.runtime;version=1.5,"
+          + "org.osgi.service.component.runtime.dto;version=1.5,org.osgi.util.promise;version=1.3.0,org.osgi.util.function;version=1.2.0";
+
+  private final Felix framework;
+  private final Map<String, Bundle> bundles = new LinkedHashMap<>();
+
+  private NodeFramework(Felix framework) {
+    this.framework = framework;
+  }
+
+  /**
+   * Creates the framework and starts it, still without bundles.
+   *
+   * @param cache where it may write
+   * @param report registered as the service organs report to
+   * @param complaints is told what the framework has to say at WARNING or worse
+   * @return the framework
+   * @throws BundleException if it does not start
+   */
+  static NodeFramework start(Path cache, BootReport report, Consumer<String> complaints)
+      throws BundleException {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(Constants.FRAMEWORK_STORAGE, cache.toString());
+    settings.put(Constants.FRAMEWORK_STORAGE_CLEAN, Constants.FRAMEWORK_STORAGE_CLEAN_ONFIRSTINIT);
+    settings.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, LENT);
+    // Two builds of one organ live side by side while one takes over from the other.
+    settings.put(Constants.FRAMEWORK_BSNVERSION, Constants.FRAMEWORK_BSNVERSION_MULTIPLE);
+    // The cache is ours alone, the state directory is locked.
+    settings.put("felix.cache.locking", "false");
+    settings.put("felix.service.urlhandlers", "false");
+    settings.put("felix.log.level", Integer.toString(Logger.LOG_WARNING));
+    settings.put("felix.log.logger", new FrameworkLogger(complaints));
+    settings.put("felix.cm.dir", cache.resolveSibling("configuration").toString());
+    settings.put("ds.loglevel", "error");
+    Felix felix = new Felix(settings);
+    felix.start();
+    felix.getBundleContext().registerService(BootReport.class, report, new Hashtable<>());
+    return new NodeFramework(felix);
+  }
+
+  /**
+   * Installs a bundle where it lies, without a copy.
+   *
+   * @throws BundleException if it is no bundle
+   */
+  void install(BundleManifest manifest, Path jar) throws BundleException {
+    Bundle bundle = framework.getBundleContext().installBundle("reference:" + jar.toUri());
+    bundles.put(id(manifest), bundle);
+  }
+
+  /**
+   * Starts the provider of configurations and hands them over, so that no component is activated
+   * without its own.
+   *
+   * @param configuration dictionaries by PID
+   * @throws BundleException if the provider does not start
+   * @throws IOException if it can not keep them
+   */
+  void configure(BootPlan plan, Map<String, Dictionary<String, Object>> configuration)
+      throws BundleException, IOException {
+    for (BundleManifest manifest : plan.order()) {
+      boolean provides = manifest.exports().contains("org.osgi.service.cm");
+      if (provides) {
+        bundle(manifest).start();
+      }
+    }
+    BundleContext context = framework.getBundleContext();
+    ServiceReference<ConfigurationAdmin> reference =
+        context.getServiceReference(ConfigurationAdmin.class);
+    if (reference == null) {
+      throw new BundleException(
+          "no bundle of the distribution provides " + ConfigurationAdmin.class.getName());
+    }
+    ConfigurationAdmin admin = context.getService(reference);
+    try {
+      for (Map.Entry<String, Dictionary<String, Object>> entry : configuration.entrySet()) {
+        Configuration found = admin.getConfiguration(entry.getKey(), null);
+        found.update(entry.getValue());
+      }
+    } finally {
+      context.ungetService(reference);
+    }
+  }
+
+  /**
+   * Starts all bundles level by level, those of a level at the same time.
+   *
+   * @throws BundleException the first that was thrown, when its level has come to an end
+   * @throws InterruptedException if interrupted; starts in progress are interrupted too
+   */
+  void start(BootPlan plan) throws BundleException, InterruptedException {
+    try (ExecutorService starters = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (List<BundleManifest> level : plan.levels()) {
+        List<Future<Bundle>> starting = new ArrayList<>();
+        for (BundleManifest manifest : level) {
+          Bundle bundle = bundle(manifest);
+          starting.add(starters.submit(() -> start(bundle)));
+        }
+        try {
+          await(starting);
+        } catch (InterruptedException e) {
+          starters.shutdownNow();
+          throw e;
+        }
+      }
+    }
+  }
+
+  private static Bundle start(Bundle bundle) throws BundleException {
+    try {
+      bundle.start();
+      return bundle;
+    } catch (BundleException e) {
+      throw new BundleException(
+          bundle.getSymbolicName() + " did not start: " + e.getMessage(), e.getType(), e);
+    }
+  }
+
+  private static void await(List<Future<Bundle>> starting)
+      throws BundleException, InterruptedException {
+    Optional<BundleException> first = Optional.empty();
+    for (Future<Bundle> start : starting) {
+      try {
+        start.get();
+      } catch (ExecutionException e) {
+        BundleException error =
+            e.getCause() instanceof BundleException own
+                ? own
+                : new BundleException(RootCause.of(e), e);
+        first = Optional.of(first.orElse(error));
+      }
+    }
+    if (first.isPresent()) {
+      throw first.get();
+    }
+  }
+
+  /** The context of the system bundle. */
+  BundleContext context() {
+    return framework.getBundleContext();
+  }
+
+  /**
+   * Stops all bundles in reverse order of their start, then the framework. A bundle that does not
+   * stop well is told of and does not keep the others from stopping.
+   *
+   * @param board opens a wait for each bundle
+   * @param complaints is told what did not stop well
+   * @throws InterruptedException if interrupted
+   */
+  void stop(BootPlan plan, BootReport board, Consumer<String> complaints)
+      throws InterruptedException {
+    for (BundleManifest manifest : plan.order().reversed()) {
+      Bundle bundle = bundles.get(id(manifest));
+      if (bundle == null
+          || bundle.getState() != Bundle.ACTIVE && bundle.getState() != Bundle.STARTING) {
+        continue;
+      }
+      try (Wait wait = board.waiting("stop of " + manifest)) {
+        bundle.stop();
+        wait.done("");
+      } catch (BundleException e) {
+        complaints.accept(manifest + " did not stop well: " + RootCause.of(e));
+      }
+    }
+    try {
+      framework.stop();
+    } catch (BundleException e) {
+      complaints.accept("the framework did not stop well: " + RootCause.of(e));
+    }
+    framework.waitForStop(0);
+  }
+
+  private Bundle bundle(BundleManifest manifest) {
+    return bundles.get(id(manifest));
+  }
+
+  private static String id(BundleManifest manifest) {
+    return manifest.symbolicName() + ":" + manifest.version();
+  }
+
+  private static final class FrameworkLogger extends Logger {
+    private final Consumer<String> complaints;
+
+    FrameworkLogger(Consumer<String> complaints) {
+      this.complaints = complaints;
+    }
+
+    @Override
+    @SuppressWarnings("rawtypes") // The overridden method has a raw parameter.
+    protected void doLog(
+        Bundle bundle, ServiceReference reference, int level, String message, Throwable error) {
+      if (level <= LOG_WARNING) {
+        String who = bundle == null ? "framework" : String.valueOf(bundle.getSymbolicName());
+        complaints.accept(who + ": " + message + (error == null ? "" : ": " + RootCause.of(error)));
+      }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+package dev.polis.node;
+
+import java.util.ArrayList;
+import java.util.Dictionary;
+import java.util.Hashtable;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Collects what the command line says about organs, and makes configuration dictionaries of it. */
+final class NodeSettings {
+
+  /** A value for one key; what asked for it is kept for refusals. */
+  private record Setting(String pid, String key, String text, String askedBy) {}
+
+  private final List<Setting> settings = new ArrayList<>();
+
+  /**
+   * @param option whose value it is, for refusals
+   */
+  void set(String pid, String key, String text, String option) {
+    settings.add(new Setting(pid, key, text, option));
+  }
+
+  /**
+   * Sets what nobody asked for by name: it goes without saying, so it is left out where there is
+   * nobody to be told.
+   *
+   * @param option whose value it is, for refusals
+   */
+  void imply(String pid, String key, String text, String option, ConfigurationKeys keys) {
+    if (!keys.of(pid).isEmpty()) {
+      set(pid, key, text, option);
+    }
+  }
+
+  /**
+   * @param assignment {@code PID.key=value}; since both may hold dots, the keys that exist decide
+   *     where the PID ends
+   * @throws Refusal if it has no such form
+   */
+  void assign(String assignment, ConfigurationKeys keys) throws Refusal {
+    int equals = assignment.indexOf('=');
+    String name = equals < 0 ? "" : assignment.substring(0, equals);
+    if (name.indexOf('.') < 0) {
+      throw new Refusal(
+          Exit.USAGE,
+          "--set " + assignment + ": write PID.key=value, as dev.polis.curator.port=7835",
+          null);
+    }
+    String value = assignment.substring(equals + 1);
+    for (String pid : keys.pids()) {
+      if (name.startsWith(pid + ".")) {
+        settings.add(new Setting(pid, name.substring(pid.length() + 1), value, "--set"));
+        return;
+      }
+    }
+    int dot = name.lastIndexOf('.');
+    settings.add(new Setting(name.substring(0, dot), name.substring(dot + 1), value, "--set"));
+  }
+
+  /**
+   * @param keys what the bundles declare
+   * @return dictionaries by PID; of several values for one key the last counts
+   * @throws Refusal naming the option and what may have been meant
+   */
+  Map<String, Dictionary<String, Object>> resolve(ConfigurationKeys keys) throws Refusal {
+    Map<String, Dictionary<String, Object>> resolved = new TreeMap<>();
+    for (Setting setting : settings) {
+      Object value;
+      try {
+        value = keys.value(setting.pid(), setting.key(), setting.text());
+      } catch (Refusal e) {
+        throw new Refusal(setting.askedBy() + ": " + e.getMessage(), e);
+      }
+      resolved.computeIfAbsent(setting.pid(), pid -> new Hashtable<>()).put(setting.key(), value);
+    }
+    return resolved;
+  }
+}

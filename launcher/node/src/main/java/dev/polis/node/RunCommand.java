@@ -1,0 +1,149 @@
+package dev.polis.node;
+
+import dev.polis.boot.StopIntent;
+import dev.polis.node.BootBoard.Ending;
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.PluginStore;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Dictionary;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Runs a node until it is told to stop. */
+@Command(name = "run", description = "Run a node until it is stopped.")
+final class RunCommand implements Callable<Integer> {
+  /** A width that every terminal has, when the environment names none. */
+  private static final int COLUMNS = 80;
+
+  /** What becomes of the node when the trapdoor opens. */
+  enum OnFatal {
+    exit,
+    park
+  }
+
+  @Mixin private NodeOptions node;
+
+  @Option(names = "--until-home", description = "Power off as soon as the node is home.")
+  private boolean untilHome;
+
+  @Option(
+      names = "--home-within",
+      paramLabel = "SECONDS",
+      defaultValue = "0",
+      description = "Fail if the node is not home by then; 0 waits for ever.")
+  private long homeWithin;
+
+  @Option(
+      names = "--on-fatal",
+      paramLabel = "POLICY",
+      description =
+          "What to do after a fatal error: ${COMPLETION-CANDIDATES}. Default: exit; park as process 1.")
+  private OnFatal onFatal = ProcessHandle.current().pid() == 1 ? OnFatal.park : OnFatal.exit;
+
+  @Override
+  public Integer call() throws Exception {
+    PrintStream out =
+        new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
+    Terminal terminal = new Terminal(out, columns());
+    // What organs print must not break the live line.
+    System.setOut(terminal.stream());
+    NodeDirectory directory = NodeDirectory.of(node.state);
+    Distribution distribution = Distribution.own();
+    try (StateLock _ = StateLock.take(directory)) {
+      directory.prepare();
+      Node.takeCrash(directory).ifPresent(crash -> terminal.line("the last run crashed: " + crash));
+      PluginStore store = PluginStore.open(directory.plugins());
+      Generation generation = distribution.seed(store);
+      NodeBundles bundles = NodeBundles.load(store, generation);
+      Map<String, Dictionary<String, Object>> configuration =
+          node.configuration(ConfigurationKeys.read(bundles.files().values()));
+      return run(directory, bundles, configuration, terminal);
+    }
+  }
+
+  private int run(
+      NodeDirectory directory,
+      NodeBundles bundles,
+      Map<String, Dictionary<String, Object>> configuration,
+      Terminal terminal)
+      throws Exception {
+    try (BootScreen screen = new BootScreen(terminal)) {
+      BootBoard board = new BootBoard(System::nanoTime, screen);
+      handleSignals(directory, board, terminal);
+      List<AutoCloseable> duties = new ArrayList<>();
+      if (ProcessHandle.current().pid() == 1) {
+        duties.add(Pid1Duties.take(terminal::line));
+      }
+      screen.follow(board);
+      Ending ending =
+          new Node(
+                  directory,
+                  bundles,
+                  configuration,
+                  new Node.Policy(untilHome, Duration.ofSeconds(homeWithin)),
+                  terminal,
+                  board)
+              .run();
+      Files.deleteIfExists(directory.home());
+      int code = conclude(directory, ending, terminal);
+      for (AutoCloseable duty : duties) {
+        duty.close();
+      }
+      return code;
+    }
+  }
+
+  private int conclude(NodeDirectory directory, Ending ending, Terminal terminal) throws Exception {
+    if (ending instanceof Ending.Fatal fatal) {
+      Node.keepCrash(directory, fatal, Instant.now());
+      String next =
+          onFatal == OnFatal.park
+              ? "The node is parked. Restart the machine to try again."
+              : "The node ends. Start it again when the cause is gone.";
+      GuruScreen.lines(fatal.organ(), fatal.cause(), next).forEach(terminal::line);
+      if (onFatal == OnFatal.park) {
+        new CountDownLatch(1).await();
+      }
+      throw new Refusal(
+          Exit.FAILED, fatal.organ() + ": " + RootCause.of(fatal.cause()), fatal.cause());
+    }
+    terminal.line("stopped");
+    return Exit.OK;
+  }
+
+  private static void handleSignals(NodeDirectory directory, BootBoard board, Terminal terminal) {
+    Signals.on(
+        "TERM",
+        signal ->
+            board.stop(
+                Files.exists(directory.powerOff()) ? StopIntent.POWER_OFF : StopIntent.RESTART));
+    Signals.on(
+        "INT",
+        signal -> {
+          if (board.ending().isDone()) {
+            terminal.line("stopped by force; children and mounts are left to the next start");
+            Runtime.getRuntime().halt(Exit.FORCED);
+          }
+          terminal.line("stopping; once more to end at once");
+          board.stop(StopIntent.POWER_OFF);
+        });
+  }
+
+  private static int columns() {
+    boolean terminal = System.console() != null && System.console().isTerminal();
+    String columns = System.getenv().getOrDefault("COLUMNS", "");
+    return !terminal ? 0 : columns.matches("[1-9][0-9]{1,3}") ? Integer.parseInt(columns) : COLUMNS;
+  }
+}

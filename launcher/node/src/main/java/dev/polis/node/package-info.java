@@ -1,0 +1,30 @@
+/**
+ * The launcher: what runs before, around and after the framework.
+ *
+ * <pre>
+ *   arguments ──▶ lock ──▶ plugin store ──▶ boot plan ──▶ framework ──▶ HOME ──▶ serve ──▶ stop
+ *                  │           │                │             │          │                  │
+ *                 4 if        3 if            3 if          waits      summary        0, or 1 with the
+ *               it runs     damaged          refused       by name                  root cause last
+ * </pre>
+ *
+ * <p>It lies on a plain class path and lends the framework what both sides must see alike: the boot
+ * contracts, and the interfaces of configuration and of Declarative Services. Everything else comes
+ * from bundles that the plugin store names by digest; the framework's own cache is thrown away at
+ * each start.
+ *
+ * <p>Exit codes: 0 stopped as asked; 1 failed, the last line of standard error is the root cause; 2
+ * wrong command line; 3 refused before anything was started: configuration, plugins or plan; 4
+ * another process has the state directory; 130 stopped by force.
+ *
+ * <p>What a stop means is told by how it is asked for. SIGTERM is a restart: organs stop, children
+ * and mounts stay. SIGINT and {@code stop} are a power off: organs stop their children too. A
+ * second SIGINT ends the process at once, and leaves children and mounts to the next one.
+ *
+ * <p>Not promised: to keep a machine alive. When the trapdoor opens on a host, the process ends;
+ * only as process 1 it parks.
+ *
+ * <p>Why not an existing launcher? They trust the framework's cache, start by numbers written by
+ * hand, and know no home to wait for.
+ */
+package dev.polis.node;
