@@ -44,7 +44,7 @@ final class JournalReader implements LogReader {
       if (ended) {
         return;
       }
-      if (missed > 0 || buffer.size() >= BUFFER) {
+      if (buffer.size() == BUFFER) {
         missed++;
       } else {
         buffer.add(entry);

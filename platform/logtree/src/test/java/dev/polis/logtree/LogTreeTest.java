@@ -299,6 +299,33 @@ class LogTreeTest {
     assertTrue(noise.size() > 4000, "the budget holds more than " + noise.size());
   }
 
+  @Test
+  @DisplayName("a journal that gave entries and grew again has the rest in order, none uncounted")
+  void journalGrowsInOrder() {
+    Random random = new Random(7);
+    Journal journal = new Journal("main", 0);
+    List<LogEntry> expected = new ArrayList<>();
+    for (int i = 1; i <= 5000; i++) {
+      LogEntry entry = new LogEntry("main", i, LogPayload.Raw.of("line " + i));
+      journal.append(entry, 300, 0);
+      expected.add(entry);
+      if (expected.size() > 300) {
+        expected.removeFirst();
+      }
+      if (random.nextInt(20) == 0) {
+        int given = random.nextInt(1 + expected.size() / 2);
+        journal.dropOldest(given);
+        expected.subList(0, given).clear();
+      }
+      List<LogEntry> found = new ArrayList<>();
+      journal.collectNewest(LogQuery.of("main"), LogQuery.ALL, found);
+      assertEquals(expected, found.reversed());
+    }
+    journal.dropOldest(LogQuery.ALL);
+    assertEquals(0, journal.bytes());
+    assertEquals(5000, journal.newestSequence());
+  }
+
   private List<LogEntry> all(String dn) {
     return read(LogQuery.of(dn).backlogAll());
   }

@@ -53,6 +53,11 @@ class SecretTest {
     }
     assertEquals("<secret 28 bytes>", LogMessage.format("%s", secret));
     assertEquals("<28 bytes>", LogMessage.format("%s", (Object) BYTES));
+    assertEquals("<28 chars>", LogMessage.format("%s", (Object) PLAIN.toCharArray()));
+    assertEquals("<EdDSA key>", LogMessage.format("%s", pair.getPrivate()));
+    assertEquals("<EdDSA key pair>", LogMessage.format("%s", pair));
+    assertEquals("<AES key>", LogMessage.format("%s", new SecretKeySpec(BYTES, "AES")));
+    assertEquals("<buffer of 28>", LogMessage.format("%s", ByteBuffer.wrap(BYTES)));
     assertEquals("[<28 bytes>, 1]", LogMessage.format("%s", List.of(BYTES, 1)));
     assertEquals(pair.getPublic().toString(), LogMessage.format("%s", pair.getPublic()));
   }
