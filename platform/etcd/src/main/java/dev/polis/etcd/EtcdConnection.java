@@ -17,6 +17,7 @@ import io.grpc.stub.MetadataUtils;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
@@ -211,6 +212,7 @@ final class EtcdConnection implements AutoCloseable {
       throws InterruptedException {
     long deadline = System.nanoTime() + within.toNanos();
     Backoff backoff = new Backoff(RETRY_FIRST, RETRY_MOST);
+    Optional<StatusRuntimeException> telling = Optional.empty();
     for (int attempt = 1; ; attempt++) {
       if (closed) {
         throw closedException();
@@ -233,17 +235,18 @@ final class EtcdConnection implements AutoCloseable {
         }
         noteSilence(member, status);
         suspect(member);
+        if (status.getCode() != Status.Code.DEADLINE_EXCEEDED || telling.isEmpty()) {
+          telling = Optional.of(failure);
+        }
         // The first round goes through all members without a pause; then it is their state, not
         // ours.
         long pause = attempt < members.size() ? 0 : backoff.nextNanos();
         if (deadline - System.nanoTime() <= pause) {
+          String tried = what + " within " + within.toMillis() + " ms, " + attempt + " attempts";
           throw closed
               ? closedException()
               : EtcdFailure.UNAVAILABLE.exception(
-                  what + " within " + within.toMillis() + " ms, " + attempt + " attempts",
-                  member.endpoint(),
-                  status,
-                  failure);
+                  tried, member.endpoint(), telling.get().getStatus(), telling.get());
         }
         Thread.sleep(Duration.ofNanos(pause));
       }

@@ -6,9 +6,10 @@ import io.etcd.jetcd.api.LeaseGrpc;
 import io.etcd.jetcd.api.LeaseKeepAliveRequest;
 import io.etcd.jetcd.api.LeaseKeepAliveResponse;
 import io.etcd.jetcd.api.LeaseRevokeRequest;
-import io.etcd.jetcd.api.LeaseTimeToLiveRequest;
-import io.etcd.jetcd.api.LeaseTimeToLiveResponse;
 import io.grpc.CallOptions;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ClientResponseObserver;
@@ -19,6 +20,7 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * Keeps leases alive over one stream, re-opened after any kind of end and moved to another member
@@ -31,6 +33,8 @@ final class LeaseKeeper implements AutoCloseable {
   private static final int RENEWALS_PER_TTL = 3;
   private static final int LOOKS_PER_RENEWAL = 4;
   private static final Duration CALL = EtcdConnection.DEFAULT_DEADLINE;
+  // Several members must get their chance within the life of a short lease.
+  private static final long ADOPT_MILLIS = 1000;
   private static final Duration REVOKE_AT_CLOSE = Duration.ofSeconds(1);
   private static final Duration REOPEN_FIRST = Duration.ofMillis(20);
   private static final Duration REOPEN_MOST = Duration.ofMillis(500);
@@ -70,26 +74,56 @@ final class LeaseKeeper implements AutoCloseable {
     return keep(new Lease(this, id, Duration.ofSeconds(granted), sent + seconds(granted)));
   }
 
+  /** Renews a lease once, which shows that it is alive, and then keeps it. */
   Lease adopt(long id) throws InterruptedException {
-    long sent = connection.nanos();
-    LeaseTimeToLiveResponse response =
-        connection.call(
-            LeaseGrpc.getLeaseTimeToLiveMethod(),
-            LeaseTimeToLiveRequest.newBuilder().setID(id).build(),
-            EtcdConnection.Effect.REPEATABLE,
-            "look up lease " + Long.toHexString(id),
-            CALL);
-    if (response.getTTL() <= 0) {
-      throw new EtcdLeaseLostException(
-          "lease " + Long.toHexString(id) + " is not known to etcd any more; take out a new one",
-          null);
+    long deadline = System.nanoTime() + CALL.toNanos();
+    Backoff pause = new Backoff(REOPEN_FIRST, REOPEN_MOST);
+    while (true) {
+      EtcdChannels.Member member = connection.member();
+      try {
+        return keep(renewOnce(member, id));
+      } catch (StatusException | TimeoutException failed) {
+        connection.suspect(member);
+        if (System.nanoTime() > deadline) {
+          throw new EtcdUnavailableException(
+              "etcd at "
+                  + member
+                  + ": lease "
+                  + Long.toHexString(id)
+                  + " could not be taken over within "
+                  + CALL.toSeconds()
+                  + " s; check that a quorum is up",
+              failed);
+        }
+        pause.pause();
+      }
     }
-    return keep(
-        new Lease(
-            this,
-            id,
-            Duration.ofSeconds(response.getGrantedTTL()),
-            sent + seconds(response.getTTL())));
+  }
+
+  private Lease renewOnce(EtcdChannels.Member member, long id)
+      throws InterruptedException, StatusException, TimeoutException {
+    BlockingClientCall<LeaseKeepAliveRequest, LeaseKeepAliveResponse> call =
+        ClientCalls.blockingBidiStreamingCall(
+            EtcdConnection.leading(member),
+            LeaseGrpc.getLeaseKeepAliveMethod(),
+            CallOptions.DEFAULT);
+    try {
+      long sent = connection.nanos();
+      call.write(LeaseKeepAliveRequest.newBuilder().setID(id).build());
+      LeaseKeepAliveResponse answer = call.read(ADOPT_MILLIS, TimeUnit.MILLISECONDS);
+      if (answer == null) {
+        throw Status.UNAVAILABLE.withDescription("the stream ended").asException();
+      }
+      long ttl = answer.getTTL();
+      if (ttl <= 0) {
+        throw new EtcdLeaseLostException(
+            "lease " + Long.toHexString(id) + " is not known to etcd any more; take out a new one",
+            null);
+      }
+      return new Lease(this, id, Duration.ofSeconds(ttl), sent + seconds(ttl));
+    } finally {
+      call.cancel("answered", null);
+    }
   }
 
   private static long seconds(long count) {

@@ -1,0 +1,239 @@
+package dev.polis.etcd;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.event.Value;
+import dev.polis.event.Values;
+import dev.polis.event.Watcher;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.EtcdFixture;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class ElectionTest {
+
+  private static final Duration SOON = Duration.ofSeconds(20);
+  private static final KeyPrefix PREFIX = KeyPrefix.of("/leader/");
+  // The least that etcd grants with its default election timeout.
+  private static final Duration TTL = Duration.ofSeconds(2);
+
+  private static EtcdFixture etcd;
+  private final List<EtcdClient> clients = new ArrayList<>();
+
+  @BeforeAll
+  static void startEtcd() throws Exception {
+    etcd = EtcdFixture.start(3);
+  }
+
+  @AfterAll
+  static void stopEtcd() throws Exception {
+    etcd.close();
+  }
+
+  /** One client for each member, bound to it. */
+  @BeforeEach
+  void connect() throws Exception {
+    for (String endpoint : etcd.endpoints()) {
+      clients.add(EtcdClient.connect(EtcdAccess.plaintext(endpoint).sub("curator")));
+    }
+    clients.getFirst().kv().delete(KeyRange.all());
+  }
+
+  @AfterEach
+  void disconnect() {
+    clients.forEach(EtcdClient::close);
+  }
+
+  private Election stand(int node) {
+    return clients.get(node).election(options(node));
+  }
+
+  private static ElectionOptions options(int node) {
+    byte[] value = name(node).getBytes(UTF_8);
+    return ElectionOptions.of(PREFIX, value)
+        .withTtl(TTL)
+        .removing(lock -> lock.text().equals(name(node)));
+  }
+
+  private static String name(int node) {
+    return "node-" + node;
+  }
+
+  private static ElectionState.Leader awaitLeader(Election election) throws Exception {
+    return (ElectionState.Leader)
+        await(election, state -> state instanceof ElectionState.Leader, "leadership");
+  }
+
+  private static void awaitFollower(Election election, int leader) throws Exception {
+    await(
+        election,
+        state ->
+            state instanceof ElectionState.Follower(KeyValue lock)
+                && lock.text().equals(name(leader)),
+        "following " + name(leader));
+  }
+
+  private static ElectionState await(
+      Election election, Predicate<ElectionState> wanted, String what) throws Exception {
+    return Values.await(election.state(), wanted, SOON, what);
+  }
+
+  @Test
+  @DisplayName("CUR-02 one leader, two followers; the leader's member is cut off: another leads")
+  void cur02_electionAndPartition() throws Exception {
+    Election first = stand(0);
+    ElectionState.Leader led = awaitLeader(first);
+    Election second = stand(1);
+    awaitFollower(second, 0);
+    Election third = stand(2);
+    awaitFollower(third, 0);
+    KeyValues fenced = clients.get(0).kv().fenced(led.fence());
+    fenced.put("/by-leader", "0".getBytes(UTF_8));
+
+    etcd.partition(etcd.member(0));
+    try {
+      await(first, state -> state instanceof ElectionState.Neither, "the old leader to step down");
+      ElectionState.Leader next = awaitLeader(second);
+      assertNotEquals(led.lockKey(), next.lockKey());
+      assertTrue(next.createRevision() > led.createRevision());
+      awaitFollower(third, 1);
+      clients.get(1).kv().fenced(next.fence()).put("/by-leader", "1".getBytes(UTF_8));
+    } finally {
+      etcd.heal();
+    }
+    awaitFollower(first, 1);
+    assertThrows(EtcdFencedException.class, () -> fenced.put("/by-leader", "late".getBytes(UTF_8)));
+    assertEquals("1", clients.get(0).kv().get("/by-leader").orElseThrow().text());
+  }
+
+  @Test
+  @DisplayName("CUR-02 a paused member: its client steps down before another leads")
+  void cur02_pausedMember() throws Exception {
+    Election first = stand(0);
+    awaitLeader(first);
+    Election second = stand(1);
+    awaitFollower(second, 0);
+    etcd.member(0).pause();
+    try {
+      awaitLeader(second);
+      assertTrue(
+          first.state().peek().orElseThrow() instanceof ElectionState.Neither,
+          "two leaders: " + first.state());
+    } finally {
+      etcd.member(0).resume();
+    }
+    awaitFollower(first, 1);
+  }
+
+  @Test
+  void resigningLetsTheNextOneLeadAtOnce() throws Exception {
+    Election first = stand(0);
+    awaitLeader(first);
+    Election second = stand(1);
+    awaitFollower(second, 0);
+    long begun = System.nanoTime();
+    first.close();
+    awaitLeader(second);
+    assertTrue(
+        System.nanoTime() - begun < TTL.toNanos(), "the lock was left to expire, not given back");
+    assertEquals(new ElectionState.Neither("resigned"), first.state().peek().orElseThrow());
+  }
+
+  @Test
+  void aHandOverIsNoElection() throws Exception {
+    Election first = stand(0);
+    ElectionState.Leader before = awaitLeader(first);
+    Election other = stand(1);
+    awaitFollower(other, 0);
+    try (Watcher<ElectionState> seen = other.state().watch()) {
+      seen.get(SOON);
+      ElectionHandOver place = first.handOver().orElseThrow();
+      Election successor = clients.get(2).election(options(0).takingUp(place));
+      ElectionState.Leader after = awaitLeader(successor);
+      assertEquals(before.createRevision(), after.createRevision());
+      assertEquals(before.lockKey(), after.lockKey());
+      clients.get(0).kv().fenced(before.fence()).put("/x", new byte[0]);
+      // The lock was written again by the successor, with the same value: nobody else may lead.
+      assertThrows(
+          TimeoutException.class,
+          () -> seen.get(state -> !(state instanceof ElectionState.Follower), TTL.plus(TTL)));
+    }
+  }
+
+  @Test
+  void aLockOfThePreviousLifeIsRemovedInsteadOfWaitedFor() throws Exception {
+    Lease previous = clients.get(1).leases().grant(Duration.ofSeconds(60));
+    clients
+        .get(1)
+        .kv()
+        .put(PREFIX.key(Long.toHexString(previous.id())), name(0).getBytes(UTF_8), previous);
+    awaitLeader(stand(0));
+  }
+
+  @Test
+  void aRemovedLockIsNoticedAndAnotherOneTaken() throws Exception {
+    Election election = stand(0);
+    ElectionState.Leader before = awaitLeader(election);
+    try (Watcher<ElectionState> seen = election.state().watch()) {
+      seen.get(SOON);
+      clients.get(1).kv().delete(before.lockKey());
+      seen.get(state -> state instanceof ElectionState.Neither, SOON);
+    }
+    assertTrue(awaitLeader(election).createRevision() > before.createRevision());
+  }
+
+  @Test
+  void thereIsNeverMoreThanOneLeaderWhileMembersComeAndGo() throws Exception {
+    List<Election> all = List.of(stand(0), stand(1), stand(2));
+    List<Value<ElectionState>> states = all.stream().map(Election::state).toList();
+    for (int round = 0; round < 3; round++) {
+      int leader = awaitAnyLeader(all);
+      assertTrue(leaders(states) <= 1, "more than one leader");
+      etcd.member(leader).pause();
+      try {
+        await(all.get(leader), state -> state instanceof ElectionState.Neither, "to step down");
+        int next = awaitAnyLeader(all);
+        assertNotEquals(leader, next);
+        assertTrue(leaders(states) <= 1, "more than one leader");
+      } finally {
+        etcd.member(leader).resume();
+      }
+      await(all.get(leader), state -> state instanceof ElectionState.Follower, "to follow another");
+    }
+  }
+
+  private static long leaders(List<Value<ElectionState>> states) {
+    return states.stream()
+        .filter(state -> state.peek().orElseThrow() instanceof ElectionState.Leader)
+        .count();
+  }
+
+  private static int awaitAnyLeader(List<Election> all) throws Exception {
+    int[] leader = {-1};
+    Await.until(
+        SOON,
+        "any leader",
+        () -> {
+          for (int n = 0; n < all.size(); n++) {
+            if (all.get(n).state().peek().orElseThrow() instanceof ElectionState.Leader) {
+              leader[0] = n;
+            }
+          }
+          return leader[0] >= 0;
+        });
+    return leader[0];
+  }
+}

@@ -1,0 +1,158 @@
+package dev.polis.etcd;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.event.Watcher;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.EtcdFixture;
+import dev.polis.fixtures.FaultyProxy;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class LeaseTest {
+
+  private static final Duration SOON = Duration.ofSeconds(10);
+  private static final Duration TTL = Duration.ofSeconds(1);
+
+  private static EtcdFixture etcd;
+  private final AtomicLong skipped = new AtomicLong();
+  private FaultyProxy proxy;
+  private EtcdClient direct;
+  private EtcdClient client;
+
+  @BeforeAll
+  static void startEtcd() throws Exception {
+    etcd = EtcdFixture.start(1);
+  }
+
+  @AfterAll
+  static void stopEtcd() throws Exception {
+    etcd.close();
+  }
+
+  @BeforeEach
+  void connect() throws Exception {
+    proxy = FaultyProxy.to(etcd.member(0));
+    direct = EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint()));
+    direct.kv().delete(KeyRange.all());
+    client =
+        EtcdClient.connect(
+            EtcdAccess.plaintext(proxy.endpoint()), () -> System.nanoTime() + skipped.get());
+  }
+
+  @AfterEach
+  void disconnect() {
+    client.close();
+    direct.close();
+    proxy.close();
+  }
+
+  private boolean exists(String key) throws InterruptedException {
+    return direct.kv().get(key).isPresent();
+  }
+
+  @Test
+  void aLeaseOutlivesItsTimeThroughEveryKindOfStreamEnd() throws Exception {
+    Lease lease = client.leases().grant(TTL.multipliedBy(2));
+    client.kv().put("k", "v".getBytes(UTF_8), lease);
+    for (int n = 0; n < 9; n++) {
+      long next = System.nanoTime() + TTL.dividedBy(2).toNanos();
+      Await.until(
+          SOON,
+          "the stream to be open, and half a second to pass",
+          () -> proxy.open(FaultyProxy.KEEP_ALIVE) > 0 && System.nanoTime() > next);
+      switch (n % 3) {
+        case 0 -> proxy.complete(FaultyProxy.KEEP_ALIVE);
+        case 1 -> proxy.fail(FaultyProxy.KEEP_ALIVE, Status.UNAVAILABLE);
+        default -> proxy.reset();
+      }
+      lease.requireAlive();
+    }
+    assertTrue(exists("k"));
+    assertInstanceOf(LeaseState.Alive.class, lease.state().peek().orElseThrow());
+    lease.revoke();
+    assertFalse(exists("k"));
+    assertInstanceOf(LeaseState.Lost.class, lease.state().peek().orElseThrow());
+  }
+
+  @Test
+  void withoutAnswersItEndsHereBeforeItEndsThere() throws Exception {
+    Lease lease = client.leases().grant(TTL);
+    client.kv().put("k", "v".getBytes(UTF_8), lease);
+    proxy.stall();
+    try (Watcher<LeaseState> watcher = lease.state().watch()) {
+      LeaseState end = watcher.get(state -> state instanceof LeaseState.Lost, SOON);
+      assertTrue(exists("k"), "etcd let it expire before we did: " + end);
+    }
+    assertFalse(lease.isAlive());
+    var lost = assertThrows(EtcdLeaseLostException.class, lease::requireAlive);
+    assertTrue(lost.getMessage().contains("no answer from etcd"), lost.getMessage());
+    Await.until(SOON, "etcd to let it expire", () -> !exists("k"));
+  }
+
+  @Test
+  void aPausedMemberEndsItToo() throws Exception {
+    Lease lease = direct.leases().grant(TTL);
+    etcd.member(0).pause();
+    try (Watcher<LeaseState> watcher = lease.state().watch()) {
+      watcher.get(state -> state instanceof LeaseState.Lost, SOON);
+    } finally {
+      etcd.member(0).resume();
+    }
+    // Lost is for good, whatever etcd thinks.
+    assertFalse(lease.isAlive());
+  }
+
+  @Test
+  void onlyTheMonotonicClockCounts() throws Exception {
+    Lease lease = client.leases().grant(Duration.ofSeconds(60));
+    assertTrue(lease.isAlive());
+    skipped.set(Duration.ofSeconds(61).toNanos());
+    assertFalse(lease.isAlive());
+  }
+
+  @Test
+  void aRevocationByAnotherIsNoticed() throws Exception {
+    Lease lease = client.leases().grant(TTL);
+    etcd.etcdctl("lease", "revoke", Long.toHexString(lease.id()));
+    try (Watcher<LeaseState> watcher = lease.state().watch()) {
+      LeaseState end = watcher.get(state -> state instanceof LeaseState.Lost, SOON);
+      assertTrue(end.toString().contains("does not know it"), end.toString());
+    }
+  }
+
+  @Test
+  void aReleasedLeaseGoesOnWithItsSuccessor() throws Exception {
+    Lease first = client.leases().grant(TTL);
+    client.kv().put("k", "v".getBytes(UTF_8), first);
+    first.release();
+    assertEquals(Optional.of(new LeaseState.Released()), first.state().peek());
+    Lease second = direct.leases().adopt(first.id());
+    long until = System.nanoTime() + TTL.multipliedBy(2).toNanos();
+    Await.until(SOON, "twice its time to pass", () -> System.nanoTime() > until);
+    assertTrue(exists("k"));
+    second.close();
+    assertFalse(exists("k"));
+    assertThrows(EtcdLeaseLostException.class, () -> client.leases().adopt(first.id()));
+  }
+
+  @Test
+  void closingTheClientGivesItsLeasesBack() throws Exception {
+    Lease lease = client.leases().grant(Duration.ofSeconds(60));
+    client.kv().put("k", "v".getBytes(UTF_8), lease);
+    client.close();
+    assertFalse(exists("k"));
+  }
+}
