@@ -1,0 +1,78 @@
+package dev.polis.ctl;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.polis.ctl.Document.Column;
+import dev.polis.pki.Pem;
+import dev.polis.wire.api.GetClusterInfoRequest;
+import dev.polis.wire.api.GetClusterInfoResponse;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** What concerns the cluster as a whole. */
+@Command(
+    name = "cluster",
+    description = "Shows the cluster.",
+    mixinStandardHelpOptions = true,
+    subcommands = ClusterCommand.InfoCommand.class)
+final class ClusterCommand {
+
+  @ParentCommand Ctl ctl;
+
+  /** Configuration, certificate and directory. */
+  @Command(
+      name = "info",
+      description = "Shows the cluster's configuration, certificate and directory.",
+      mixinStandardHelpOptions = true)
+  static final class InfoCommand implements Callable<Integer> {
+    @ParentCommand ClusterCommand cluster;
+    @Spec CommandSpec spec;
+
+    @Override
+    public Integer call() throws InterruptedException {
+      try (Session session = Session.open(cluster.ctl.options)) {
+        GetClusterInfoResponse info =
+            session.call(
+                () ->
+                    session
+                        .management()
+                        .getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
+        cluster.ctl.options.output.print(document(info), spec.commandLine().getOut());
+        return ExitCode.OK.code();
+      }
+    }
+
+    private static Document document(GetClusterInfoResponse info) {
+      var configuration = info.getClusterConfiguration();
+      JsonObject row = new JsonObject();
+      row.addProperty("domain", configuration.getClusterDomain());
+      row.addProperty("tpmMode", configuration.getTpmMode().name());
+      row.addProperty("storageSecurityPolicy", configuration.getStorageSecurityPolicy().name());
+      row.addProperty(
+          "caFingerprint",
+          TakeOwnershipCommand.fingerprint(Pem.certificate(info.getCaCertificate().toByteArray())));
+      JsonArray nodes = new JsonArray();
+      info.getClusterDirectory()
+          .getNodesList()
+          .forEach(
+              node -> {
+                JsonObject entry = new JsonObject();
+                entry.addProperty("id", node.getId());
+                node.getAddressesList()
+                    .forEach(address -> entry.addProperty("address", address.getHost()));
+                nodes.add(entry);
+              });
+      row.add("directory", nodes);
+      return Document.single(
+          row,
+          Column.of("DOMAIN", "domain"),
+          Column.of("TPM", "tpmMode"),
+          Column.of("STORAGE", "storageSecurityPolicy"),
+          Column.of("CA", "caFingerprint"),
+          Column.of("CURATORS", "directory"));
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package dev.polis.ctl;
+
+import java.util.concurrent.Callable;
+import picocli.AutoComplete;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Completion for shells. */
+@Command(
+    name = "completion",
+    description = {
+      "Prints a completion script.",
+      "bash: source <(polisctl completion bash)",
+      "zsh:  autoload -U +X bashcompinit && bashcompinit && source <(polisctl completion zsh)"
+    },
+    mixinStandardHelpOptions = true)
+final class CompletionCommand implements Callable<Integer> {
+
+  /** Shells that understand the script; zsh does through its bashcompinit. */
+  enum Shell {
+    bash,
+    zsh
+  }
+
+  @ParentCommand Ctl ctl;
+  @Spec CommandSpec spec;
+
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "SHELL",
+      description = "bash or zsh (default: ${DEFAULT-VALUE})")
+  Shell shell = Shell.bash;
+
+  @Override
+  public Integer call() {
+    spec.commandLine().getOut().print(AutoComplete.bash("polisctl", spec.root().commandLine()));
+    spec.commandLine().getOut().flush();
+    return ExitCode.OK.code();
+  }
+}

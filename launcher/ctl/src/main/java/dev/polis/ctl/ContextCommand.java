@@ -1,0 +1,113 @@
+package dev.polis.ctl;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.polis.ctl.Document.Column;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Which clusters this operator knows. */
+@Command(
+    name = "context",
+    description = "Keeps the clusters this operator knows.",
+    mixinStandardHelpOptions = true,
+    subcommands = {
+      ContextCommand.ListCommand.class,
+      ContextCommand.AddCommand.class,
+      ContextCommand.UseCommand.class
+    })
+final class ContextCommand {
+
+  @ParentCommand Ctl ctl;
+
+  private Contexts load() {
+    return Contexts.load(ctl.options.configFolder());
+  }
+
+  /** All contexts. */
+  @Command(name = "list", description = "Lists contexts.", mixinStandardHelpOptions = true)
+  static final class ListCommand implements Callable<Integer> {
+    @ParentCommand ContextCommand context;
+    @Spec CommandSpec spec;
+
+    @Override
+    public Integer call() {
+      Contexts contexts = context.load();
+      JsonArray rows = new JsonArray();
+      contexts
+          .endpoints()
+          .forEach(
+              (name, endpoint) -> {
+                JsonObject row = new JsonObject();
+                row.addProperty("name", name);
+                row.addProperty("endpoint", endpoint);
+                row.addProperty("current", name.equals(contexts.current()));
+                rows.add(row);
+              });
+      context.ctl.options.output.print(
+          Document.rows(
+              rows,
+              Column.of("NAME", "name"),
+              Column.of("ENDPOINT", "endpoint"),
+              Column.of("CURRENT", "current")),
+          spec.commandLine().getOut());
+      return ExitCode.OK.code();
+    }
+  }
+
+  /** Adds one and makes it the current one. */
+  @Command(
+      name = "add",
+      description = "Adds a cluster and makes it the current one.",
+      mixinStandardHelpOptions = true)
+  static final class AddCommand implements Callable<Integer> {
+    @ParentCommand ContextCommand context;
+    @Spec CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "what to call it")
+    String name;
+
+    @Parameters(index = "1", paramLabel = "HOST", description = "address of one of its nodes")
+    String host;
+
+    @Override
+    public Integer call() {
+      if (!name.matches("[A-Za-z0-9][A-Za-z0-9._-]{0,62}")) {
+        throw new CtlException(
+            ExitCode.USAGE,
+            "\"%s\" cannot name a context; use letters, digits, '.', '_' and '-'".formatted(name));
+      }
+      context.load().with(name, host).save();
+      spec.commandLine()
+          .getOut()
+          .printf(
+              "Context %s is current. Put the owner's key at %s, then: polisctl takeownership%n",
+              name, context.ctl.options.configFolder().resolve(name).resolve("owner-key.pem"));
+      return ExitCode.OK.code();
+    }
+  }
+
+  /** Chooses one. */
+  @Command(
+      name = "use",
+      description = "Makes a context the current one.",
+      mixinStandardHelpOptions = true)
+  static final class UseCommand implements Callable<Integer> {
+    @ParentCommand ContextCommand context;
+    @Spec CommandSpec spec;
+
+    @Parameters(paramLabel = "NAME", description = "which one")
+    String name;
+
+    @Override
+    public Integer call() {
+      context.load().choosing(name).save();
+      spec.commandLine().getOut().printf("Context %s is current.%n", name);
+      return ExitCode.OK.code();
+    }
+  }
+}

@@ -1,0 +1,97 @@
+package dev.polis.ctl;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+import org.snakeyaml.engine.v2.api.Dump;
+import org.snakeyaml.engine.v2.api.DumpSettings;
+import org.snakeyaml.engine.v2.api.Load;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.common.FlowStyle;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+
+/**
+ * The clusters this operator knows, in {@code contexts.yaml}: the current one, and an endpoint for
+ * each. Keys and certificates of a context lie in a folder of its name beside it.
+ */
+final class Contexts {
+
+  private final Path folder;
+  private final Map<String, String> endpoints;
+  private final String current;
+
+  private Contexts(Path folder, Map<String, String> endpoints, String current) {
+    this.folder = folder;
+    this.endpoints = new TreeMap<>(endpoints);
+    this.current = current;
+  }
+
+  static Contexts load(Path folder) {
+    Path file = folder.resolve("contexts.yaml");
+    if (!Files.exists(file)) {
+      return new Contexts(folder, Map.of(), "");
+    }
+    String text = CtlFiles.read(file, "mend or remove it");
+    try {
+      return parse(folder, new Load(LoadSettings.builder().build()).loadFromString(text));
+    } catch (YamlEngineException | ClassCastException e) {
+      throw new CtlException(
+          ExitCode.FAILED, file + " is damaged: " + e.getMessage() + "; mend or remove it", e);
+    }
+  }
+
+  private static Contexts parse(Path folder, Object document) {
+    Map<?, ?> top = (Map<?, ?>) document;
+    Map<String, String> endpoints = new TreeMap<>();
+    if (top.get("contexts") instanceof Map<?, ?> contexts) {
+      contexts.forEach((name, endpoint) -> endpoints.put((String) name, (String) endpoint));
+    }
+    return new Contexts(folder, endpoints, top.get("current") instanceof String name ? name : "");
+  }
+
+  boolean hasCurrent() {
+    return !current.isEmpty();
+  }
+
+  String current() {
+    return current;
+  }
+
+  Map<String, String> endpoints() {
+    return Map.copyOf(endpoints);
+  }
+
+  CtlTarget target(String name) {
+    String endpoint = endpoints.get(name);
+    if (endpoint == null) {
+      throw new CtlException(
+          ExitCode.NOT_FOUND,
+          "there is no context \"%s\" in %s; known are %s"
+              .formatted(name, folder, endpoints.isEmpty() ? "none" : endpoints.keySet()));
+    }
+    return CtlTarget.ofFolder(name, folder.resolve(name), endpoint);
+  }
+
+  Contexts with(String name, String endpoint) {
+    Map<String, String> more = new TreeMap<>(endpoints);
+    more.put(name, endpoint);
+    return new Contexts(folder, more, name);
+  }
+
+  Contexts choosing(String name) {
+    target(name);
+    return new Contexts(folder, endpoints, name);
+  }
+
+  void save() {
+    Map<String, Object> document = new TreeMap<>();
+    document.put("current", current);
+    document.put("contexts", endpoints);
+    String text =
+        new Dump(DumpSettings.builder().setDefaultFlowStyle(FlowStyle.BLOCK).build())
+            .dumpToString(document);
+    CtlFiles.write(folder.resolve("contexts.yaml"), text.getBytes(StandardCharsets.UTF_8));
+  }
+}

@@ -1,0 +1,96 @@
+package dev.polis.ctl;
+
+import java.io.PrintWriter;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** The command line. */
+@Command(
+    name = "polisctl",
+    description = "Operates a Polis cluster.",
+    mixinStandardHelpOptions = true,
+    version = "polisctl 0.1.0",
+    synopsisSubcommandLabel = "COMMAND",
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:done",
+      "1:refused or failed; standard error says why",
+      "2:the command line was wrong",
+      "3:no answer from the node",
+      "4:what was asked for does not exist",
+      "5:the answer is no: not healthy, condition not met"
+    },
+    subcommands = {
+      TakeOwnershipCommand.class,
+      HealthCommand.class,
+      NodeCommand.class,
+      ClusterCommand.class,
+      EtcdCommand.class,
+      BundleCommand.class,
+      DebugCommand.class,
+      ParamsCommand.class,
+      ContextCommand.class,
+      ExplainCommand.class,
+      CompletionCommand.class
+    })
+final class Ctl implements Runnable {
+
+  @Mixin CtlOptions options;
+  @Spec CommandSpec spec;
+
+  /** Runs one command and ends the process with its exit code. */
+  public static void main(String[] arguments) {
+    System.exit(
+        run(arguments, new PrintWriter(System.out, true), new PrintWriter(System.err, true)));
+  }
+
+  /**
+   * Runs one command.
+   *
+   * @return the exit code
+   */
+  static int run(String[] arguments, PrintWriter out, PrintWriter err) {
+    return commandLine(out, err).execute(arguments);
+  }
+
+  static CommandLine commandLine(PrintWriter out, PrintWriter err) {
+    CommandLine line = new CommandLine(new Ctl());
+    line.setOut(out);
+    line.setErr(err);
+    line.setCaseInsensitiveEnumValuesAllowed(true);
+    line.setParameterExceptionHandler(Ctl::misused);
+    line.setExecutionExceptionHandler(Ctl::failed);
+    return line;
+  }
+
+  private static int misused(ParameterException wrong, String[] arguments) {
+    CommandLine line = wrong.getCommandLine();
+    line.getErr().println("polisctl: " + wrong.getMessage());
+    CommandLine.UnmatchedArgumentException.printSuggestions(wrong, line.getErr());
+    line.getErr().println("Try '" + line.getCommandSpec().qualifiedName() + " --help'.");
+    return ExitCode.USAGE.code();
+  }
+
+  private static int failed(Exception failure, CommandLine line, CommandLine.ParseResult parsed) {
+    if (failure instanceof CtlException refusal) {
+      line.getErr().println("polisctl: " + refusal.getMessage());
+      return refusal.exitCode().code();
+    }
+    if (failure instanceof InterruptedException) {
+      line.getErr().println("polisctl: interrupted");
+      return ExitCode.FAILED.code();
+    }
+    line.getErr().println("polisctl: this is a defect of polisctl; please report it with:");
+    failure.printStackTrace(line.getErr());
+    return ExitCode.FAILED.code();
+  }
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "no command given");
+  }
+}

@@ -1,0 +1,99 @@
+package dev.polis.ctl;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ScopeType;
+
+/** The options that every command has. */
+@Command
+final class CtlOptions {
+
+  @Option(
+      names = {"-o", "--output"},
+      scope = ScopeType.INHERIT,
+      description = "table, wide, json or yaml (default: ${DEFAULT-VALUE})")
+  Output output = Output.table;
+
+  @Option(
+      names = "--state",
+      scope = ScopeType.INHERIT,
+      paramLabel = "DIR",
+      description =
+          "state directory of a node on this machine; its owner's files and address are used"
+              + " (default: .polis/node if it is there and no context is chosen)")
+  Path state;
+
+  @Option(
+      names = "--context",
+      scope = ScopeType.INHERIT,
+      paramLabel = "NAME",
+      description = "cluster to talk to (default: the current one, see 'polisctl context')")
+  String context;
+
+  @Option(
+      names = "--endpoint",
+      scope = ScopeType.INHERIT,
+      paramLabel = "HOST",
+      description = "address of a node, instead of the one the context or state directory names")
+  String endpoint;
+
+  @Option(
+      names = "--config",
+      scope = ScopeType.INHERIT,
+      paramLabel = "DIR",
+      description = "folder of contexts (default: $XDG_CONFIG_HOME/polis or ~/.config/polis)")
+  Path config;
+
+  @Option(
+      names = "--timeout",
+      scope = ScopeType.INHERIT,
+      paramLabel = "SECONDS",
+      description = "how long to wait for an answer (default: ${DEFAULT-VALUE})")
+  int timeout = 15;
+
+  Path configFolder() {
+    if (config != null) {
+      return config;
+    }
+    String xdg = System.getenv("XDG_CONFIG_HOME");
+    Path base =
+        xdg == null || xdg.isEmpty()
+            ? Path.of(System.getProperty("user.home"), ".config")
+            : Path.of(xdg);
+    return base.resolve("polis");
+  }
+
+  /** Decides whose cluster is meant: what was said, then the current context, then a node here. */
+  CtlTarget target() {
+    Contexts contexts = Contexts.load(configFolder());
+    CtlTarget target;
+    if (state != null) {
+      target = CtlTarget.ofState(state);
+    } else if (context != null) {
+      target = contexts.target(context);
+    } else {
+      target = byDefault(contexts);
+    }
+    return endpoint == null ? target : target.at(endpoint);
+  }
+
+  private CtlTarget byDefault(Contexts contexts) {
+    if (contexts.hasCurrent()) {
+      return contexts.target(contexts.current());
+    }
+    Path here = Path.of(System.getenv().getOrDefault("POLIS_STATE", ".polis/node"));
+    if (Files.isDirectory(here)) {
+      return CtlTarget.ofState(here);
+    }
+    if (endpoint != null) {
+      return CtlTarget.ofFolder("default", configFolder().resolve("default"), endpoint);
+    }
+    throw new CtlException(
+        ExitCode.USAGE,
+        "no cluster is named: %s does not exist and there is no current context in %s; give --state"
+                .formatted(here, configFolder())
+            + " DIR, --context NAME or --endpoint HOST");
+  }
+}

@@ -1,0 +1,75 @@
+package dev.polis.ctl;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.wire.common.ClusterDirectory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+
+/**
+ * A cluster to talk to, and as whom.
+ *
+ * @param name what people call it
+ * @param folder where the operator's key and certificates are
+ * @param endpoint address of a node
+ * @param nodeCa the cluster's certificate as a node on this machine keeps it; trusted at first
+ *     contact, since whoever can read it is on the node
+ */
+record CtlTarget(String name, Path folder, String endpoint, Path nodeCa) {
+
+  /** Where a node listens that was not told otherwise. */
+  private static final String LOOPBACK = "127.0.0.1";
+
+  static CtlTarget ofState(Path state) {
+    if (!Files.isDirectory(state)) {
+      throw new CtlException(
+          ExitCode.NOT_FOUND,
+          "state directory %s does not exist; start a node with './polis up --state %s'"
+              .formatted(state, state));
+    }
+    return new CtlTarget(
+        state.toString(),
+        state.resolve("owner"),
+        addressOf(state),
+        state.resolve("data/node/credentials/ca.pem"));
+  }
+
+  static CtlTarget ofFolder(String name, Path folder, String endpoint) {
+    return new CtlTarget(name, folder, endpoint, folder.resolve("ca.pem"));
+  }
+
+  CtlTarget at(String other) {
+    return new CtlTarget(name, folder, other, nodeCa);
+  }
+
+  private static String addressOf(Path state) {
+    Path file = state.resolve("esp/cluster_directory.pb");
+    try {
+      ClusterDirectory directory = ClusterDirectory.parseFrom(Files.readAllBytes(file));
+      return directory.getNodesCount() == 0 || directory.getNodes(0).getAddressesCount() == 0
+          ? LOOPBACK
+          : directory.getNodes(0).getAddresses(0).getHost();
+    } catch (NoSuchFileException e) {
+      return LOOPBACK;
+    } catch (InvalidProtocolBufferException e) {
+      throw new CtlException(
+          ExitCode.FAILED, file + " is damaged: " + e.getMessage() + "; give --endpoint HOST", e);
+    } catch (IOException e) {
+      throw new CtlException(
+          ExitCode.FAILED, file + " cannot be read: " + e + "; give --endpoint HOST", e);
+    }
+  }
+
+  Path ownerKey() {
+    return folder.resolve("owner-key.pem");
+  }
+
+  Path ownerCertificate() {
+    return folder.resolve("owner.pem");
+  }
+
+  Path clusterCa() {
+    return folder.resolve("ca.pem");
+  }
+}

@@ -1,0 +1,132 @@
+package dev.polis.ctl;
+
+import dev.polis.wire.api.LogsRequest;
+import dev.polis.wire.api.LogsRequest.BacklogMode;
+import dev.polis.wire.api.LogsRequest.StreamMode;
+import dev.polis.wire.api.LogsResponse;
+import dev.polis.wire.common.LogFilter;
+import dev.polis.wire.logtree.LeveledLogSeverity;
+import dev.polis.wire.logtree.LogEntry;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+
+/** The options of a log, and how its entries look. */
+final class LogPrinter {
+
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("MMdd HH:mm:ss.SSSSSS").withZone(ZoneId.systemDefault());
+
+  @Option(
+      names = "--dn",
+      paramLabel = "DN",
+      description = "name in the supervision tree, such as root.consensus (default: everything)")
+  String dn = "";
+
+  @Option(names = "--exact", description = "only this name, without those below it")
+  boolean exact;
+
+  @Option(
+      names = {"-f", "--follow"},
+      description = "go on with new entries until interrupted")
+  boolean follow;
+
+  @Option(
+      names = {"-n", "--backlog"},
+      paramLabel = "COUNT",
+      description = "how many earlier entries to show (default: all)")
+  long backlog = -1;
+
+  @Option(
+      names = "--severity",
+      paramLabel = "LEVEL",
+      description = "leave out entries below INFO, WARNING, ERROR or FATAL, and all raw output")
+  String severity = "";
+
+  LogsRequest request(picocli.CommandLine line) {
+    LogsRequest.Builder request =
+        LogsRequest.newBuilder()
+            .setDn(dn)
+            .setStreamMode(
+                follow ? StreamMode.STREAM_MODE_UNBUFFERED : StreamMode.STREAM_MODE_DISABLE);
+    if (backlog < 0) {
+      request.setBacklogMode(BacklogMode.BACKLOG_MODE_ALL);
+    } else if (backlog == 0) {
+      request.setBacklogMode(BacklogMode.BACKLOG_MODE_DISABLE);
+    } else {
+      request.setBacklogMode(BacklogMode.BACKLOG_MODE_COUNT).setBacklogCount(backlog);
+    }
+    if (!exact) {
+      request.addFilters(
+          LogFilter.newBuilder().setWithChildren(LogFilter.WithChildren.getDefaultInstance()));
+    }
+    if (!severity.isEmpty()) {
+      request.addFilters(
+          LogFilter.newBuilder()
+              .setLeveledWithMinimumSeverity(
+                  LogFilter.LeveledWithMinimumSeverity.newBuilder().setMinimum(minimum(line))));
+    }
+    return request.build();
+  }
+
+  private LeveledLogSeverity minimum(picocli.CommandLine line) {
+    try {
+      LeveledLogSeverity parsed = LeveledLogSeverity.valueOf(severity.toUpperCase(Locale.ROOT));
+      if (parsed != LeveledLogSeverity.INVALID && parsed != LeveledLogSeverity.UNRECOGNIZED) {
+        return parsed;
+      }
+    } catch (IllegalArgumentException unknown) {
+      throw wrong(line, unknown);
+    }
+    throw wrong(line, null);
+  }
+
+  private ParameterException wrong(picocli.CommandLine line, Throwable cause) {
+    return new ParameterException(
+        line,
+        "--severity \"%s\" is none of INFO, WARNING, ERROR and FATAL".formatted(severity),
+        cause);
+  }
+
+  static Void print(BlockingClientCall<?, LogsResponse> call, PrintWriter out)
+      throws StatusException, InterruptedException {
+    for (LogsResponse chunk = call.read(); chunk != null; chunk = call.read()) {
+      chunk.getBacklogEntriesList().forEach(entry -> print(entry, out));
+      if (chunk.getMissedEntries() > 0) {
+        out.println("... " + chunk.getMissedEntries() + " entries missed: this reader is too slow");
+      }
+      chunk.getStreamEntriesList().forEach(entry -> print(entry, out));
+      out.flush();
+    }
+    return null;
+  }
+
+  private static void print(LogEntry entry, PrintWriter out) {
+    if (entry.hasRaw()) {
+      out.printf("%-32s R %s%n", entry.getDn(), entry.getRaw().getData());
+      return;
+    }
+    LogEntry.Leveled leveled = entry.getLeveled();
+    String time =
+        TIME.format(
+            Instant.ofEpochSecond(
+                leveled.getTimestamp().getSeconds(), leveled.getTimestamp().getNanos()));
+    leveled
+        .getLinesList()
+        .forEach(
+            line ->
+                out.printf(
+                    "%-32s %s%s %s] %s%n",
+                    entry.getDn(),
+                    leveled.getSeverity().name().charAt(0),
+                    time,
+                    leveled.getLocation(),
+                    line));
+  }
+}

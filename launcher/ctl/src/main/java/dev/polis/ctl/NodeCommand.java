@@ -1,0 +1,109 @@
+package dev.polis.ctl;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.polis.wire.api.Node;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** What concerns nodes. */
+@Command(
+    name = "node",
+    description = "Shows the nodes of the cluster.",
+    mixinStandardHelpOptions = true,
+    subcommands = {
+      NodeCommand.ListCommand.class,
+      NodeCommand.DescribeCommand.class,
+      NodeLogsCommand.class
+    })
+final class NodeCommand {
+
+  @ParentCommand Ctl ctl;
+
+  /** Finds the nodes an operator named; all if none was. */
+  static List<Node> chosen(Session session, List<String> ids, String filter)
+      throws InterruptedException {
+    List<Node> nodes = NodeRows.fetch(session, filter);
+    for (String id : ids) {
+      if (nodes.stream().noneMatch(node -> node.getId().equals(id))) {
+        throw new CtlException(
+            ExitCode.NOT_FOUND,
+            "there is no node \"%s\"; there are %s"
+                .formatted(id, nodes.stream().map(Node::getId).toList()));
+      }
+    }
+    return nodes.stream().filter(node -> ids.isEmpty() || ids.contains(node.getId())).toList();
+  }
+
+  /** The nodes as a table. */
+  @Command(name = "list", description = "Lists nodes.", mixinStandardHelpOptions = true)
+  static final class ListCommand implements Callable<Integer> {
+    @ParentCommand NodeCommand node;
+    @Spec CommandSpec spec;
+
+    @Parameters(paramLabel = "ID", description = "only these nodes")
+    List<String> ids = List.of();
+
+    @Option(
+        names = "--filter",
+        paramLabel = "CEL",
+        description = "only nodes for which this is true, such as 'node.state == NODE_STATE_UP'")
+    String filter = "";
+
+    @Override
+    public Integer call() throws InterruptedException {
+      try (Session session = Session.open(node.ctl.options)) {
+        List<Node> nodes = chosen(session, ids, filter);
+        node.ctl.options.output.print(NodeRows.document(nodes), spec.commandLine().getOut());
+        return ExitCode.OK.code();
+      }
+    }
+  }
+
+  /** One node, everything. */
+  @Command(
+      name = "describe",
+      description = "Shows all that is known of nodes.",
+      mixinStandardHelpOptions = true)
+  static final class DescribeCommand implements Callable<Integer> {
+    @ParentCommand NodeCommand node;
+    @Spec CommandSpec spec;
+
+    @Parameters(paramLabel = "ID", description = "which nodes; all if none is named")
+    List<String> ids = List.of();
+
+    @Override
+    public Integer call() throws InterruptedException {
+      try (Session session = Session.open(node.ctl.options)) {
+        List<Node> nodes = chosen(session, ids, "");
+        Output output = node.ctl.options.output;
+        if (output == Output.table || output == Output.wide) {
+          nodes.forEach(this::print);
+        } else {
+          JsonArray rows = new JsonArray();
+          nodes.forEach(each -> rows.add(NodeRows.row(each)));
+          output.print(Document.rows(rows), spec.commandLine().getOut());
+        }
+        return ExitCode.OK.code();
+      }
+    }
+
+    private void print(Node each) {
+      JsonObject row = NodeRows.row(each);
+      row.entrySet()
+          .forEach(
+              field ->
+                  spec.commandLine()
+                      .getOut()
+                      .printf(
+                          "%-12s %s%n", field.getKey() + ":", Document.plain(field.getValue())));
+      spec.commandLine().getOut().println();
+    }
+  }
+}

@@ -1,0 +1,57 @@
+package dev.polis.ctl;
+
+import dev.polis.wire.api.Node;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** The log of a node. */
+@Command(name = "logs", description = "Shows the log of a node.", mixinStandardHelpOptions = true)
+final class NodeLogsCommand implements Callable<Integer> {
+
+  @ParentCommand NodeCommand node;
+  @Spec CommandSpec spec;
+  @Mixin LogPrinter printer = new LogPrinter();
+
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "ID",
+      description = "which node; may be left out if there is only one")
+  List<String> ids = List.of();
+
+  @Override
+  public Integer call() throws InterruptedException {
+    try (Session session = Session.open(node.ctl.options)) {
+      Node chosen = single(NodeCommand.chosen(session, ids, ""));
+      PrintWriter out = spec.commandLine().getOut();
+      String address = chosen.getStatus().getExternalAddress();
+      if (address.isEmpty()) {
+        throw new CtlException(
+            ExitCode.FAILED, chosen.getId() + " has not reported an address yet; ask again soon");
+      }
+      out.printf("=== Logs from %s (%s):%n", chosen.getId(), address);
+      session.call(
+          () ->
+              LogPrinter.print(
+                  session.node(address).logs(printer.request(spec.commandLine())), out));
+      out.println("=== Done.");
+      return ExitCode.OK.code();
+    }
+  }
+
+  private static Node single(List<Node> nodes) {
+    if (nodes.size() != 1) {
+      throw new CtlException(
+          ExitCode.USAGE,
+          "the cluster has %d nodes; name one of %s"
+              .formatted(nodes.size(), nodes.stream().map(Node::getId).toList()));
+    }
+    return nodes.getFirst();
+  }
+}

@@ -1,0 +1,251 @@
+package dev.polis.ctl;
+
+import com.google.gson.JsonParser;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.util.JsonFormat;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import dev.polis.wire.api.NodeParameters;
+import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
+import dev.polis.wire.common.ClusterConfiguration.TPMMode;
+import dev.polis.wire.common.NodeLabels;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.KeyPair;
+import java.security.KeyPairGenerator;
+import java.security.PrivateKey;
+import java.security.PublicKey;
+import java.security.interfaces.XECPrivateKey;
+import java.security.spec.NamedParameterSpec;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.bouncycastle.math.ec.rfc7748.X25519;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** What concerns node parameters. */
+@Command(
+    name = "params",
+    description = "Shows and makes node parameters.",
+    mixinStandardHelpOptions = true,
+    subcommands = {ParamsCommand.Show.class, ParamsCommand.Make.class})
+final class ParamsCommand {
+
+  @ParentCommand Ctl ctl;
+
+  /** Shows a file. */
+  @Command(
+      name = "show",
+      description = "Shows a file of node parameters, without its ticket.",
+      mixinStandardHelpOptions = true)
+  static final class Show implements Callable<Integer> {
+    @ParentCommand ParamsCommand params;
+    @Spec CommandSpec spec;
+
+    @Parameters(paramLabel = "FILE", description = ".json is JSON, all else binary")
+    Path file;
+
+    @Override
+    public Integer call() {
+      NodeParameters parameters = read(file);
+      if (parameters.hasClusterRegister()) {
+        parameters =
+            parameters.toBuilder()
+                .setClusterRegister(
+                    parameters.getClusterRegister().toBuilder().clearRegisterTicket())
+                .build();
+      }
+      Output output = params.ctl.options.output == Output.yaml ? Output.yaml : Output.json;
+      output.print(
+          Document.single(JsonParser.parseString(json(parameters)).getAsJsonObject()),
+          spec.commandLine().getOut());
+      return ExitCode.OK.code();
+    }
+
+    private static NodeParameters read(Path file) {
+      try {
+        byte[] content = Files.readAllBytes(file);
+        if (!file.getFileName().toString().endsWith(".json")) {
+          return NodeParameters.parseFrom(content);
+        }
+        NodeParameters.Builder parameters = NodeParameters.newBuilder();
+        JsonFormat.parser().merge(new String(content, StandardCharsets.UTF_8), parameters);
+        return parameters.build();
+      } catch (InvalidProtocolBufferException e) {
+        throw new CtlException(
+            ExitCode.FAILED, file + " holds no node parameters: " + e.getMessage(), e);
+      } catch (IOException e) {
+        throw new CtlException(ExitCode.NOT_FOUND, file + " cannot be read: " + e, e);
+      }
+    }
+  }
+
+  static String json(NodeParameters parameters) {
+    try {
+      return JsonFormat.printer().print(parameters);
+    } catch (InvalidProtocolBufferException e) {
+      throw new IllegalStateException("node parameters hold no Any that could be unknown", e);
+    }
+  }
+
+  /** Makes parameters that create a cluster, and the keys of its owner. */
+  @Command(
+      name = "make",
+      description = {
+        "Makes parameters that create a cluster, and the owner's two keys if they are not there:",
+        "owner-key.pem proves who owns the cluster, recovery-key.pem opens an encrypted volume",
+        "when no other node can help. Keep copies of both."
+      },
+      mixinStandardHelpOptions = true)
+  static final class Make implements Callable<Integer> {
+    @ParentCommand ParamsCommand params;
+    @Spec CommandSpec spec;
+
+    @Option(
+        names = "--owner",
+        paramLabel = "DIR",
+        required = true,
+        description = "folder of the owner's keys")
+    Path owner;
+
+    @Option(
+        names = "--to",
+        paramLabel = "FILE",
+        required = true,
+        description = "where to write the parameters; .json is JSON, all else binary")
+    Path to;
+
+    @Option(
+        names = "--storage-policy",
+        paramLabel = "POLICY",
+        description =
+            "permissive, needs-encryption, needs-encryption-and-authentication or needs-insecure"
+                + " (default: ${DEFAULT-VALUE})")
+    String storagePolicy = "permissive";
+
+    @Option(
+        names = "--tpm-mode",
+        paramLabel = "MODE",
+        description = "required, best-effort or disabled (default: ${DEFAULT-VALUE})")
+    String tpmMode = "best-effort";
+
+    @Option(
+        names = "--domain",
+        paramLabel = "NAME",
+        description = "the cluster's domain (default: ${DEFAULT-VALUE})")
+    String domain = "cluster.internal";
+
+    @Option(
+        names = "--label",
+        paramLabel = "KEY=VALUE",
+        description = "a label of the node; may be repeated")
+    Map<String, String> labels = Map.of();
+
+    @Override
+    public Integer call() {
+      NodeParameters parameters =
+          NodeParameters.newBuilder()
+              .setClusterBootstrap(
+                  ClusterBootstrap.newBuilder()
+                      .setOwnerPublicKey(ByteString.copyFrom(ownerKey()))
+                      .setRecoveryPublicKey(ByteString.copyFrom(recoveryKey()))
+                      .setLabels(labels())
+                      .setInitialClusterConfiguration(
+                          ClusterConfiguration.newBuilder()
+                              .setClusterDomain(domain)
+                              .setTpmMode(choice(TPMMode.class, "TPM_MODE_", "--tpm-mode", tpmMode))
+                              .setStorageSecurityPolicy(
+                                  choice(
+                                      StorageSecurityPolicy.class,
+                                      "STORAGE_SECURITY_POLICY_",
+                                      "--storage-policy",
+                                      storagePolicy))))
+              .build();
+      byte[] content =
+          to.getFileName().toString().endsWith(".json")
+              ? json(parameters).getBytes(StandardCharsets.UTF_8)
+              : parameters.toByteArray();
+      CtlFiles.write(to, content);
+      spec.commandLine().getOut().printf("%s creates a cluster owned by %s%n", to, owner);
+      return ExitCode.OK.code();
+    }
+
+    private <E extends Enum<E>> E choice(
+        Class<E> type, String prefix, String option, String value) {
+      String wanted = prefix + value.toUpperCase(java.util.Locale.ROOT).replace('-', '_');
+      return Arrays.stream(type.getEnumConstants())
+          .filter(each -> each.name().equals(wanted) && !each.name().endsWith("_INVALID"))
+          .findFirst()
+          .orElseThrow(
+              () ->
+                  new picocli.CommandLine.ParameterException(
+                      spec.commandLine(),
+                      "%s \"%s\" is unknown; see --help".formatted(option, value)));
+    }
+
+    private NodeLabels labels() {
+      NodeLabels.Builder wire = NodeLabels.newBuilder();
+      labels.forEach(
+          (key, value) -> wire.addPairs(NodeLabels.Pair.newBuilder().setKey(key).setValue(value)));
+      return wire.build();
+    }
+
+    private byte[] ownerKey() {
+      Path file = owner.resolve("owner-key.pem");
+      PrivateKey key;
+      if (Files.exists(file)) {
+        key = Pem.privateKey(CtlFiles.read(file, "remove it to have another one made"));
+      } else {
+        key = Ed25519.generate().getPrivate();
+        CtlFiles.write(file, Pem.encode(key).getBytes(StandardCharsets.UTF_8));
+      }
+      PublicKey publicKey = Ed25519.publicKey(key);
+      return Ed25519.raw(publicKey);
+    }
+
+    private byte[] recoveryKey() {
+      Path file = owner.resolve("recovery-key.pem");
+      try {
+        if (!Files.exists(file)) {
+          KeyPairGenerator generator = KeyPairGenerator.getInstance("XDH");
+          generator.initialize(NamedParameterSpec.X25519);
+          KeyPair pair = generator.generateKeyPair();
+          CtlFiles.write(
+              file,
+              Pem.encode("PRIVATE KEY", pair.getPrivate().getEncoded())
+                  .getBytes(StandardCharsets.UTF_8));
+        }
+        return recoveryPublicKey(file);
+      } catch (GeneralSecurityException | IllegalArgumentException e) {
+        throw new CtlException(ExitCode.FAILED, file + " is no X25519 key: " + e.getMessage(), e);
+      }
+    }
+
+    private static byte[] recoveryPublicKey(Path file) throws GeneralSecurityException {
+      String pem = CtlFiles.read(file, "remove it to have another one made");
+      byte[] der = Base64.getMimeDecoder().decode(pem.replaceAll("-----[A-Z ]+-----", "").strip());
+      XECPrivateKey key =
+          (XECPrivateKey)
+              KeyFactory.getInstance("XDH").generatePrivate(new PKCS8EncodedKeySpec(der));
+      byte[] scalar =
+          key.getScalar().orElseThrow(() -> new IllegalArgumentException("it cannot be read out"));
+      byte[] raw = new byte[X25519.POINT_SIZE];
+      X25519.scalarMultBase(scalar, 0, raw, 0);
+      return raw;
+    }
+  }
+}

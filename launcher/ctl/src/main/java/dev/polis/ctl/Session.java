@@ -1,0 +1,161 @@
+package dev.polis.ctl;
+
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
+import dev.polis.pki.UserCredentials;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.NodeDebugServiceGrpc;
+import dev.polis.wire.api.NodeManagementGrpc;
+import dev.polis.wire.cluster.EtcdGrpc;
+import dev.polis.wire.debug.DebugGrpc;
+import dev.polis.wire.plugins.PluginsGrpc;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.stub.AbstractStub;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** The channels of one command. */
+final class Session implements AutoCloseable {
+
+  static final int CURATOR_PORT = 7835;
+  static final int DEBUG_PORT = 7837;
+  static final int MANAGEMENT_PORT = 7839;
+
+  /** A call. */
+  @FunctionalInterface
+  interface Call<T> {
+    T run() throws StatusException, InterruptedException;
+  }
+
+  private final CtlTarget target;
+  private final int timeout;
+  private final List<ManagedChannel> channels = new ArrayList<>();
+
+  private Session(CtlTarget target, int timeout) {
+    this.target = target;
+    this.timeout = timeout;
+  }
+
+  static Session open(CtlOptions options) {
+    return new Session(options.target(), options.timeout);
+  }
+
+  CtlTarget target() {
+    return target;
+  }
+
+  ManagementGrpc.ManagementBlockingV2Stub management() {
+    return limited(ManagementGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  EtcdGrpc.EtcdBlockingV2Stub etcd() {
+    return limited(EtcdGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  PluginsGrpc.PluginsBlockingV2Stub bundles() {
+    return limited(PluginsGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
+  }
+
+  /** Without a deadline: a log that is followed has no end. */
+  NodeManagementGrpc.NodeManagementBlockingV2Stub node(String address) {
+    return NodeManagementGrpc.newBlockingV2Stub(
+        keep(owner().dial(InetSocketAddress.createUnresolved(address, MANAGEMENT_PORT))));
+  }
+
+  DebugGrpc.DebugBlockingV2Stub debug() {
+    return limited(DebugGrpc.newBlockingV2Stub(plaintext()));
+  }
+
+  NodeDebugServiceGrpc.NodeDebugServiceBlockingV2Stub nodeDebug() {
+    return NodeDebugServiceGrpc.newBlockingV2Stub(plaintext());
+  }
+
+  private ManagedChannel plaintext() {
+    return keep(RpcClients.plaintext(new InetSocketAddress(host(), DEBUG_PORT)));
+  }
+
+  private <S extends AbstractStub<S>> S limited(S stub) {
+    return stub.withDeadlineAfter(timeout, TimeUnit.SECONDS);
+  }
+
+  private ManagedChannel asOwner(int port) {
+    return keep(owner().dial(new InetSocketAddress(host(), port)));
+  }
+
+  String host() {
+    return target.endpoint();
+  }
+
+  ManagedChannel keep(ManagedChannel channel) {
+    channels.add(channel);
+    return channel;
+  }
+
+  private RpcClients owner() {
+    UserCredentials credentials = credentials();
+    return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
+  }
+
+  private UserCredentials credentials() {
+    String remedy = "take ownership first: polisctl takeownership";
+    String key = CtlFiles.read(target.ownerKey(), remedy);
+    String certificate = CtlFiles.read(target.ownerCertificate(), remedy);
+    String ca = CtlFiles.read(target.clusterCa(), remedy);
+    try {
+      return UserCredentials.fromPem(key, certificate, ca);
+    } catch (PkiException e) {
+      throw new CtlException(
+          ExitCode.FAILED,
+          "the owner's files in %s do not fit together: %s; %s"
+              .formatted(target.folder(), e.getMessage(), remedy),
+          e);
+    }
+  }
+
+  /** Makes a call and turns its refusal into the line that the operator reads. */
+  <T> T call(Call<T> call) throws InterruptedException {
+    try {
+      return call.run();
+    } catch (StatusException e) {
+      throw refusal(e.getStatus());
+    }
+  }
+
+  private CtlException refusal(Status status) {
+    String why = status.getDescription() == null ? "no reason given" : status.getDescription();
+    return switch (status.getCode()) {
+      case UNAVAILABLE, DEADLINE_EXCEEDED ->
+          new CtlException(
+              ExitCode.UNREACHABLE,
+              "%s does not answer (%s: %s%s); is the node up? './polis up' starts one here"
+                  .formatted(host(), status.getCode(), why, cause(status)));
+      case NOT_FOUND -> new CtlException(ExitCode.NOT_FOUND, why);
+      default -> new CtlException(ExitCode.FAILED, status.getCode() + ": " + why);
+    };
+  }
+
+  private static String cause(Status status) {
+    return status.getCause() == null ? "" : ", " + status.getCause().getMessage();
+  }
+
+  /** Reads a certificate that was written by this tool or by a node. */
+  static java.security.cert.X509Certificate certificate(java.nio.file.Path file, String remedy) {
+    try {
+      return Pem.certificate(CtlFiles.read(file, remedy));
+    } catch (PkiException e) {
+      throw new CtlException(
+          ExitCode.FAILED, file + " is no certificate: " + e.getMessage() + "; " + remedy, e);
+    }
+  }
+
+  @Override
+  public void close() {
+    channels.forEach(ManagedChannel::shutdownNow);
+  }
+}

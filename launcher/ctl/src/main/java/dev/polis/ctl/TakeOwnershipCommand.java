@@ -1,0 +1,187 @@
+package dev.polis.ctl;
+
+import com.google.gson.JsonObject;
+import com.google.protobuf.ByteString;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.api.AAAGrpc;
+import dev.polis.wire.api.EscrowFromClient;
+import dev.polis.wire.api.EscrowFromServer;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCACertificateRequest;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.io.Console;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.security.KeyPair;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.security.PrivateKey;
+import java.security.cert.X509Certificate;
+import java.util.Base64;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Turns the owner's key into a certificate of the cluster. */
+@Command(
+    name = "takeownership",
+    description = "Gets the owner's certificate from a new cluster. May be repeated.")
+final class TakeOwnershipCommand implements Callable<Integer> {
+
+  @ParentCommand Ctl ctl;
+  @Spec CommandSpec spec;
+
+  @Option(
+      names = "--accept-ca",
+      paramLabel = "SHA256:...",
+      description = "fingerprint of the cluster's certificate, instead of being asked for it")
+  String accepted = "";
+
+  @Override
+  public Integer call() throws InterruptedException {
+    try (Session session = Session.open(ctl.options)) {
+      KeyPair owner = ownerKey(session.target());
+      X509Certificate ca = clusterCa(session);
+      X509Certificate certificate = escrow(session, owner, ca);
+      write(session.target(), ca, certificate);
+      JsonObject result = new JsonObject();
+      result.addProperty("cluster", session.target().name());
+      result.addProperty("certificate", session.target().ownerCertificate().toString());
+      result.addProperty("validUntil", certificate.getNotAfter().toInstant().toString());
+      if (ctl.options.output == Output.table || ctl.options.output == Output.wide) {
+        spec.commandLine()
+            .getOut()
+            .println(
+                "Successfully retrieved owner credentials! You now own this cluster until %s."
+                        .formatted(certificate.getNotAfter().toInstant())
+                    + "\nThey are in %s. Next: polisctl node list"
+                        .formatted(session.target().folder()));
+      } else {
+        ctl.options.output.print(Document.single(result), spec.commandLine().getOut());
+      }
+      return ExitCode.OK.code();
+    }
+  }
+
+  private static KeyPair ownerKey(CtlTarget target) {
+    String pem =
+        CtlFiles.read(
+            target.ownerKey(),
+            "it is the key whose public half the first node was given; make one with"
+                + " 'polisctl params make'");
+    try {
+      PrivateKey key = Pem.privateKey(pem);
+      return new KeyPair(Ed25519.publicKey(key), key);
+    } catch (PkiException e) {
+      throw new CtlException(
+          ExitCode.FAILED, target.ownerKey() + " is no Ed25519 key: " + e.getMessage(), e);
+    }
+  }
+
+  /** Whom to trust: known from before, read on the node itself, or shown and asked for. */
+  private X509Certificate clusterCa(Session session) throws InterruptedException {
+    CtlTarget target = session.target();
+    if (Files.isReadable(target.clusterCa())) {
+      return Session.certificate(target.clusterCa(), "remove it to be asked again");
+    }
+    if (Files.isReadable(target.nodeCa())) {
+      return Session.certificate(target.nodeCa(), "the node keeps its cluster's certificate there");
+    }
+    var stub =
+        CuratorLocalGrpc.newBlockingV2Stub(
+                session.keep(
+                    RpcClients.anonymous(RpcTrust.anybody())
+                        .dial(new InetSocketAddress(session.host(), Session.CURATOR_PORT))))
+            .withDeadlineAfter(ctl.options.timeout, TimeUnit.SECONDS);
+    ByteString der =
+        session.call(
+            () ->
+                stub.getCACertificate(GetCACertificateRequest.getDefaultInstance())
+                    .getIdentityCaCertificate());
+    return confirmed(session, Pem.certificate(der.toByteArray()));
+  }
+
+  private X509Certificate confirmed(Session session, X509Certificate ca) {
+    String fingerprint = fingerprint(ca);
+    if (accepted.equals(fingerprint)) {
+      return ca;
+    }
+    String question =
+        "The authenticity of the cluster at %s can't be established.%n".formatted(session.host())
+            + "ED25519 key fingerprint of the cluster CA is %s.%n".formatted(fingerprint);
+    Console console = System.console();
+    if (!accepted.isEmpty() || console == null) {
+      throw new CtlException(
+          ExitCode.FAILED,
+          question
+              + (accepted.isEmpty()
+                  ? "There is no terminal to ask at; compare it on the node and give --accept-ca %s"
+                      .formatted(fingerprint)
+                  : "You accept %s only".formatted(accepted)));
+    }
+    String answer =
+        console.readLine("%sAre you sure you want to continue connecting (yes/no)? ", question);
+    if (!"yes".equals(answer)) {
+      throw new CtlException(ExitCode.FAILED, "not connected, as you wish; nothing was written");
+    }
+    return ca;
+  }
+
+  static String fingerprint(X509Certificate ca) {
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(Ed25519.raw(ca.getPublicKey()));
+      return "SHA256:" + Base64.getEncoder().withoutPadding().encodeToString(digest);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java runtime has SHA-256", e);
+    }
+  }
+
+  private X509Certificate escrow(Session session, KeyPair owner, X509Certificate ca)
+      throws InterruptedException {
+    var stub =
+        AAAGrpc.newBlockingV2Stub(
+                session.keep(
+                    RpcClients.ephemeral(owner, RpcTrust.cluster(ca))
+                        .dial(new InetSocketAddress(session.host(), Session.CURATOR_PORT))))
+            .withDeadlineAfter(ctl.options.timeout, TimeUnit.SECONDS);
+    EscrowFromServer answer = session.call(() -> ask(stub.escrow(), owner));
+    return Pem.certificate(answer.getEmittedCertificate().toByteArray());
+  }
+
+  private static EscrowFromServer ask(
+      BlockingClientCall<EscrowFromClient, EscrowFromServer> call, KeyPair owner)
+      throws StatusException, InterruptedException {
+    call.write(
+        EscrowFromClient.newBuilder()
+            .setParameters(
+                EscrowFromClient.Parameters.newBuilder()
+                    .setRequestedIdentityName("owner")
+                    .setPublicKey(ByteString.copyFrom(Ed25519.raw(owner.getPublic()))))
+            .build());
+    EscrowFromServer answer = call.read();
+    while (answer != null && answer.getEmittedCertificate().isEmpty()) {
+      answer = call.read();
+    }
+    call.halfClose();
+    if (answer == null) {
+      throw new CtlException(ExitCode.FAILED, "the cluster ended the call without a certificate");
+    }
+    return answer;
+  }
+
+  private static void write(CtlTarget target, X509Certificate ca, X509Certificate certificate) {
+    CtlFiles.write(target.clusterCa(), Pem.encode(ca).getBytes(StandardCharsets.UTF_8));
+    CtlFiles.write(
+        target.ownerCertificate(), Pem.encode(certificate).getBytes(StandardCharsets.UTF_8));
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * polisctl: what an operator types.
+ *
+ * <pre>
+ *   Ctl (options every command has) ─┬─ TakeOwnershipCommand   AAA
+ *                                    ├─ HealthCommand          Management
+ *                                    ├─ Node…Command           Management, NodeManagement
+ *                                    ├─ Etcd…Command           Etcd
+ *                                    └─ …
+ *        each: Session (context → channel) ──▶ Document ──▶ Output (table, json, yaml)
+ * </pre>
+ *
+ * <p>A command fetches, builds one {@link dev.polis.ctl.Document} and prints it; the format is the
+ * reader's choice and never changes what is fetched. Failures end in one line on standard error
+ * that says what was refused and what to do next, and in an exit code scripts can rely on ({@link
+ * dev.polis.ctl.ExitCode}).
+ *
+ * <p>Not promised: that the table's columns stay as they are. Scripts read {@code -o json}.
+ */
+package dev.polis.ctl;
