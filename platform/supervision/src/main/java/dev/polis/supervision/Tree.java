@@ -113,6 +113,10 @@ final class Tree {
           requireNew(run, "starts children " + tasks.keySet());
           addTasks(run.node, tasks);
         });
+    // Virtual threads are not preempted: one that starts children without end would keep its
+    // carrier
+    // and nobody else's would ever begin.
+    Thread.yield();
   }
 
   void addGroup(Node subtree, Map<String, Task> tasks) {
@@ -460,7 +464,9 @@ final class Tree {
       enter(node, RunState.CANCELED, node.cause.reason());
     }
     if (node.closing) {
-      abandoned.remove(node);
+      if (abandoned.remove(node)) {
+        log(node, log -> log.info("the last of those left behind has returned"));
+      }
       remove(node);
     } else {
       riseIfQuiet(node);
@@ -611,6 +617,9 @@ final class Tree {
     node.since = transition.time();
     if (!node.removed) {
       tell(listener -> listener.changed(transition));
+    } else {
+      // Nobody hears of it, but the list of runnables has changed.
+      outbox.post(() -> {});
     }
   }
 
@@ -644,17 +653,17 @@ final class Tree {
         });
   }
 
+  /** What is seen here was told before: who sees a death finds it in the log. */
   private List<RunnableStatus> snapshot() {
-    lock.lock();
-    try {
-      return Stream.concat(Stream.of(root), abandoned.stream())
-          .distinct()
-          .flatMap(Tree::below)
-          .map(Tree::status)
-          .toList();
-    } finally {
-      lock.unlock();
-    }
+    List<RunnableStatus> all = new ArrayList<>();
+    locked(
+        () ->
+            Stream.concat(Stream.of(root), abandoned.stream())
+                .distinct()
+                .flatMap(Tree::below)
+                .map(Tree::status)
+                .forEach(all::add));
+    return List.copyOf(all);
   }
 
   private static RunnableStatus status(Node node) {
