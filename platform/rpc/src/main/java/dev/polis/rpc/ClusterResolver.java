@@ -243,7 +243,6 @@ public final class ClusterResolver implements AutoCloseable {
           () -> {
             Iterator<WatchEvent> events =
                 CuratorGrpc.newBlockingStub(channel)
-                    .withWaitForReady()
                     .watch(
                         WatchRequest.newBuilder()
                             .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())

@@ -3,7 +3,12 @@ package dev.polis.rpc;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
 import io.grpc.netty.NettyChannelBuilder;
 import java.net.InetSocketAddress;
 import java.security.KeyPair;
@@ -77,8 +82,8 @@ public final class RpcClients {
   }
 
   /**
-   * A channel to the leader of the cluster's curator, whichever node that is. Calls wait until a
-   * leader is known, within their deadlines.
+   * A channel to the leader of the cluster's curator, whichever node that is. While no leader is
+   * known or reachable, calls wait within their deadlines rather than fail: give each one.
    *
    * @param resolver finds the leader; the caller closes it after the channel
    */
@@ -108,8 +113,17 @@ public final class RpcClients {
     // would meet.
     @SuppressWarnings("deprecation")
     Builder apply(ClusterResolver resolver) {
-      channel.nameResolverFactory(resolver.factory());
+      channel.nameResolverFactory(resolver.factory()).intercept(new Patient());
       return this;
+    }
+  }
+
+  /** Lets calls wait for a connection: between two leaders a refused connection is no answer. */
+  private static final class Patient implements ClientInterceptor {
+    @Override
+    public <Q, A> ClientCall<Q, A> interceptCall(
+        MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+      return next.newCall(method, options.withWaitForReady());
     }
   }
 }
