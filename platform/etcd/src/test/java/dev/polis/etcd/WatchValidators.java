@@ -3,9 +3,10 @@ package dev.polis.etcd;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
+import java.util.NavigableSet;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -21,6 +22,10 @@ final class WatchValidators {
   private final long start;
   private final List<WatchUpdate> seen;
   private final WatchHistory history;
+
+  /** Revisions that the watch must deliver. */
+  private final NavigableSet<Long> wanted = new TreeSet<>();
+
   private final List<String> broken = new ArrayList<>();
 
   /**
@@ -39,6 +44,14 @@ final class WatchValidators {
     this.start = start;
     this.seen = seen;
     this.history = history;
+    history
+        .after(start)
+        .forEach(
+            (revision, events) -> {
+              if (events.stream().anyMatch(this::matches)) {
+                wanted.add(revision);
+              }
+            });
   }
 
   /** What is broken, in words; empty if all holds. */
@@ -148,24 +161,16 @@ final class WatchValidators {
       }
       covered = Math.max(covered, update.revision());
     }
-    if (!wanted(covered).isEmpty()) {
-      fail("reliable", "ends at " + covered + " but " + wanted(covered).keySet() + " were written");
+    NavigableSet<Long> missed = wanted.tailSet(covered, false);
+    if (!missed.isEmpty()) {
+      fail("reliable", "ends at " + covered + " but " + missed + " were written");
     }
   }
 
   private void nothingBetween(long covered, long revision) {
-    for (long missed : wanted(covered).keySet()) {
-      if (missed < revision) {
-        fail(
-            covered == start ? "resumable" : "reliable", missed + " is missing before " + revision);
-      }
+    for (long missed : wanted.subSet(covered, false, Math.max(covered, revision), false)) {
+      fail(covered == start ? "resumable" : "reliable", missed + " is missing before " + revision);
     }
-  }
-
-  private Map<Long, List<WatchEvent>> wanted(long after) {
-    return history.after(after).entrySet().stream()
-        .filter(entry -> entry.getValue().stream().anyMatch(this::matches))
-        .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
   }
 
   private void sameEvents(WatchUpdate.Changes changes) {
