@@ -1,25 +1,23 @@
 package dev.polis.storage;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs short-lived system programs. Their locale is C, so that what they say can be understood. An interrupted or
- * overdue program is killed.
+ * Runs short-lived system programs. Their locale is C, so that what they say can be understood. An
+ * interrupted or overdue program is killed.
  */
 class Commands {
 
   // Directories of system programs that a service's or an unprivileged user's PATH often lacks.
   private static final List<Path> DIRECTORIES =
-      List.of("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin").stream()
+      List.of("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin")
+          .stream()
           .map(Path::of)
           .toList();
 
@@ -35,14 +33,16 @@ class Commands {
 
     /** The program's own words for a refusal, on one line. */
     String words() {
-      String said = output.isEmpty() ? "said nothing" : "said \"" + output.replace('\n', ' ') + "\"";
+      String said =
+          output.isEmpty() ? "said nothing" : "said \"" + output.replace('\n', ' ') + "\"";
       return command.getFirst() + " ended with " + exit + " and " + said;
     }
   }
 
   /** Whether a program is installed. */
   boolean has(String program) {
-    return DIRECTORIES.stream().anyMatch(directory -> Files.isExecutable(directory.resolve(program)));
+    return DIRECTORIES.stream()
+        .anyMatch(directory -> Files.isExecutable(directory.resolve(program)));
   }
 
   /** Runs a program to its end. */
@@ -53,30 +53,35 @@ class Commands {
   /** Runs a program to its end with these bytes as its input. */
   Result run(Duration within, List<String> command, byte[] input)
       throws IOException, InterruptedException {
-    ProcessBuilder builder = new ProcessBuilder(located(command)).redirectErrorStream(true);
-    builder.environment().put("LC_ALL", "C");
-    Process process = builder.start();
+    // Into a file, not a pipe: a program that leaves a daemon behind would keep a pipe open for
+    // ever.
+    Path output = Files.createTempFile("polis-command", ".out");
     try {
-      CompletableFuture<String> output = new CompletableFuture<>();
-      Thread.startVirtualThread(() -> drain(process.getInputStream(), output));
-      feed(process, input);
-      if (!process.waitFor(within.toMillis(), TimeUnit.MILLISECONDS)) {
-        throw new IOException(
-            "%s did not end within %d s; it was killed".formatted(command.getFirst(), within.toSeconds()));
-      }
-      return new Result(command, process.exitValue(), output.get().strip());
-    } catch (ExecutionException e) {
-      throw new IOException("cannot read the output of " + command.getFirst(), e.getCause());
+      ProcessBuilder builder =
+          new ProcessBuilder(located(command))
+              .redirectErrorStream(true)
+              .redirectOutput(output.toFile());
+      builder.environment().put("LC_ALL", "C");
+      return finish(builder.start(), within, command, input, output);
     } finally {
-      process.destroyForcibly();
+      Files.deleteIfExists(output);
     }
   }
 
-  private static void drain(InputStream stream, CompletableFuture<String> output) {
-    try (stream) {
-      output.complete(new String(stream.readAllBytes(), StandardCharsets.UTF_8));
-    } catch (IOException e) {
-      output.completeExceptionally(e);
+  private static Result finish(
+      Process process, Duration within, List<String> command, byte[] input, Path output)
+      throws IOException, InterruptedException {
+    try {
+      feed(process, input);
+      if (!process.waitFor(within.toMillis(), TimeUnit.MILLISECONDS)) {
+        throw new IOException(
+            "%s did not end within %d s; it was killed"
+                .formatted(command.getFirst(), within.toSeconds()));
+      }
+      String said = new String(Files.readAllBytes(output), StandardCharsets.UTF_8).strip();
+      return new Result(command, process.exitValue(), said);
+    } finally {
+      process.destroyForcibly();
     }
   }
 
@@ -84,14 +89,18 @@ class Commands {
     try (var stream = process.getOutputStream()) {
       stream.write(input);
     } catch (IOException e) {
-      // A program that needs no input may have closed it already; its exit code tells more than the broken pipe.
+      // A program that needs no input may have closed it already; its exit code tells more than the
+      // broken pipe.
       if (input.length > 0 && process.isAlive()) {
         throw e;
       }
     }
   }
 
-  /** The command with the program's whole path; unchanged if it is not installed, so that the start fails in words. */
+  /**
+   * The command with the program's whole path; unchanged if it is not installed, so that the start
+   * fails in words.
+   */
   static List<String> located(List<String> command) {
     for (Path directory : DIRECTORIES) {
       Path program = directory.resolve(command.getFirst());

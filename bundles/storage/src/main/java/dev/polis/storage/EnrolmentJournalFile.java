@@ -1,14 +1,16 @@
 package dev.polis.storage;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.storage.EnrolmentJournalStore;
 import dev.polis.api.storage.FilePlacement;
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.Stored;
 import dev.polis.wire.storage.EnrolmentJournal;
-import com.google.protobuf.InvalidProtocolBufferException;
 import java.util.Map;
 
-/** The enrolment journal: the wire message in an {@link Envelope}, for it is all a killed node has. */
+/**
+ * The enrolment journal: the wire message in an {@link Envelope}, for it is all a killed node has.
+ */
 final class EnrolmentJournalFile implements EnrolmentJournalStore {
 
   private static final String KIND = "enrolment-journal";

@@ -9,8 +9,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A file that says what it is: a line with its kind and version, lines of fields, an empty line, the payload. A checksum
- * over all of it tells a truncated or overwritten file from a whole one, which a protobuf message cannot.
+ * A file that says what it is: a line with its kind and version, lines of fields, an empty line,
+ * the payload. A checksum over all of it tells a truncated or overwritten file from a whole one,
+ * which a protobuf message cannot.
  *
  * <pre>
  *   polis sealed-configuration 1
@@ -55,7 +56,8 @@ record Envelope(String kind, Map<String, String> fields, byte[] payload) {
    */
   static Envelope decode(String kind, byte[] bytes, String... required) {
     String first = MAGIC + kind + VERSION + "\n";
-    String text = new String(bytes, 0, Math.min(bytes.length, LONGEST_HEADER), StandardCharsets.ISO_8859_1);
+    String text =
+        new String(bytes, 0, Math.min(bytes.length, LONGEST_HEADER), StandardCharsets.ISO_8859_1);
     if (!text.startsWith(first)) {
       throw new IllegalArgumentException(
           "its %d bytes do not begin with \"%s\"".formatted(bytes.length, first.strip()));

@@ -11,7 +11,10 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What is mounted in this process's mount namespace, read from {@code /proc/self/mountinfo} each time. */
+/**
+ * What is mounted in this process's mount namespace, read from {@code /proc/self/mountinfo} each
+ * time.
+ */
 final class Mounts {
 
   private static final Path TABLE = Path.of("/proc/self/mountinfo");

@@ -21,7 +21,8 @@ import org.bouncycastle.crypto.params.X25519PublicKeyParameters;
 /** The recovery share, by Bouncy Castle's HPKE; the JDK has none. */
 final class RecoveryShareFile implements RecoveryShareStore {
 
-  // RFC 9180 "info": a share cannot be passed off as something else that was sealed to the same key.
+  // RFC 9180 "info": a share cannot be passed off as something else that was sealed to the same
+  // key.
   private static final byte[] INFO = "polis recovery share 1".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] NO_AAD = new byte[0];
 
@@ -53,7 +54,9 @@ final class RecoveryShareFile implements RecoveryShareStore {
     } catch (InvalidCipherTextException | IllegalArgumentException | IllegalStateException e) {
       throw new StorageException(
           Problem.BAD_KEY,
-          "the recovery public key " + HexFormat.of().formatHex(recoveryPublicKey) + " cannot be used",
+          "the recovery public key "
+              + HexFormat.of().formatHex(recoveryPublicKey)
+              + " cannot be used",
           "give the X25519 public key made by the owner; nothing was changed",
           e);
     } finally {

@@ -20,7 +20,9 @@ import java.security.cert.X509Certificate;
 import java.util.Arrays;
 import java.util.Map;
 
-/** The sealed configuration: the wire message, sealed, in an {@link Envelope} that names the sealer. */
+/**
+ * The sealed configuration: the wire message, sealed, in an {@link Envelope} that names the sealer.
+ */
 final class SealedConfigurationFile implements SealedConfigurationStore {
 
   private static final String KIND = "sealed-configuration";
@@ -57,8 +59,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
         return unreadable(
             new StorageException(
                 Problem.UNSUPPORTED,
-                "%s is sealed by \"%s\", this node has \"%s\""
-                    .formatted(file, by, sealer.name()),
+                "%s is sealed by \"%s\", this node has \"%s\"".formatted(file, by, sealer.name()),
                 "start it on the machine, and with the bundles, that sealed it; nothing was changed"));
       }
       byte[] plain = sealer.unseal(envelope.payload());
@@ -113,8 +114,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
 
   private static X509Certificate certificate(byte[] der) throws CertificateException {
     return (X509Certificate)
-        CertificateFactory.getInstance("X.509")
-            .generateCertificate(new ByteArrayInputStream(der));
+        CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(der));
   }
 
   static NodeStorageSecurity toWire(StorageSecurity security) {
@@ -130,8 +130,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
     return switch (security) {
       case NODE_STORAGE_SECURITY_INSECURE -> StorageSecurity.INSECURE;
       case NODE_STORAGE_SECURITY_ENCRYPTED -> StorageSecurity.ENCRYPTED;
-      case NODE_STORAGE_SECURITY_AUTHENTICATED_ENCRYPTED ->
-          StorageSecurity.AUTHENTICATED_ENCRYPTED;
+      case NODE_STORAGE_SECURITY_AUTHENTICATED_ENCRYPTED -> StorageSecurity.AUTHENTICATED_ENCRYPTED;
       case NODE_STORAGE_SECURITY_INVALID, UNRECOGNIZED ->
           throw new IllegalArgumentException(
               "its storage security is unknown; a newer version may have written it");

@@ -4,8 +4,8 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 
 /**
- * One way to keep the data volume. An implementation knows how, never whether: what may be made, discarded or mounted is
- * decided by {@link VolumeManager}, which calls one method at a time.
+ * One way to keep the data volume. An implementation knows how, never whether: what may be made,
+ * discarded or mounted is decided by {@link VolumeManager}, which calls one method at a time.
  */
 interface Volume {
 
@@ -44,7 +44,10 @@ interface Volume {
   /** What of it is mounted, by this or a former instance. */
   Presence presence() throws StorageException, InterruptedException;
 
-  /** Makes the backing and an empty file system in it and mounts that; there is nothing at the backing. */
+  /**
+   * Makes the backing and an empty file system in it and mounts that; there is nothing at the
+   * backing.
+   */
   void create(VolumeKey key) throws StorageException, InterruptedException;
 
   /**
@@ -54,7 +57,10 @@ interface Volume {
    */
   void open(VolumeKey key) throws StorageException, InterruptedException;
 
-  /** Unmounts it and ends what served it; also cleans up behind a killed instance. No failure if nothing is there. */
+  /**
+   * Unmounts it and ends what served it; also cleans up behind a killed instance. No failure if
+   * nothing is there.
+   */
   void close() throws StorageException, InterruptedException;
 
   /** Removes the backing of a volume that was never finished. It is closed. */

@@ -3,7 +3,9 @@ package dev.polis.storage;
 import dev.polis.api.storage.StorageException;
 import java.util.List;
 
-/** The programs that serve a volume while it is mounted; they outlive this bundle and the process. */
+/**
+ * The programs that serve a volume while it is mounted; they outlive this bundle and the process.
+ */
 interface VolumeDaemons {
 
   /** Asked again and again until a daemon is ready. */

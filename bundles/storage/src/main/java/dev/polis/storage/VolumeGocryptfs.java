@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * AUTHENTICATED_ENCRYPTED where the kernel has no device-mapper: gocryptfs, AES-256-GCM for each block of 4 KiB of each
- * file. It needs no root.
+ * AUTHENTICATED_ENCRYPTED where the kernel has no device-mapper: gocryptfs, AES-256-GCM for each
+ * block of 4 KiB of each file. It needs no root.
  *
  * <pre>
  *   volume.gocryptfs/ ──gocryptfs──▶ data/
@@ -30,7 +30,8 @@ final class VolumeGocryptfs implements Volume {
   private static final String TYPE = "fuse.gocryptfs";
   // gocryptfs' documented exit code for a pass phrase that does not open the configuration.
   private static final int EXIT_PASSWORD_INCORRECT = 12;
-  // The lowest scrypt cost it takes: the pass phrase has the entropy of a key, stretching would only cost time.
+  // The lowest scrypt cost it takes: the pass phrase has the entropy of a key, stretching would
+  // only cost time.
   private static final String SCRYPT_COST = "10";
 
   private final Path cipher;
@@ -133,33 +134,38 @@ final class VolumeGocryptfs implements Volume {
   }
 
   private void requireOpens(VolumeKeyFile secret) throws StorageException, InterruptedException {
+    Path probe = probe();
+    Commands.Result result =
+        tools.attempt(
+            cipher,
+            "gocryptfs",
+            "-q",
+            "-ro",
+            "-nosyslog",
+            "-passfile",
+            secret.toString(),
+            cipher.toString(),
+            probe.toString());
+    if (result.ok()) {
+      unmount(probe);
+    } else if (result.exit() == EXIT_PASSWORD_INCORRECT) {
+      throw new StorageException(
+          Problem.WRONG_KEY,
+          "the keys do not open " + cipher,
+          "find the keys this volume was made with; nothing was changed");
+    } else {
+      throw new StorageException(
+          Problem.CORRUPTED,
+          cipher + " cannot be opened: " + result.words(),
+          "restore its " + CONFIGURATION + " from a copy; nothing was changed");
+    }
+  }
+
+  /** Where a key is tried, read-only, before the daemon is started. */
+  private Path probe() throws StorageException {
     Path probe = root.ephemeral().storage().create().resolve("probe");
     try {
-      Files.createDirectories(probe);
-      Commands.Result result =
-          tools.attempt(
-              cipher,
-              "gocryptfs",
-              "-q",
-              "-ro",
-              "-nosyslog",
-              "-passfile",
-              secret.toString(),
-              cipher.toString(),
-              probe.toString());
-      if (result.ok()) {
-        unmount(probe);
-      } else if (result.exit() == EXIT_PASSWORD_INCORRECT) {
-        throw new StorageException(
-            Problem.WRONG_KEY,
-            "the keys do not open " + cipher,
-            "find the keys this volume was made with; nothing was changed");
-      } else {
-        throw new StorageException(
-            Problem.CORRUPTED,
-            cipher + " cannot be opened: " + result.words(),
-            "restore its " + CONFIGURATION + " from a copy; nothing was changed");
-      }
+      return Files.createDirectories(probe);
     } catch (IOException e) {
       throw tools.failed(probe, "cannot make " + probe + ": " + e.getMessage());
     }
@@ -173,8 +179,7 @@ final class VolumeGocryptfs implements Volume {
       // Workloads run as other users; who may see what is then decided by the modes of the files.
       command.add("-allow_other");
     }
-    command.addAll(
-        List.of("-passfile", keyPath.toString(), cipher.toString(), data.toString()));
+    command.addAll(List.of("-passfile", keyPath.toString(), cipher.toString(), data.toString()));
     daemons.start(DAEMON, List.copyOf(command), () -> Mounts.at(data).isPresent());
   }
 

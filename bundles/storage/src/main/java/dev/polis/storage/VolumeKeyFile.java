@@ -17,9 +17,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A pass phrase for programs that take one from a file only: on a tmpfs, so that it never reaches a disk, readable by us
- * alone, and gone as soon as the program has read it. Its path is the same each time, because it is part of the command
- * line by which a daemon is recognised.
+ * A pass phrase for programs that take one from a file only: on a tmpfs, so that it never reaches a
+ * disk, readable by us alone, and gone as soon as the program has read it. Its path is the same
+ * each time, because it is part of the command line by which a daemon is recognised.
  */
 final class VolumeKeyFile implements AutoCloseable {
 
@@ -40,7 +40,10 @@ final class VolumeKeyFile implements AutoCloseable {
         }
       } catch (IOException e) {
         throw new StorageException(
-            Problem.IO, "cannot make a directory for a key in " + place, "look at that directory", e);
+            Problem.IO,
+            "cannot make a directory for a key in " + place,
+            "look at that directory",
+            e);
       }
     }
     throw new StorageException(
@@ -52,8 +55,7 @@ final class VolumeKeyFile implements AutoCloseable {
   private static Path directory(Path directory) throws IOException, StorageException {
     if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
       Files.createDirectory(
-          directory,
-          PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
+          directory, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
     }
     PosixFileAttributes attributes =
         Files.readAttributes(directory, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);

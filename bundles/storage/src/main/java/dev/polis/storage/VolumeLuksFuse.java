@@ -6,19 +6,22 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.api.storage.StorageSecurity;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
 /**
- * ENCRYPTED where the kernel has no device-mapper: a LUKS image, exported in the clear by qemu-storage-daemon over FUSE,
- * a loop device on that, XFS on the loop device. The image is real LUKS: a machine with dm-crypt opens it.
+ * ENCRYPTED where the kernel has no device-mapper: a LUKS image, exported in the clear by
+ * qemu-storage-daemon over FUSE, a loop device on that, XFS on the loop device. The image is real
+ * LUKS: a machine with dm-crypt opens it.
  *
  * <pre>
  *   volume.luks ──qemu-storage-daemon──▶ ephemeral/storage/volume.img ──loop──▶ XFS ──▶ data/
@@ -27,7 +30,8 @@ import java.util.Optional;
 final class VolumeLuksFuse implements Volume {
 
   private static final String DAEMON = "volume-luks";
-  private static final byte[] MAGIC = {'L', 'U', 'K', 'S', (byte) 0xba, (byte) 0xbe};
+  // LUKS1's header with eight key slots of a 512-bit key, rounded up by cryptsetup.
+  private static final long HEADER_BYTES = 2 << 20;
   private static final Path BLOCK_DEVICES = Path.of("/sys/block");
 
   private final Path image;
@@ -43,8 +47,7 @@ final class VolumeLuksFuse implements Volume {
    * @param size of the volume in bytes; the image is sparse
    * @param keyPath where the key is handed over, on a tmpfs
    */
-  VolumeLuksFuse(
-      Root root, long size, Path keyPath, VolumeTools tools, VolumeDaemons daemons) {
+  VolumeLuksFuse(Root root, long size, Path keyPath, VolumeTools tools, VolumeDaemons daemons) {
     this.root = root;
     this.image = root.path().resolve("volume.luks");
     this.export = root.ephemeral().storage().path().resolve("volume.img");
@@ -80,8 +83,7 @@ final class VolumeLuksFuse implements Volume {
   public void require() throws StorageException {
     tools.require(
         "an ENCRYPTED volume without device-mapper",
-        List.of(
-            "qemu-img", "qemu-io", "qemu-storage-daemon", "mkfs.xfs", "losetup", "mount", "umount"),
+        List.of("cryptsetup", "qemu-storage-daemon", "mkfs.xfs", "losetup", "mount", "umount"),
         List.of(Path.of("/dev/fuse"), Path.of("/dev/loop-control")),
         true);
   }
@@ -102,92 +104,86 @@ final class VolumeLuksFuse implements Volume {
 
   @Override
   public void create(VolumeKey key) throws StorageException, InterruptedException {
-    try (VolumeKeyFile secret = VolumeKeyFile.write(keyPath, key)) {
-      // iter-time is in milliseconds: the pass phrase has the entropy of a key, stretching would only cost time.
-      tools.run(
-          image,
-          "qemu-img",
-          "create",
-          "-q",
-          "-f",
-          "luks",
-          "--object",
-          "secret,id=key,format=raw,file=" + secret,
-          "-o",
-          "key-secret=key,cipher-alg=aes-256,cipher-mode=xts,ivgen-alg=plain64,hash-alg=sha256,iter-time=10",
-          image.toString(),
-          Long.toString(size));
-      restrict();
-      serve();
-    }
-    mounting(
-        device -> tools.run(image, "mkfs.xfs", "-q", "-K", "-L", "polis-data", device));
+    allocate();
+    withKey(key, formatCommand(image));
+    serving(key);
+    mounting(device -> tools.run(image, "mkfs.xfs", "-q", "-K", "-L", "polis-data", device));
   }
 
   @Override
   public void open(VolumeKey key) throws StorageException, InterruptedException {
-    requireLuks();
-    try (VolumeKeyFile secret = VolumeKeyFile.write(keyPath, key)) {
-      requireOpens(secret);
-      serve();
-    }
+    tools.requireOpens(key, image, testCommand(image));
+    serving(key);
     mounting(device -> {});
   }
 
-  private void restrict() throws StorageException {
-    try {
-      Files.setPosixFilePermissions(image, Mode.SECRET.permissions());
-    } catch (IOException e) {
-      throw tools.failed(image, "cannot set the mode of the image: " + e.getMessage());
-    }
+  static List<String> formatCommand(Path image) {
+    // LUKS1, because qemu knows no other. The pass phrase has the entropy of a key: the fewest
+    // iterations, stretching would
+    // only cost time.
+    return List.of(
+        "cryptsetup",
+        "luksFormat",
+        "--type",
+        "luks1",
+        "--batch-mode",
+        "--cipher",
+        "aes-xts-plain64",
+        "--key-size",
+        "512",
+        "--hash",
+        "sha256",
+        "--pbkdf-force-iterations",
+        "1000",
+        "--key-file",
+        "-",
+        image.toString());
   }
 
-  private void requireLuks() throws StorageException {
-    try (var stream = Files.newInputStream(image)) {
-      if (!Arrays.equals(stream.readNBytes(MAGIC.length), MAGIC)) {
-        throw new StorageException(
-            Problem.CORRUPTED,
-            image + " has no LUKS header",
-            "restore it from a copy; nothing was changed");
+  static List<String> testCommand(Path image) {
+    return List.of(
+        "cryptsetup",
+        "open",
+        "--type",
+        "luks1",
+        "--test-passphrase",
+        "--key-file",
+        "-",
+        image.toString());
+  }
+
+  private void allocate() throws StorageException {
+    try {
+      Files.createFile(image, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
+      try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
+        file.setLength(size + HEADER_BYTES);
       }
     } catch (IOException e) {
-      throw tools.failed(image, "cannot read " + image + ": " + e.getMessage());
+      throw tools.failed(root.path(), "cannot make " + image + ": " + e.getMessage());
     }
   }
 
-  private void requireOpens(VolumeKeyFile secret) throws StorageException, InterruptedException {
-    Commands.Result result =
-        tools.attempt(
-            image,
-            "qemu-io",
-            "-r",
-            "--object",
-            "secret,id=key,format=raw,file=" + secret,
-            "--image-opts",
-            "driver=luks,key-secret=key,file.driver=file,file.filename=" + escape(image),
-            "-c",
-            "read 0 512");
-    if (result.ok()) {
-      return;
+  private void withKey(VolumeKey key, List<String> command)
+      throws StorageException, InterruptedException {
+    byte[] phrase = key.passphrase();
+    try {
+      tools.run(Duration.ofMinutes(1), phrase, image, command);
+    } finally {
+      Arrays.fill(phrase, (byte) 0);
     }
-    if (result.output().contains("Invalid password")) {
-      throw new StorageException(
-          Problem.WRONG_KEY,
-          "the keys do not open " + image,
-          "find the keys this volume was made with; nothing was changed");
+  }
+
+  private void serving(VolumeKey key) throws StorageException, InterruptedException {
+    try (VolumeKeyFile _ = VolumeKeyFile.write(keyPath, key)) {
+      serve();
     }
-    throw new StorageException(
-        Problem.CORRUPTED,
-        image + " cannot be opened: " + result.words(),
-        "restore its header from a copy; nothing was changed");
   }
 
   private void serve() throws StorageException, InterruptedException {
     root.ephemeral().storage().create();
     try {
       if (!Files.exists(export)) {
-        Files.createFile(
-            export, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
+        Files.createFile(export, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
       }
     } catch (IOException e) {
       throw tools.failed(export, "cannot make " + export + ": " + e.getMessage());
@@ -216,7 +212,7 @@ final class VolumeLuksFuse implements Volume {
     String device = tools.run(export, "losetup", "--find", "--show", export.toString());
     first.apply(device);
     root.data().create();
-    tools.run(image, "mount", "-t", "xfs", "-o", "noexec,pquota", device, data.toString());
+    tools.mountXfs(device, data);
   }
 
   @Override

@@ -3,7 +3,6 @@ package dev.polis.storage;
 import dev.polis.api.storage.Mode;
 import dev.polis.api.storage.Root;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.api.storage.StorageSecurity;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -17,8 +16,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * ENCRYPTED and AUTHENTICATED_ENCRYPTED by the kernel: LUKS2 on dm-crypt, with dm-integrity below it for the latter, by
- * cryptsetup, which attaches a loop device itself if the backing is a file. The key goes through standard input.
+ * ENCRYPTED and AUTHENTICATED_ENCRYPTED by the kernel: LUKS2 on dm-crypt, with dm-integrity below
+ * it for the latter, by cryptsetup, which attaches a loop device itself if the backing is a file.
+ * The key goes through standard input.
  *
  * <pre>
  *   volume.luks2 or a partition ──(dm-integrity)──dm-crypt──▶ /dev/mapper/polis-… ──XFS──▶ data/
@@ -27,9 +27,8 @@ import java.util.List;
 final class VolumeLuksMapper implements Volume {
 
   private static final Path CONTROL = Path.of("/dev/mapper/control");
-  // cryptsetup's documented exit code for a key that opens no slot.
-  private static final int EXIT_NO_PERMISSION = 2;
-  // dm-integrity writes the whole device once, so that every block has a tag: hours on a large disk.
+  // dm-integrity writes the whole device once, so that every block has a tag: hours on a large
+  // disk.
   private static final Duration WIPE_PATIENCE = Duration.ofHours(12);
   // Where all file systems and partition tables we could destroy have their signatures.
   private static final int PROBED_BYTES = 1 << 20;
@@ -43,7 +42,8 @@ final class VolumeLuksMapper implements Volume {
   private final VolumeTools tools;
 
   /**
-   * @param device a partition to use, or an empty path for an image of the given size in bytes beside data/
+   * @param device a partition to use, or an empty path for an image of the given size in bytes
+   *     beside data/
    * @param mapping name of the device-mapper device
    */
   VolumeLuksMapper(
@@ -99,7 +99,10 @@ final class VolumeLuksMapper implements Volume {
         true);
   }
 
-  /** A partition is free only if its beginning is zeros: what cannot be recognised is not overwritten either. */
+  /**
+   * A partition is free only if its beginning is zeros: what cannot be recognised is not
+   * overwritten either.
+   */
   @Override
   public boolean exists() throws StorageException {
     if (!partition) {
@@ -133,32 +136,9 @@ final class VolumeLuksMapper implements Volume {
 
   @Override
   public void open(VolumeKey key) throws StorageException, InterruptedException {
-    requireOpens(key);
+    tools.requireOpens(key, backing, testCommand());
     withKey(key, Duration.ofMinutes(1), openCommand());
     mount();
-  }
-
-  /** Refuses a wrong key and a broken header; it needs no device-mapper. */
-  void requireOpens(VolumeKey key) throws StorageException, InterruptedException {
-    byte[] phrase = key.passphrase();
-    Commands.Result result;
-    try {
-      result = tools.attempt(Duration.ofMinutes(1), phrase, backing, testCommand());
-    } finally {
-      Arrays.fill(phrase, (byte) 0);
-    }
-    if (result.exit() == EXIT_NO_PERMISSION) {
-      throw new StorageException(
-          Problem.WRONG_KEY,
-          "the keys do not open " + backing,
-          "find the keys this volume was made with; nothing was changed");
-    }
-    if (!result.ok()) {
-      throw new StorageException(
-          Problem.CORRUPTED,
-          backing + " cannot be opened: " + result.words(),
-          "restore its header from a copy; nothing was changed");
-    }
   }
 
   @Override
@@ -188,7 +168,8 @@ final class VolumeLuksMapper implements Volume {
   }
 
   List<String> formatCommand() {
-    // The pass phrase has the entropy of a key: the fewest iterations cryptsetup takes, stretching would only cost time.
+    // The pass phrase has the entropy of a key: the fewest iterations cryptsetup takes, stretching
+    // would only cost time.
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -239,8 +220,7 @@ final class VolumeLuksMapper implements Volume {
 
   private void allocate() throws StorageException {
     try {
-      Files.createFile(
-          backing, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
+      Files.createFile(backing, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
       try (RandomAccessFile file = new RandomAccessFile(backing.toFile(), "rw")) {
         file.setLength(size);
       }
@@ -260,8 +240,7 @@ final class VolumeLuksMapper implements Volume {
   }
 
   private void mount() throws StorageException, InterruptedException {
-    String data = root.data().create().toString();
-    tools.run(backing, "mount", "-t", "xfs", "-o", "noexec,pquota", device(), data);
+    tools.mountXfs(device(), root.data().create());
   }
 
   private String device() {

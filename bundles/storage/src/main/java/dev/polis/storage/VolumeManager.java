@@ -4,6 +4,7 @@ import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.FilePlacement;
 import dev.polis.api.storage.Root;
 import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.api.storage.StorageSecurity;
@@ -20,16 +21,18 @@ import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Decides what may be done to the data volume; the one place that lets something be made or discarded.
+ * Decides what may be done to the data volume; the one place that lets something be made or
+ * discarded.
  *
  * <pre>
  *   mountNew:   marker on esp/ ─▶ create ─▶ identity in the volume ─▶ marker gone ─▶ Mounted
  * </pre>
  *
- * <p>The <em>marker</em> is there from before the first byte of a volume is written until {@code mountNew} is about to
- * return: a volume with a marker has never been used by anyone, and the marker names the keys that began it. Only such a
- * volume is ever discarded, and only for those keys. The <em>identity</em> inside the volume names the node's half of its
- * keys, so a volume of another node is recognised even when it is a plain directory.
+ * <p>The <em>marker</em> is there from before the first byte of a volume is written until {@code
+ * mountNew} is about to return: a volume with a marker has never been used by anyone, and the
+ * marker names the keys that began it. Only such a volume is ever discarded, and only for those
+ * keys. The <em>identity</em> inside the volume names the node's half of its keys, so a volume of
+ * another node is recognised even when it is a plain directory.
  */
 final class VolumeManager {
 
@@ -47,16 +50,19 @@ final class VolumeManager {
 
   private final Root root;
   private final List<Volume> volumes;
+  private final SealedConfigurationStore sealed;
   private final Steps steps;
   private final ReentrantLock one = new ReentrantLock();
   private final MutableValue<DataStatus> status =
       new MutableValue<>(new DataStatus.NotMounted("not asked for yet"));
 
   /**
-   * @param volumes what this program can do; of one security the preferred first, the plain directory among them
+   * @param volumes what this program can do; of one security the preferred first, the plain
+   *     directory among them
    */
-  VolumeManager(Root root, List<Volume> volumes, Steps steps) {
+  VolumeManager(Root root, List<Volume> volumes, SealedConfigurationStore sealed, Steps steps) {
     this.root = root;
+    this.sealed = sealed;
     this.volumes = List.copyOf(volumes);
     this.steps = steps;
   }
@@ -66,11 +72,10 @@ final class VolumeManager {
   }
 
   /** Finds what a former instance left mounted. Changes nothing on disk. */
-  void adopt(Stored<SealedConfiguration> configuration)
-      throws StorageException, InterruptedException {
+  void adopt() throws StorageException, InterruptedException {
     one.lockInterruptibly();
     try {
-      status.set(found(configuration));
+      status.set(found(sealed.read()));
     } finally {
       one.unlock();
     }
@@ -103,9 +108,10 @@ final class VolumeManager {
   private DataStatus adoptPlain(Stored<SealedConfiguration> configuration) throws StorageException {
     Volume plain = only(StorageSecurity.INSECURE).getFirst();
     return configuration
-            instanceof Stored.Present<SealedConfiguration>(var path, SealedConfiguration present)
-        && present.security() == StorageSecurity.INSECURE
-        && plain.exists()
+                instanceof
+                Stored.Present<SealedConfiguration>(var path, SealedConfiguration present)
+            && present.security() == StorageSecurity.INSECURE
+            && plain.exists()
         ? paired(plain, configuration)
         : new DataStatus.NotMounted("not asked for yet");
   }
@@ -135,6 +141,7 @@ final class VolumeManager {
     one.lockInterruptibly();
     try (VolumeKey key = VolumeKey.of(keys)) {
       String by = VolumeKey.fingerprint(keys.node());
+      requireNotEnrolledOtherwise(by);
       boolean begun = resume(by);
       Optional<Volume> existing = existing(security);
       if (existing.isPresent() && !begun) {
@@ -147,9 +154,25 @@ final class VolumeManager {
     }
   }
 
+  /**
+   * An enrolled node's configuration that cannot be read is no reason to make a new volume, on the
+   * contrary.
+   */
+  private void requireNotEnrolledOtherwise(String by) throws StorageException {
+    Stored<SealedConfiguration> configuration = sealed.read();
+    if (!(configuration instanceof Stored.None<SealedConfiguration>)
+        && !VolumeKey.sameFingerprint(byOf(configuration.orThrow()), by)) {
+      throw new StorageException(
+          Problem.OCCUPIED,
+          configuration.path() + " is there: this node is enrolled, with other keys",
+          "mount its volume, or choose another state directory; nothing was changed");
+    }
+  }
+
   /** Clears what an interrupted attempt with these keys left; true if there was one. */
   private boolean resume(String by) throws StorageException, InterruptedException {
-    Stored<Envelope> marker = marker().read().map(bytes -> Envelope.decode(MARKER, bytes, BY, VOLUME));
+    Stored<Envelope> marker =
+        marker().read().map(bytes -> Envelope.decode(MARKER, bytes, BY, VOLUME));
     if (marker instanceof Stored.None<Envelope>) {
       return false;
     }
@@ -206,7 +229,10 @@ final class VolumeManager {
     status.set(mounted(volume));
   }
 
-  /** After a failure the disk is as it was; if even that fails the marker stays, and the next attempt clears it. */
+  /**
+   * After a failure the disk is as it was; if even that fails the marker stays, and the next
+   * attempt clears it.
+   */
   private void undo(Volume volume, Exception failure) {
     boolean interrupted = Thread.interrupted();
     try {
@@ -263,7 +289,10 @@ final class VolumeManager {
       if (configuration.security() != StorageSecurity.INSECURE && !alive) {
         throw new StorageException(
             Problem.BAD_KEY,
-            volume.backing() + " is " + configuration.security() + " and no cluster unlock key was given",
+            volume.backing()
+                + " is "
+                + configuration.security()
+                + " and no cluster unlock key was given",
             "get it from the curator, or from the recovery share; nothing was changed");
       }
       requireIdentity(volume, byOf(configuration));
@@ -361,7 +390,10 @@ final class VolumeManager {
     return volumes.stream().filter(volume -> volume.security() == security).toList();
   }
 
-  /** What this machine can give of a security; the refusals of all candidates in one if it can give none. */
+  /**
+   * What this machine can give of a security; the refusals of all candidates in one if it can give
+   * none.
+   */
   private Volume usable(StorageSecurity security) throws StorageException {
     List<StorageException> refusals = new ArrayList<>();
     for (Volume volume : only(security)) {
@@ -390,7 +422,8 @@ final class VolumeManager {
     if (marker().exists()) {
       throw new StorageException(
           Problem.CORRUPTED,
-          marker() + " says that the data volume was never finished, but there is a sealed configuration",
+          marker()
+              + " says that the data volume was never finished, but there is a sealed configuration",
           "restore the data volume and remove that file; nothing was changed");
     }
     Optional<Volume> volume = existing(security);
@@ -417,7 +450,8 @@ final class VolumeManager {
       if (other.exists()) {
         throw new StorageException(
             Problem.OCCUPIED,
-            "%s is there already, so no new volume is made beside or over it".formatted(other.backing()),
+            "%s is there already, so no new volume is made beside or over it"
+                .formatted(other.backing()),
             "go on with the enrolment it belongs to, or choose another state directory; nothing was changed");
       }
     }
@@ -436,8 +470,7 @@ final class VolumeManager {
           "unmount it; nothing was changed");
     }
     if (!root.data().list().isEmpty()) {
-      throw root.data()
-          .occupied("mounting a volume", "move its content away; nothing was changed");
+      throw root.data().occupied("mounting a volume", "move its content away; nothing was changed");
     }
   }
 
@@ -465,10 +498,7 @@ final class VolumeManager {
   }
 
   private Stored<Envelope> identity() {
-    return root.data()
-        .volume()
-        .read()
-        .map(bytes -> Envelope.decode(IDENTITY, bytes, BY, SECURITY));
+    return root.data().volume().read().map(bytes -> Envelope.decode(IDENTITY, bytes, BY, SECURITY));
   }
 
   private FilePlacement marker() {

@@ -7,6 +7,7 @@ import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,16 +16,17 @@ import java.util.TreeSet;
 /** System programs as the volumes use them: probed in words before, failing in words after. */
 final class VolumeTools {
 
-  // Making a file system or a key slot takes seconds; a minute tells a slow disk from one that hangs.
+  // Making a file system or a key slot takes seconds; a minute tells a slow disk from one that
+  // hangs.
   private static final Duration PATIENCE = Duration.ofMinutes(1);
+  // cryptsetup's documented exit code for a key that opens no slot.
+  private static final int EXIT_NO_PERMISSION = 2;
   // Below this a file system is full for our purposes: a write of a few blocks may have failed.
   private static final long NEARLY_FULL_BYTES = 1 << 20;
 
   /** Debian's package of each program. */
   private static final Map<String, String> PACKAGES =
       Map.ofEntries(
-          Map.entry("qemu-img", "qemu-utils"),
-          Map.entry("qemu-io", "qemu-utils"),
           Map.entry("qemu-storage-daemon", "qemu-system-common"),
           Map.entry("gocryptfs", "gocryptfs"),
           Map.entry("fusermount3", "fuse3"),
@@ -59,7 +61,9 @@ final class VolumeTools {
     }
     if (rootNeeded && !root) {
       missing.put(
-          "the right to mount (it needs root, this is user " + System.getProperty("user.name") + ")",
+          "the right to mount (it needs root, this is user "
+              + System.getProperty("user.name")
+              + ")",
           "");
     }
     if (!missing.isEmpty()) {
@@ -111,6 +115,44 @@ final class VolumeTools {
           "cannot run " + command.getFirst() + " for " + place + ": " + e.getMessage(),
           "see the log",
           e);
+    }
+  }
+
+  /**
+   * Refuses a wrong key and a broken header, by a cryptsetup command that needs no device-mapper
+   * and changes nothing.
+   */
+  void requireOpens(VolumeKey key, Path backing, List<String> testCommand)
+      throws StorageException, InterruptedException {
+    byte[] phrase = key.passphrase();
+    Commands.Result result;
+    try {
+      result = attempt(PATIENCE, phrase, backing, testCommand);
+    } finally {
+      Arrays.fill(phrase, (byte) 0);
+    }
+    if (result.exit() == EXIT_NO_PERMISSION) {
+      throw new StorageException(
+          Problem.WRONG_KEY,
+          "the keys do not open " + backing,
+          "find the keys this volume was made with; nothing was changed");
+    }
+    if (!result.ok()) {
+      throw new StorageException(
+          Problem.CORRUPTED,
+          backing + " cannot be opened: " + result.words(),
+          "restore its header from a copy; nothing was changed");
+    }
+  }
+
+  /**
+   * Mounts XFS, with project quotas where the kernel has them: they only bound workloads, no
+   * promise rests on them.
+   */
+  void mountXfs(String device, Path point) throws StorageException, InterruptedException {
+    if (!attempt(point, "mount", "-t", "xfs", "-o", "noexec,pquota", device, point.toString())
+        .ok()) {
+      run(point, "mount", "-t", "xfs", "-o", "noexec", device, point.toString());
     }
   }
 

@@ -1,0 +1,105 @@
+package dev.polis.network;
+
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.StorageException;
+import dev.polis.pki.NodeId;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * The names of nodes, in a hosts file of our own. Thread-safe; a file is written only if its
+ * content changes.
+ *
+ * <p>The machine id of machine-id(5) is 32 hexadecimal digits, so it is the node id without its
+ * prefix.
+ */
+final class NodeNames {
+
+  private final FilePlacement hosts;
+  private final FilePlacement machineId;
+  private Optional<NodeId> local;
+  private Map<NodeId, InetAddress> peers = Map.of();
+  private NetworkStatus status = new NetworkStatus.Waiting("not looked yet");
+
+  /** Goes on with the name that a former instance published, if there is one. */
+  NodeNames(FilePlacement hosts, FilePlacement machineId) {
+    this.hosts = hosts;
+    this.machineId = machineId;
+    this.local = former();
+  }
+
+  private Optional<NodeId> former() {
+    if (machineId.read()
+        instanceof dev.polis.api.storage.Stored.Present<byte[]>(var path, byte[] bytes)) {
+      String hex = new String(bytes, StandardCharsets.US_ASCII).strip();
+      return NodeId.matches(NodeId.PREFIX + hex)
+          ? Optional.of(NodeId.ofHex(hex))
+          : Optional.empty();
+    }
+    return Optional.empty();
+  }
+
+  synchronized void local(NodeId node) throws StorageException {
+    if (local.isPresent() && !local.get().equals(node)) {
+      throw new IllegalStateException(
+          "%s says that this is %s, now it should be %s; one state directory belongs to one node"
+              .formatted(machineId, local.get().text(), node.text()));
+    }
+    write(machineId, node.hex() + "\n");
+    local = Optional.of(node);
+    write(hosts, content());
+  }
+
+  synchronized void peers(Map<NodeId, InetAddress> all) throws StorageException {
+    Map<NodeId, InetAddress> former = peers;
+    peers = Map.copyOf(all);
+    try {
+      write(hosts, content());
+    } catch (StorageException e) {
+      peers = former;
+      throw e;
+    }
+  }
+
+  synchronized void status(NetworkStatus now) throws StorageException {
+    status = now;
+    if (local.isPresent()) {
+      write(hosts, content());
+    }
+  }
+
+  private String content() {
+    Map<NodeId, InetAddress> all = new LinkedHashMap<>();
+    if (local.isPresent() && status instanceof NetworkStatus.Up(InetAddress address)) {
+      all.put(local.get(), address);
+    }
+    new TreeMap<>(peers)
+        .forEach(
+            (node, address) -> {
+              if (!local.equals(Optional.of(node))) {
+                all.put(node, address);
+              }
+            });
+    StringBuilder lines = new StringBuilder("127.0.0.1 localhost\n::1 localhost\n");
+    all.forEach(
+        (node, address) ->
+            lines.append(address.getHostAddress()).append(' ').append(node.text()).append('\n'));
+    return lines.toString();
+  }
+
+  private static void write(FilePlacement file, String content) throws StorageException {
+    byte[] wanted = content.getBytes(StandardCharsets.US_ASCII);
+    boolean same =
+        file.read() instanceof dev.polis.api.storage.Stored.Present<byte[]>(var path, byte[] found)
+            && Arrays.equals(found, wanted);
+    if (!same) {
+      file.write(wanted);
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package dev.polis.network;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.network.NetworkStatus;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class HostAddressesTest {
+
+  private final List<InetAddress> assigned = new ArrayList<>();
+  private boolean refuse;
+
+  private final HostAddresses.Machine machine =
+      new HostAddresses.Machine() {
+        @Override
+        public List<InetAddress> addresses() {
+          return List.copyOf(assigned);
+        }
+
+        @Override
+        public void probe(InetAddress address) throws IOException {
+          if (refuse) {
+            throw new IOException("Cannot assign requested address");
+          }
+        }
+      };
+
+  private static InetAddress ip(String text) {
+    return InetAddress.ofLiteral(text);
+  }
+
+  private static String reason(NetworkStatus status) {
+    return assertInstanceOf(NetworkStatus.Waiting.class, status).reason();
+  }
+
+  @Test
+  void aConfiguredAddressIsWaitedForByNameAndFoundWhenItComes() {
+    HostAddresses addresses = new HostAddresses("192.0.2.7", machine);
+    assigned.add(ip("127.0.0.1"));
+    String reason = reason(addresses.look());
+    assertTrue(reason.contains("192.0.2.7 is not assigned"), reason);
+    assertTrue(reason.contains("127.0.0.1"), reason);
+    assigned.add(ip("192.0.2.7"));
+    assertEquals(new NetworkStatus.Up(ip("192.0.2.7")), addresses.look());
+    assigned.remove(ip("192.0.2.7"));
+    reason(addresses.look());
+  }
+
+  @Test
+  void everyAddressOfTheLoopbackBlockIsAssigned() {
+    assertEquals(
+        new NetworkStatus.Up(ip("127.0.3.9")), new HostAddresses("127.0.3.9", machine).look());
+  }
+
+  @Test
+  void withoutConfigurationTheFirstThatOthersCanReachElseLoopback() {
+    HostAddresses addresses = new HostAddresses("", machine);
+    assertEquals(new NetworkStatus.Up(ip("127.0.0.1")), addresses.look());
+    assigned.addAll(List.of(ip("127.0.0.1"), ip("fe80::1"), ip("2001:db8::1"), ip("198.51.100.4")));
+    assertEquals(new NetworkStatus.Up(ip("198.51.100.4")), addresses.look());
+  }
+
+  @Test
+  void anAddressThatCannotBeListenedOnIsNotUp() {
+    refuse = true;
+    String reason = reason(new HostAddresses("127.0.0.2", machine).look());
+    assertTrue(reason.contains("127.0.0.2 cannot be listened on: Cannot assign"), reason);
+  }
+
+  @Test
+  void aConfigurationThatNeverWorksIsRefused() {
+    for (String bad :
+        List.of("localhost", "300.1.1.1", "0.0.0.0", "::", "224.0.0.1", "1.2.3.4:5")) {
+      var refusal =
+          assertThrows(IllegalArgumentException.class, () -> HostAddresses.validate(bad), bad);
+      assertTrue(refusal.getMessage().contains("\"" + bad + "\""), refusal.getMessage());
+    }
+  }
+
+  @Test
+  void thisMachineHasLoopback() {
+    assertEquals(
+        new NetworkStatus.Up(ip("127.0.0.1")),
+        new HostAddresses("127.0.0.1", HostAddresses.thisMachine()).look());
+  }
+}

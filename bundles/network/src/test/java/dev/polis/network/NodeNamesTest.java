@@ -1,0 +1,108 @@
+package dev.polis.network;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.Root;
+import dev.polis.pki.NodeId;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class NodeNamesTest {
+
+  private static final NodeId SELF = NodeId.ofHex("0123456789abcdef0123456789abcdef");
+  private static final NodeId OTHER = NodeId.ofHex("fedcba9876543210fedcba9876543210");
+
+  @TempDir Path directory;
+  private Root.Ephemeral files;
+  private NodeNames names;
+
+  @BeforeEach
+  void open() {
+    files = Root.at(directory).ephemeral();
+    names = new NodeNames(files.hosts(), files.machineId());
+  }
+
+  private static NetworkStatus up(String address) {
+    return new NetworkStatus.Up(InetAddress.ofLiteral(address));
+  }
+
+  private String hosts() throws Exception {
+    return Files.readString(files.hosts().path());
+  }
+
+  @Test
+  @DisplayName(
+      "SEED-16 contents of hosts and machine-id; the machine's own host name is left alone")
+  void seed16_contents() throws Exception {
+    String hostname = Files.readString(Path.of("/proc/sys/kernel/hostname"));
+    names.status(up("192.0.2.7"));
+    names.local(SELF);
+    assertEquals(
+        "127.0.0.1 localhost\n::1 localhost\n192.0.2.7 metropolis-0123456789abcdef0123456789abcdef\n",
+        hosts());
+    assertEquals("0123456789abcdef0123456789abcdef\n", Files.readString(files.machineId().path()));
+    assertEquals(hostname, Files.readString(Path.of("/proc/sys/kernel/hostname")));
+  }
+
+  @Test
+  void theLocalNameFollowsTheAddress() throws Exception {
+    names.local(SELF);
+    assertFalse(hosts().contains(SELF.text()), "no address is known yet");
+    names.status(up("192.0.2.7"));
+    assertTrue(hosts().contains("192.0.2.7 " + SELF.text()));
+    names.status(up("192.0.2.8"));
+    assertTrue(hosts().contains("192.0.2.8 " + SELF.text()));
+    assertFalse(hosts().contains("192.0.2.7"));
+    names.status(new NetworkStatus.Waiting("lost"));
+    assertFalse(hosts().contains(SELF.text()));
+  }
+
+  @Test
+  void peersAreReplacedAndOurOwnEntryIsIgnored() throws Exception {
+    names.status(up("192.0.2.7"));
+    names.local(SELF);
+    names.peers(
+        Map.of(
+            OTHER,
+            InetAddress.ofLiteral("2001:db8::2"),
+            SELF,
+            InetAddress.ofLiteral("192.0.2.99")));
+    assertTrue(hosts().contains("2001:db8:0:0:0:0:0:2 " + OTHER.text()), hosts());
+    assertFalse(hosts().contains("192.0.2.99"));
+    names.peers(Map.of());
+    assertFalse(hosts().contains(OTHER.text()));
+  }
+
+  @Test
+  void theNextInstanceKnowsTheNameAndAnotherNodeIsRefused() throws Exception {
+    names.local(SELF);
+    NodeNames next = new NodeNames(files.hosts(), files.machineId());
+    next.status(up("192.0.2.8"));
+    assertTrue(hosts().contains("192.0.2.8 " + SELF.text()));
+    var refusal = assertThrows(IllegalStateException.class, () -> next.local(OTHER));
+    assertTrue(refusal.getMessage().contains(SELF.text()), refusal.getMessage());
+    assertTrue(refusal.getMessage().contains(OTHER.text()), refusal.getMessage());
+  }
+
+  @Test
+  void anUnchangedFileIsNotWrittenAgain() throws Exception {
+    names.status(up("192.0.2.7"));
+    names.local(SELF);
+    FileTime mark = FileTime.fromMillis(1000);
+    Files.setLastModifiedTime(files.hosts().path(), mark);
+    names.local(SELF);
+    names.peers(Map.of());
+    assertEquals(mark, Files.getLastModifiedTime(files.hosts().path()));
+  }
+}

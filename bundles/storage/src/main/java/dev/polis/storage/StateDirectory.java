@@ -1,0 +1,36 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Makes the state directory usable, or says why it is not. */
+final class StateDirectory {
+
+  private StateDirectory() {}
+
+  /** The declared tree at the configured path, with {@code esp/} and {@code ephemeral/} in it. */
+  static Root prepare(String configured) throws StorageException {
+    if (configured.isBlank()) {
+      throw new StorageException(
+          Problem.ABSENT,
+          "no state directory is configured (dev.polis.storage, key \"root\")",
+          "name a directory, for example with --state DIRECTORY");
+    }
+    Path path = Path.of(configured).toAbsolutePath().normalize();
+    if (Files.exists(path) && !Files.isDirectory(path)) {
+      throw new StorageException(
+          Problem.OCCUPIED,
+          "the state directory " + path + " is not a directory",
+          "name another one; nothing was changed");
+    }
+    Root root = Root.at(path);
+    root.esp().create();
+    root.ephemeral().create();
+    root.ephemeral().storage().create();
+    root.esp().removeTemporaryFiles();
+    return root;
+  }
+}

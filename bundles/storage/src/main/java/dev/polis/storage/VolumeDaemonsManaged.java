@@ -1,0 +1,87 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.process.ManagedProcess;
+import dev.polis.process.ProcessException;
+import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessRecord;
+import dev.polis.process.ProcessSpec;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/** Daemons as children of the process host: recorded, adopted by the next instance. */
+final class VolumeDaemonsManaged implements VolumeDaemons {
+
+  // Both daemons are ready within half a second on an idle machine.
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration POLL = Duration.ofMillis(10);
+  private static final int LAST_WORDS = 400;
+  // gocryptfs looks for fusermount3 there; nothing else of our environment is needed.
+  private static final Map<String, String> ENVIRONMENT =
+      Map.of("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL", "C");
+
+  private final ProcessManager processes;
+
+  VolumeDaemonsManaged(ProcessManager processes) {
+    this.processes = processes;
+  }
+
+  @Override
+  public void start(String name, List<String> command, Ready ready)
+      throws StorageException, InterruptedException {
+    try {
+      ManagedProcess process =
+          processes.ensure(
+              ProcessSpec.of(name, Commands.located(command)).withEnvironment(ENVIRONMENT));
+      long deadline = System.nanoTime() + PATIENCE.toNanos();
+      while (!ready.now()) {
+        if (!process.running() || System.nanoTime() > deadline) {
+          throw failed(process);
+        }
+        Thread.sleep(POLL);
+      }
+    } catch (ProcessException e) {
+      throw new StorageException(Problem.IO, "cannot start " + name, e.getMessage(), e);
+    }
+  }
+
+  private static StorageException failed(ManagedProcess process) {
+    String state = process.status().peek().map(Object::toString).orElse("unknown");
+    return new StorageException(
+        Problem.IO,
+        "%s did not become ready (%s) and said \"%s\""
+            .formatted(process.name(), state, lastWords(process.log())),
+        "look at its log " + process.log());
+  }
+
+  private static String lastWords(Path log) {
+    try {
+      String all = Files.readString(log, StandardCharsets.ISO_8859_1).strip();
+      return all.substring(Math.max(0, all.length() - LAST_WORDS)).replace('\n', ' ');
+    } catch (IOException e) {
+      return "(its log cannot be read: " + e.getMessage() + ")";
+    }
+  }
+
+  @Override
+  public void stop(String name) throws StorageException, InterruptedException {
+    try {
+      processes.stop(name);
+    } catch (ProcessException e) {
+      throw new StorageException(Problem.IO, "cannot stop " + name, e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public boolean running(String name) {
+    return processes.records().stream()
+        .filter(record -> record.name().equals(name))
+        .anyMatch(ProcessRecord::alive);
+  }
+}

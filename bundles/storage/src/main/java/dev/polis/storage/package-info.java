@@ -1,0 +1,29 @@
+/**
+ * The storage organ: the state directory, the data volume and what unlocks it.
+ *
+ * <pre>
+ *   StorageComponent ── SealedConfigurationFile, EnrolmentJournalFile, RecoveryShareFile     files on esp/
+ *        │
+ *        └─ VolumeManager        what may be made, discarded, mounted
+ *               ├─ VolumePlain        INSECURE                 a directory
+ *               ├─ VolumeLuksMapper   both encrypted modes     LUKS2 on dm-crypt (and dm-integrity)
+ *               ├─ VolumeLuksFuse     ENCRYPTED                LUKS image, qemu-storage-daemon, loop, XFS
+ *               └─ VolumeGocryptfs    AUTHENTICATED_ENCRYPTED  gocryptfs
+ * </pre>
+ *
+ * <p>The kernel's device-mapper is used where there is one; the two ways in user space are for
+ * kernels without. A machine that can give neither is refused the mode in words; no mode is ever
+ * replaced by a weaker one. {@link dev.polis.storage.VolumeManager} alone decides what may be made
+ * or discarded, so that the guard against formatting a disk that is in use is one page and not
+ * four.
+ *
+ * <p>Keys reach programs through standard input, or, where a program reads only files, through a
+ * file on a tmpfs that is wiped when it has been read. They are in no argument list, which every
+ * user of a machine can see. Programs are run, not linked: what cryptsetup and mkfs do is audited
+ * elsewhere, and a crash of theirs is not ours.
+ *
+ * <p>Not promised: that a backing file system which runs full under a sparse image is noticed
+ * before writes into the volume fail; that someone who puts back an older state of the disk is
+ * noticed; that keys are never paged out.
+ */
+package dev.polis.storage;

@@ -1,0 +1,70 @@
+package dev.polis.storage;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+
+/** What tests do to the machine. */
+final class Shell {
+
+  private Shell() {}
+
+  static void run(String... command) throws IOException, InterruptedException {
+    Process process =
+        new ProcessBuilder(Commands.located(List.of(command))).redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, process.waitFor(), String.join(" ", command) + ": " + output);
+  }
+
+  static void await(String what, BooleanSupplier condition) {
+    long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() > deadline) {
+        throw new AssertionError("waited 20 s in vain for " + what);
+      }
+      Thread.onSpinWait();
+      java.util.concurrent.locks.LockSupport.parkNanos(10_000_000);
+    }
+  }
+
+  /** One digest over names, modes and contents of everything below a path. */
+  static String digest(Path top) throws Exception {
+    MessageDigest digest = MessageDigest.getInstance("SHA-256");
+    try (var paths = Files.walk(top)) {
+      for (Path path : paths.sorted(Comparator.naturalOrder()).toList()) {
+        digest.update(path.toString().getBytes(StandardCharsets.UTF_8));
+        digest.update(
+            Files.getPosixFilePermissions(path).stream()
+                .sorted()
+                .toList()
+                .toString()
+                .getBytes(StandardCharsets.UTF_8));
+        if (Files.isRegularFile(path)) {
+          try (var stream = Files.newInputStream(path)) {
+            byte[] buffer = new byte[1 << 20];
+            for (int n = stream.read(buffer); n >= 0; n = stream.read(buffer)) {
+              digest.update(buffer, 0, n);
+            }
+          }
+        }
+      }
+    }
+    return HexFormat.of().formatHex(digest.digest());
+  }
+
+  /** Whether any file below a path holds a text. */
+  static boolean contains(Path top, String text) throws IOException, InterruptedException {
+    Process grep =
+        new ProcessBuilder("grep", "-rqaF", text, top.toString()).redirectErrorStream(true).start();
+    return grep.waitFor() == 0;
+  }
+}

@@ -1,0 +1,81 @@
+package dev.polis.storage;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.logtree.LogTree;
+import dev.polis.process.ProcessManager;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * A state directory with everything a volume needs; what the component wires, without a framework.
+ */
+final class VolumeBench implements AutoCloseable {
+
+  // The smallest XFS there is has 300 MiB; the image is sparse.
+  static final long SIZE = 320L << 20;
+
+  final Root root;
+  final ProcessManager.OpenManager processes;
+  final SealedConfigurationFile sealed;
+  final Volume volume;
+  final VolumeManager manager;
+
+  VolumeBench(
+      Path directory, StorageSecurity security, Commands commands, VolumeManager.Steps steps)
+      throws StorageException {
+    root = Root.at(directory);
+    root.esp().create();
+    root.ephemeral().create();
+    processes = ProcessManager.open(root.ephemeral().processes().create(), LogTree.create());
+    List<Volume> volumes =
+        VolumeSet.of(
+            root,
+            SIZE,
+            Path.of(""),
+            new VolumeTools(commands, Identity.root()),
+            new VolumeDaemonsManaged(processes));
+    sealed = new SealedConfigurationFile(root.esp().sealedConfiguration(), new SealerNone());
+    manager = new VolumeManager(root, volumes, sealed, steps);
+    volume =
+        volumes.stream()
+            .filter(v -> v.security() == security && !(v instanceof VolumeLuksMapper))
+            .findFirst()
+            .orElseThrow();
+  }
+
+  VolumeBench(Path directory, StorageSecurity security) throws StorageException {
+    this(directory, security, new Commands(), step -> {});
+  }
+
+  /**
+   * Without root a mode that needs it is not tried; as root whatever is missing is a failure of the
+   * test.
+   */
+  static void assumeRootFor(StorageSecurity security) {
+    assumeTrue(
+        security != StorageSecurity.ENCRYPTED || Identity.root(),
+        "mounting a loop device needs root; this test did not run");
+  }
+
+  /** Ends the server of a volume as a crash would. */
+  void kill(String daemon) {
+    long pid =
+        processes.records().stream()
+            .filter(r -> r.name().equals(daemon))
+            .findFirst()
+            .orElseThrow()
+            .pid();
+    ProcessHandle handle = ProcessHandle.of(pid).orElseThrow();
+    handle.destroyForcibly();
+    Shell.await("the end of " + daemon, () -> !new VolumeDaemonsManaged(processes).running(daemon));
+  }
+
+  @Override
+  public void close() {
+    processes.close();
+  }
+}

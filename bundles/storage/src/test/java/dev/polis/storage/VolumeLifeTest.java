@@ -1,0 +1,183 @@
+package dev.polis.storage;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.api.storage.UnlockKeys;
+import dev.polis.logtree.Secret;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Each security, for real: on this kernel, with the real programs. */
+class VolumeLifeTest {
+
+  private static final String WITNESS = "a witness that must not be found in the open";
+
+  @TempDir Path directory;
+  private final UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
+  private VolumeBench bench;
+
+  private void open(StorageSecurity security) throws StorageException {
+    VolumeBench.assumeRootFor(security);
+    bench = new VolumeBench(directory, security);
+  }
+
+  @AfterEach
+  void unmount() throws Exception {
+    if (bench != null) {
+      bench.volume.close();
+      bench.close();
+    }
+  }
+
+  private SealedConfiguration configuration(StorageSecurity security, UnlockKeys of) {
+    return new SealedConfiguration(of.node(), Secret.of("join key"), Certificates.ca(), security);
+  }
+
+  private Path witness() {
+    return bench.root.data().node().roles().path();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @DisplayName("STO-02 a witness survives unmounting and mounting, twice")
+  void sto02_witness(StorageSecurity security) throws Exception {
+    open(security);
+    bench.manager.mountNew(security, keys);
+    assertInstanceOf(DataStatus.Mounted.class, bench.manager.status().peek().orElseThrow());
+    assertEquals(
+        security != StorageSecurity.INSECURE, Mounts.at(bench.root.data().path()).isPresent());
+    bench.root.data().node().roles().write(WITNESS.getBytes(UTF_8));
+
+    for (int round = 0; round < 2; round++) {
+      bench.manager.close();
+      assertTrue(Mounts.at(bench.root.data().path()).isEmpty(), "it is unmounted");
+      if (security != StorageSecurity.INSECURE) {
+        assertFalse(Files.exists(witness()), "nothing of it is seen while it is not mounted");
+        assertFalse(Shell.contains(directory, WITNESS), "the witness is found in the backing");
+      }
+      bench.manager.mountExisting(configuration(security, keys), keys.cluster());
+      assertArrayEquals(WITNESS.getBytes(UTF_8), Files.readAllBytes(witness()));
+      assertFalse(Files.exists(VolumeKeyFile.place("x").resolveSibling("key")), "no key is left");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
+  @DisplayName("STO-04 a wrong key is a clean error and the backing is untouched")
+  void sto04_wrongKey(StorageSecurity security) throws Exception {
+    open(security);
+    bench.manager.mountNew(security, keys);
+    bench.root.data().node().roles().write(WITNESS.getBytes(UTF_8));
+    bench.manager.close();
+    String before = Shell.digest(Path.of(bench.volume.backing()));
+
+    UnlockKeys wrong = UnlockKeys.generate(new SecureRandom());
+    StorageException refusal =
+        assertThrows(
+            StorageException.class,
+            () -> bench.manager.mountExisting(configuration(security, keys), wrong.cluster()));
+    assertEquals(Problem.WRONG_KEY, refusal.problem(), refusal.getMessage());
+    StorageException occupied =
+        assertThrows(StorageException.class, () -> bench.manager.mountNew(security, wrong));
+    assertEquals(Problem.OCCUPIED, occupied.problem(), occupied.getMessage());
+    StorageException short1 =
+        assertThrows(
+            StorageException.class,
+            () ->
+                bench.manager.mountExisting(
+                    configuration(security, keys), Secret.of(new byte[31])));
+    assertEquals(Problem.BAD_KEY, short1.problem(), short1.getMessage());
+
+    assertEquals(before, Shell.digest(Path.of(bench.volume.backing())), "the backing was changed");
+    assertInstanceOf(DataStatus.NotMounted.class, bench.manager.status().peek().orElseThrow());
+    bench.manager.mountExisting(configuration(security, keys), keys.cluster());
+    assertArrayEquals(
+        WITNESS.getBytes(UTF_8),
+        Files.readAllBytes(witness()),
+        "D-24: a failed attempt blocks no later one");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @DisplayName("a new instance adopts the mounted volume with its server")
+  void adopted(StorageSecurity security) throws Exception {
+    open(security);
+    bench.manager.mountNew(security, keys);
+    bench.root.data().node().roles().write(WITNESS.getBytes(UTF_8));
+
+    bench.close();
+    try (VolumeBench next = new VolumeBench(directory, security)) {
+      next.sealed.write(configuration(security, keys));
+      next.manager.adopt();
+      DataStatus.Mounted mounted =
+          assertInstanceOf(DataStatus.Mounted.class, next.manager.status().peek().orElseThrow());
+      assertEquals(security, mounted.security());
+      assertArrayEquals(WITNESS.getBytes(UTF_8), Files.readAllBytes(witness()));
+
+      next.sealed.write(configuration(security, UnlockKeys.generate(new SecureRandom())));
+      next.manager.adopt();
+      DataStatus.NotMounted refused =
+          assertInstanceOf(DataStatus.NotMounted.class, next.manager.status().peek().orElseThrow());
+      assertTrue(refused.reason().contains("another node"), refused.reason());
+    }
+    bench = new VolumeBench(directory, security);
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
+  @DisplayName("a volume whose server was killed is published as lost and mounts again")
+  void serverKilled(StorageSecurity security) throws Exception {
+    open(security);
+    bench.manager.mountNew(security, keys);
+    bench.root.data().node().roles().write(WITNESS.getBytes(UTF_8));
+    bench.kill(security == StorageSecurity.ENCRYPTED ? "volume-luks" : "volume-gocryptfs");
+
+    bench.manager.check();
+    assertInstanceOf(DataStatus.NotMounted.class, bench.manager.status().peek().orElseThrow());
+    bench.manager.mountExisting(configuration(security, keys), keys.cluster());
+    assertArrayEquals(WITNESS.getBytes(UTF_8), Files.readAllBytes(witness()));
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @DisplayName("D-09 a new volume is never made over one that is there, whatever its security")
+  void d09_nothingIsMadeOver(StorageSecurity security) throws Exception {
+    open(security);
+    bench.manager.mountNew(security, keys);
+    bench.root.data().node().roles().write(WITNESS.getBytes(UTF_8));
+    bench.manager.close();
+    String before = durable();
+    for (StorageSecurity asked : StorageSecurity.values()) {
+      StorageException refusal =
+          assertThrows(
+              StorageException.class,
+              () -> bench.manager.mountNew(asked, UnlockKeys.generate(new SecureRandom())),
+              "asked for " + asked);
+      assertEquals(Problem.OCCUPIED, refusal.problem(), refusal.getMessage());
+    }
+    assertEquals(before, durable(), "the state directory was changed");
+  }
+
+  /** Everything that outlives a reboot. */
+  private String durable() throws Exception {
+    String backing = Shell.digest(Path.of(bench.volume.backing()));
+    return Shell.digest(bench.root.esp().path()) + backing + bench.root.data().list();
+  }
+}
