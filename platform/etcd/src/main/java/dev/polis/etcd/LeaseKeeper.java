@@ -261,12 +261,12 @@ final class LeaseKeeper implements AutoCloseable {
   }
 
   private void ended(Stream which, boolean failed) {
-    if (failed) {
-      connection.suspect(which.member);
-    }
     synchronized (this) {
       if (which != stream) {
-        return;
+        return; // we left it ourselves
+      }
+      if (failed) {
+        connection.suspect(which.member);
       }
       stream = null;
       reopenLater(backoff.nextNanos());

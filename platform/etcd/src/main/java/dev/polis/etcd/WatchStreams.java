@@ -136,7 +136,7 @@ final class WatchStreams implements AutoCloseable {
   }
 
   /** Forgets a stream: what it carried becomes ready for the next one. */
-  private void lose(Stream lost) {
+  private void lose() {
     stream = null;
     for (WatchSubscription subscription : subscriptions) {
       if (subscription.phase == WatchSubscription.Phase.CREATING
@@ -147,14 +147,15 @@ final class WatchStreams implements AutoCloseable {
   }
 
   private void ended(Stream which, boolean failed) {
-    if (failed) {
-      connection.suspect(which.member);
-    }
     synchronized (this) {
-      if (which == stream) {
-        lose(which);
-        reopenLater(backoff.nextNanos());
+      if (which != stream) {
+        return; // we left it ourselves
       }
+      if (failed) {
+        connection.suspect(which.member);
+      }
+      lose();
+      reopenLater(backoff.nextNanos());
     }
   }
 
@@ -165,7 +166,7 @@ final class WatchStreams implements AutoCloseable {
         return;
       }
       left = stream;
-      lose(left);
+      lose();
       reopenLater(0);
     }
     left.end();
@@ -216,7 +217,7 @@ final class WatchStreams implements AutoCloseable {
       if (left != stream) {
         return;
       }
-      lose(left);
+      lose();
       reopenLater(0);
     }
     left.end();

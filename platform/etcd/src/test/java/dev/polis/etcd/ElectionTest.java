@@ -30,6 +30,8 @@ class ElectionTest {
   // The least that etcd grants with its default election timeout.
   private static final Duration TTL = Duration.ofSeconds(2);
 
+  private static final int ROUNDS = Boolean.getBoolean("polis.long") ? 20 : 1;
+
   private static EtcdFixture etcd;
   private final List<EtcdClient> clients = new ArrayList<>();
 
@@ -199,7 +201,7 @@ class ElectionTest {
   void thereIsNeverMoreThanOneLeaderWhileMembersComeAndGo() throws Exception {
     List<Election> all = List.of(stand(0), stand(1), stand(2));
     List<Value<ElectionState>> states = all.stream().map(Election::state).toList();
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
       int leader = awaitAnyLeader(all);
       assertTrue(leaders(states) <= 1, "more than one leader");
       etcd.member(leader).pause();

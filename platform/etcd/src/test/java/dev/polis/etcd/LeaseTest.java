@@ -67,7 +67,7 @@ class LeaseTest {
   void aLeaseOutlivesItsTimeThroughEveryKindOfStreamEnd() throws Exception {
     Lease lease = client.leases().grant(TTL.multipliedBy(2));
     client.kv().put("k", "v".getBytes(UTF_8), lease);
-    for (int n = 0; n < 9; n++) {
+    for (int n = 0; n < 6; n++) {
       long next = System.nanoTime() + TTL.dividedBy(2).toNanos();
       Await.until(
           SOON,
