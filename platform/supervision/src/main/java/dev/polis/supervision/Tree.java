@@ -41,7 +41,7 @@ final class Tree {
    * A node has some hundred runnables; this stops one that starts children for ever before memory
    * does.
    */
-  static final int MOST_CHILDREN = 16_384;
+  static final int MOST_CHILDREN = 4_096;
 
   private static final ScopedValue<Run> CURRENT = ScopedValue.newInstance();
 

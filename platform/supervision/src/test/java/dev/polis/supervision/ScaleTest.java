@@ -29,9 +29,13 @@ final class ScaleTest {
     Queue<Thread> threads = new ConcurrentLinkedQueue<>();
     try (Supervised world = new Supervised()) {
       Subtree organ = world.tree.organ("foo");
+      Subtree part = organ;
       long start = System.nanoTime();
       for (int i = 0; i < many; i++) {
-        organ.run(
+        if (i % 1000 == 0) {
+          part = organ.subtree("part-" + i / 1000);
+        }
+        part.run(
             "r-" + i,
             context -> {
               threads.add(Thread.currentThread());
@@ -42,7 +46,7 @@ final class ScaleTest {
       }
       assertTrue(healthy.await(30, SECONDS), () -> healthy.getCount() + " are not healthy");
       long started = System.nanoTime();
-      assertEquals(many + 2, world.statuses().size());
+      assertEquals(2 + 10 + many, world.statuses().size());
 
       assertEquals(0, organ.close(Duration.ofSeconds(30)).size());
       long stopped = System.nanoTime();

@@ -413,7 +413,7 @@ final class SupervisionVectorsTest {
     try (Supervised world = new Supervised()) {
       CountDownLatch foreignRefused =
           world.reason("root.foo.foreign", "with the context of root.foo.victim");
-      CountDownLatch breederEnded = world.reason("root.foo.breeder", "more than 16384 children");
+      CountDownLatch breederEnded = world.reason("root.foo.breeder", "more than 4096 children");
       Subtree organ = world.tree.organ("foo");
       organ.run(
           "victim",
