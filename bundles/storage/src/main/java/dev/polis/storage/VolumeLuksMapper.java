@@ -64,7 +64,7 @@ final class VolumeLuksMapper implements Volume {
 
   /** Whether this kernel has device-mapper. */
   static boolean available() {
-    return Files.exists(CONTROL);
+    return VolumeTools.opens(CONTROL);
   }
 
   @Override

@@ -3,9 +3,11 @@ package dev.polis.storage;
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Problem;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -55,7 +57,7 @@ final class VolumeTools {
     }
     TreeSet<String> packages = new TreeSet<>(missing.values());
     for (Path device : devices) {
-      if (!Files.exists(device)) {
+      if (!opens(device)) {
         missing.put("device " + device + " (a kernel feature or module)", "");
       }
     }
@@ -75,6 +77,15 @@ final class VolumeTools {
               : "install the Debian packages "
                   + String.join(" ", packages)
                   + ", or choose another storage security");
+    }
+  }
+
+  /** Whether a device works: cryptsetup makes the node of device-mapper on kernels that have none behind it. */
+  static boolean opens(Path device) {
+    try (FileChannel channel = FileChannel.open(device, StandardOpenOption.READ)) {
+      return channel.isOpen();
+    } catch (IOException e) {
+      return false; // that it does not open is the answer
     }
   }
 

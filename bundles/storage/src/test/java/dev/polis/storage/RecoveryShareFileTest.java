@@ -1,0 +1,79 @@
+package dev.polis.storage;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.logtree.Secret;
+import dev.polis.wire.storage.RecoveryShare;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import org.bouncycastle.crypto.params.X25519PrivateKeyParameters;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+@DisplayName("D-04 the owner's recovery key opens a volume without any curator")
+class RecoveryShareFileTest {
+
+  @TempDir Path directory;
+  private final X25519PrivateKeyParameters owner = new X25519PrivateKeyParameters(new SecureRandom());
+  private final Secret half = Secret.of("0123456789abcdef0123456789ABCDEF");
+  private FilePlacement file;
+  private RecoveryShareFile share;
+
+  @BeforeEach
+  void open() {
+    file = Root.at(directory).esp().recoveryShare();
+    share = new RecoveryShareFile(file);
+  }
+
+  private Problem refused(Secret key) {
+    return assertThrows(StorageException.class, () -> share.open(key)).problem();
+  }
+
+  @Test
+  void whatWasSealedIsOpenedByTheOwnerAlone() throws Exception {
+    assertFalse(share.exists());
+    assertEquals(Problem.ABSENT, refused(Secret.of(owner.getEncoded())));
+    share.seal(half, owner.generatePublicKey().getEncoded());
+    assertTrue(share.exists());
+    assertFalse(Shell.contains(file.path(), "0123456789abcdef"), "the half lies in the open");
+    assertEquals(half, share.open(Secret.of(owner.getEncoded())));
+    assertEquals(
+        Problem.WRONG_KEY,
+        refused(Secret.of(new X25519PrivateKeyParameters(new SecureRandom()).getEncoded())));
+    assertEquals(Problem.BAD_KEY, refused(Secret.of(new byte[31])));
+  }
+
+  @Test
+  void aChangedShareIsCorrupted() throws Exception {
+    share.seal(half, owner.generatePublicKey().getEncoded());
+    RecoveryShare whole = file.read(RecoveryShare.parser()).orThrow();
+    byte[] changed = whole.getCiphertext().toByteArray();
+    changed[3] ^= 1;
+    file.write(
+        whole.toBuilder().setCiphertext(com.google.protobuf.ByteString.copyFrom(changed)).build());
+    assertEquals(Problem.CORRUPTED, refused(Secret.of(owner.getEncoded())));
+    file.write(whole.toBuilder().clearEncapsulatedKey().build());
+    assertEquals(Problem.CORRUPTED, refused(Secret.of(owner.getEncoded())));
+  }
+
+  @Test
+  void aHalfOrKeyOfAWrongLengthIsNotSealed() {
+    assertThrows(
+        StorageException.class,
+        () -> share.seal(Secret.of(new byte[16]), owner.generatePublicKey().getEncoded()));
+    assertThrows(StorageException.class, () -> share.seal(half, new byte[33]));
+    assertThrows(
+        StorageException.class,
+        () -> share.seal(half, new byte[32]),
+        "the point zero makes a shared secret of zeros");
+  }
+}

@@ -1,0 +1,212 @@
+package dev.polis.storage;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.Mode;
+import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.api.storage.Sealer;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.api.storage.Stored;
+import dev.polis.api.storage.UnlockKeys;
+import dev.polis.logtree.Secret;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.Arrays;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class SealedConfigurationFileTest {
+
+  @TempDir Path directory;
+  private final UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
+  private VolumeBench bench;
+  private FilePlacement file;
+  private SealedConfiguration configuration;
+
+  @BeforeEach
+  void open() throws Exception {
+    bench = new VolumeBench(directory, StorageSecurity.INSECURE);
+    file = bench.root.esp().sealedConfiguration();
+    configuration =
+        new SealedConfiguration(
+            keys.node(), Secret.of("join"), Certificates.ca(), StorageSecurity.INSECURE);
+  }
+
+  @AfterEach
+  void close() {
+    bench.close();
+  }
+
+  @Test
+  void whatWasWrittenIsRead() throws Exception {
+    bench.sealed.write(configuration);
+    assertEquals(configuration, bench.sealed.read().orThrow());
+    assertEquals(Mode.SECRET.permissions(), Files.getPosixFilePermissions(file.path()));
+  }
+
+  private enum Damage {
+    EMPTY,
+    TRUNCATED,
+    RANDOM,
+    BIT_FLIPPED,
+    PLAIN_MESSAGE,
+    A_DIRECTORY,
+    SEALED_BY_TPM;
+
+    private void apply(SealedConfigurationFileTest test) throws Exception {
+      byte[] whole = Files.readAllBytes(test.file.path());
+      byte[] random = new byte[500];
+      new SecureRandom().nextBytes(random);
+      switch (this) {
+        case EMPTY -> test.file.write(new byte[0]);
+        case TRUNCATED -> test.file.write(Arrays.copyOf(whole, whole.length - 1));
+        case RANDOM -> test.file.write(random);
+        case BIT_FLIPPED -> {
+          whole[whole.length / 2] ^= 1;
+          test.file.write(whole);
+        }
+        case PLAIN_MESSAGE -> test.file.write(Envelope.decode("sealed-configuration", whole).payload());
+        case A_DIRECTORY -> {
+          test.file.delete();
+          Files.createDirectory(test.file.path());
+        }
+        case SEALED_BY_TPM ->
+            new SealedConfigurationFile(test.file, new Scrambler()).write(test.configuration);
+      }
+    }
+
+    private boolean unreadable() {
+      return this == A_DIRECTORY || this == SEALED_BY_TPM;
+    }
+  }
+
+  /** Stands for a TPM. */
+  private static final class Scrambler implements Sealer {
+    @Override
+    public String name() {
+      return "tpm";
+    }
+
+    @Override
+    public byte[] seal(byte[] plain) {
+      return flipped(plain);
+    }
+
+    @Override
+    public byte[] unseal(byte[] sealed) {
+      return flipped(sealed);
+    }
+
+    private static byte[] flipped(byte[] bytes) {
+      byte[] other = bytes.clone();
+      for (int i = 0; i < other.length; i++) {
+        other[i] ^= 0x55;
+      }
+      return other;
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @DisplayName("STO-03 each damage is told from absence, and never leads to a new volume")
+  void sto03_damage(Damage damage) throws Exception {
+    bench.manager.mountNew(StorageSecurity.INSECURE, keys);
+    bench.root.data().node().roles().write(new byte[] {1});
+    bench.sealed.write(configuration);
+    damage.apply(this);
+    String before = Shell.digest(bench.root.data().path());
+
+    Stored<SealedConfiguration> read = bench.sealed.read();
+    Class<?> wanted = damage.unreadable() ? Stored.Unreadable.class : Stored.Corrupted.class;
+    assertEquals(wanted, read.getClass());
+    for (UnlockKeys asked : new UnlockKeys[] {keys, UnlockKeys.generate(new SecureRandom())}) {
+      StorageException refusal =
+          assertThrows(
+              StorageException.class,
+              () -> bench.manager.mountNew(StorageSecurity.INSECURE, asked));
+      assertTrue(
+          refusal.getMessage().contains(file.toString()), "it names the file: " + refusal.getMessage());
+    }
+    assertEquals(before, Shell.digest(bench.root.data().path()), "the volume was changed");
+  }
+
+  @Test
+  @DisplayName("STO-03 missing while the volume is there: no new volume over it")
+  void sto03_missing() throws Exception {
+    bench.manager.mountNew(StorageSecurity.INSECURE, keys);
+    assertInstanceOf(Stored.None.class, bench.sealed.read());
+    StorageException refusal =
+        assertThrows(
+            StorageException.class,
+            () ->
+                bench.manager.mountNew(
+                    StorageSecurity.INSECURE, UnlockKeys.generate(new SecureRandom())));
+    assertEquals(Problem.OCCUPIED, refusal.problem());
+  }
+
+  @Test
+  @DisplayName("STO-03 the sealer that sealed it opens it, the content is not found in the file")
+  void sto03_sealed() throws Exception {
+    SealedConfigurationFile sealed = new SealedConfigurationFile(file, new Scrambler());
+    sealed.write(configuration);
+    assertEquals(configuration, sealed.read().orThrow());
+    assertFalse(Shell.contains(file.path(), "join"));
+    Stored.Unreadable<?> plain = assertInstanceOf(Stored.Unreadable.class, bench.sealed.read());
+    assertTrue(plain.reason().contains("sealed by \"tpm\", this node has \"none\""), plain.reason());
+  }
+
+  @Test
+  @DisplayName("D-09 a volume of another node or a lost one is refused in words")
+  void d09_foreignOrLost() throws Exception {
+    StorageException lost =
+        assertThrows(StorageException.class, () -> bench.manager.mountExisting(configuration));
+    assertEquals(Problem.ABSENT, lost.problem(), lost.getMessage());
+    bench.manager.mountNew(StorageSecurity.INSECURE, UnlockKeys.generate(new SecureRandom()));
+    bench.manager.close();
+    StorageException foreign =
+        assertThrows(StorageException.class, () -> bench.manager.mountExisting(configuration));
+    assertEquals(Problem.FOREIGN, foreign.problem(), foreign.getMessage());
+    assertInstanceOf(DataStatus.NotMounted.class, bench.manager.status().peek().orElseThrow());
+  }
+
+  @Test
+  @DisplayName("D-09 a data directory that something else filled is left alone")
+  void d09_filledDirectory() throws Exception {
+    Files.createDirectories(bench.root.data().path());
+    Files.writeString(bench.root.data().path().resolve("photo"), "of a person");
+    String before = Shell.digest(directory);
+    for (StorageSecurity security : StorageSecurity.values()) {
+      StorageException refusal =
+          assertThrows(
+              StorageException.class, () -> bench.manager.mountNew(security, keys), "" + security);
+      assertTrue(
+          refusal.problem() != Problem.OCCUPIED || refusal.getMessage().contains("data"),
+          refusal.getMessage());
+    }
+    assertEquals(before, Shell.digest(directory));
+  }
+
+  @Test
+  void aDamagedMarkerStopsEverything() throws Exception {
+    bench.root.esp().volumeFormat().write(new byte[] {1, 2, 3});
+    StorageException refusal =
+        assertThrows(
+            StorageException.class,
+            () -> bench.manager.mountNew(StorageSecurity.INSECURE, keys));
+    assertEquals(Problem.CORRUPTED, refusal.problem(), refusal.getMessage());
+  }
+}
