@@ -2,7 +2,10 @@ package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.etcd.EtcdNamespace;
+import dev.polis.etcd.EtcdPermission;
+import dev.polis.etcd.KeyRange;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Collectors;
 
 /** The users of etcd; each but root has a role of the same name with one prefix. */
@@ -35,6 +38,22 @@ enum ConsensusUser {
   /** All that it sees. */
   EtcdNamespace namespace() {
     return this == ROOT ? EtcdNamespace.ROOT : EtcdNamespace.of(userName);
+  }
+
+  /**
+   * What etcd lets it use: its namespace, and the namespaces within, whose names go on with a
+   * colon. Two ranges, since one over both would take in users whose names only begin like this
+   * one's.
+   */
+  List<EtcdPermission> permissions() {
+    if (this == ROOT) {
+      // etcd's role root may do everything, and can be given nothing.
+      return List.of();
+    }
+    String within = namespace().prefix().replaceFirst("/$", ":");
+    return List.of(
+        EtcdPermission.all(namespace()),
+        new EtcdPermission(EtcdPermission.Access.READ_WRITE, KeyRange.prefix(within)));
   }
 
   /** The user of that name that other organs may have. */

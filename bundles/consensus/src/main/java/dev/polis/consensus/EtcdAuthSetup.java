@@ -24,9 +24,11 @@ final class EtcdAuthSetup {
       if (!roles.contains(name)) {
         admin.addRole(name);
       }
-      // etcd's role root needs no permission, and can be given none.
-      if (user != ConsensusUser.ROOT && admin.permissionsOf(name) == 0) {
-        admin.grant(name, EtcdPermission.all(user.namespace()));
+      List<EtcdPermission> permissions = user.permissions();
+      if (admin.permissionsOf(name) < permissions.size()) {
+        for (EtcdPermission permission : permissions) {
+          admin.grant(name, permission);
+        }
       }
       if (!users.contains(name)) {
         admin.addUser(name);

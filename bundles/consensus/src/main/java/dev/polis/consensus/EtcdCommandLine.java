@@ -67,7 +67,13 @@ record EtcdCommandLine(
         "--advertise-client-urls=" + clientUrl(),
         "--listen-peer-urls=" + peerUrl(),
         "--initial-advertise-peer-urls=" + peerUrl(),
-        "--listen-metrics-urls=" + metricsUrl(),
+        // HTTP on a port of its own leaves gRPC on the client port to gRPC's own server: on a
+        // shared
+        // one, watches starve while somebody reads much (etcd issue 15402).
+        (binary.version().atLeast(EtcdVersion.SEPARATE)
+                ? "--listen-client-http-urls="
+                : "--listen-metrics-urls=")
+            + metricsUrl(),
         // Nobody speaks JSON to it, and the gateway would need the root user to be of use.
         "--enable-grpc-gateway=false");
   }
@@ -83,7 +89,7 @@ record EtcdCommandLine(
       flags.add("--" + side + "key-file=" + key);
       flags.add("--" + side + "client-cert-auth=true");
     }
-    if (binary.version().atLeast(EtcdVersion.TLS_MINIMUM)) {
+    if (binary.version().atLeast(EtcdVersion.SEPARATE)) {
       flags.add("--tls-min-version=TLS1.3");
     }
     return flags;

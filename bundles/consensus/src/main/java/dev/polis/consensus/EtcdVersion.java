@@ -11,8 +11,8 @@ record EtcdVersion(int major, int minor, int patch) implements Comparable<EtcdVe
   /** The first with lease checkpoints, auth by common name without a password, and pre-vote. */
   static final EtcdVersion OLDEST = new EtcdVersion(3, 5, 0);
 
-  /** The first that can be told to speak TLS 1.3 only. */
-  static final EtcdVersion TLS_MINIMUM = new EtcdVersion(3, 5, 8);
+  /** The first that can speak TLS 1.3 only, and gRPC apart from HTTP. */
+  static final EtcdVersion SEPARATE = new EtcdVersion(3, 5, 8);
 
   /** The first whose experimental flags have become feature gates. */
   static final EtcdVersion FEATURE_GATES = new EtcdVersion(3, 6, 0);

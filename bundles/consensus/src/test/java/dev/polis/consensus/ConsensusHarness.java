@@ -1,0 +1,259 @@
+package dev.polis.consensus;
+
+import dev.polis.api.consensus.ConsensusIdentity;
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.boot.BootReport;
+import dev.polis.boot.StopIntent;
+import dev.polis.boot.Wait;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Watcher;
+import dev.polis.fixtures.EtcdBinary;
+import dev.polis.logtree.LogEntry;
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.Ed25519;
+import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessRecord;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.SupervisionTree;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+/**
+ * A disk and an address for a member of real etcd, and instances of the organ one after the other.
+ * Closing ends etcd and deletes everything.
+ */
+final class ConsensusHarness implements AutoCloseable {
+
+  /** Generous: two busy cores, and etcd waits for the disk. */
+  static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private static final int LOOPBACK = 127;
+
+  private final Path folder;
+  final Root root;
+  final InetAddress address = freshAddress();
+  final MutableValue<NetworkStatus> network = new MutableValue<>(new NetworkStatus.Up(address));
+  final MutableValue<DataStatus> data =
+      new MutableValue<>(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
+  final ConsensusIdentity identity = ConsensusIdentity.of(Ed25519.generate().getPrivate());
+  final LogTree logs = LogTree.create();
+  private Optional<Instance> present = Optional.empty();
+
+  ConsensusHarness() throws IOException {
+    folder = Files.createTempDirectory("polis-consensus");
+    root = Root.at(folder.resolve("root"));
+    root.data().create();
+  }
+
+  /** Every test has a loopback address of its own, and so all ports. */
+  static InetAddress freshAddress() throws IOException {
+    ThreadLocalRandom random = ThreadLocalRandom.current();
+    return InetAddress.getByAddress(
+        new byte[] {
+          LOOPBACK,
+          (byte) random.nextInt(64, 128),
+          (byte) random.nextInt(256),
+          (byte) random.nextInt(1, 255)
+        });
+  }
+
+  static ConsensusSettings settings() {
+    return settings(2L << 30, Duration.ofSeconds(60), etcd());
+  }
+
+  static ConsensusSettings settings(long quota, Duration maintenance, String etcd) {
+    return new ConsensusSettings(
+        etcd,
+        7833,
+        7834,
+        "",
+        7842,
+        20,
+        200,
+        Duration.ofSeconds(30),
+        quota,
+        "periodic",
+        "1h",
+        10000,
+        maintenance,
+        50);
+  }
+
+  static String etcd() {
+    return Etcd.FOLDER;
+  }
+
+  /** Looked for once. */
+  private static final class Etcd {
+    static final String FOLDER = find();
+  }
+
+  private static String find() {
+    try {
+      return EtcdBinary.folder().toString();
+    } catch (IOException failed) {
+      throw new AssertionError("etcd cannot be found", failed);
+    } catch (InterruptedException interrupted) {
+      throw new AssertionError("interrupted while looking for etcd", interrupted);
+    }
+  }
+
+  ConsensusFiles files() {
+    return new ConsensusFiles(root.data().etcd());
+  }
+
+  /** An instance of the organ, in place of the one before. */
+  Instance instance() {
+    return instance(settings(), _ -> {});
+  }
+
+  Instance instance(ConsensusSettings settings, Consumer<ConsensusStep> steps) {
+    present.ifPresent(Instance::close);
+    Instance next = new Instance(settings, steps);
+    present = Optional.of(next);
+    return next;
+  }
+
+  /** Everything that an instance of the bundle owns, as the framework would wire it. */
+  final class Instance implements AutoCloseable {
+    final ProcessManager.OpenManager processes =
+        ProcessManager.open(root.ephemeral().processes().path(), logs);
+    final SupervisionTree supervisor = SupervisionTree.open(logs);
+    final Subtree organ = supervisor.organ("consensus");
+    final ConsensusService consensus;
+
+    private Instance(ConsensusSettings settings, Consumer<ConsensusStep> steps) {
+      consensus =
+          new ConsensusService(
+              new ConsensusRun.Parts(
+                  settings,
+                  files(),
+                  network,
+                  processes,
+                  new SilentReport(),
+                  InstantSource.system(),
+                  organ.dn() + ".etcd",
+                  steps),
+              data,
+              organ,
+              logs.log(organ.dn()));
+    }
+
+    ConsensusStatus.Running startNew() throws InterruptedException {
+      consensus.startNew(identity);
+      return consensus.awaitRunning(PATIENCE);
+    }
+
+    ConsensusStatus.Running startExisting() throws InterruptedException {
+      consensus.startExisting(identity);
+      return consensus.awaitRunning(PATIENCE);
+    }
+
+    <S extends ConsensusStatus> S await(Class<S> kind) throws Exception {
+      return await(kind, _ -> true);
+    }
+
+    <S extends ConsensusStatus> S await(Class<S> kind, Predicate<S> wanted) throws Exception {
+      try (Watcher<ConsensusStatus> watcher = consensus.status().watch()) {
+        return kind.cast(
+            watcher.get(
+                status -> kind.isInstance(status) && wanted.test(kind.cast(status)), PATIENCE));
+      }
+    }
+
+    long pid() {
+      return processes.find("etcd").orElseThrow().pid();
+    }
+
+    /** What a bundle update does: etcd lives on. */
+    @Override
+    public void close() {
+      consensus.close();
+      organ.close();
+      supervisor.close();
+      processes.close();
+    }
+  }
+
+  /** What etcd said, oldest first. */
+  List<LogPayload.Leveled> etcdLog() {
+    try (LogReader reader = logs.read(LogQuery.of("root.consensus.etcd").backlogAll())) {
+      return reader.backlog().stream()
+          .map(LogEntry::payload)
+          .filter(LogPayload.Leveled.class::isInstance)
+          .map(LogPayload.Leveled.class::cast)
+          .toList();
+    }
+  }
+
+  /** kill -9. */
+  static void kill(long pid) {
+    ProcessHandle.of(pid).orElseThrow().destroyForcibly();
+  }
+
+  @Override
+  public void close() throws IOException {
+    present.ifPresent(Instance::close);
+    stopAll();
+    try (Stream<Path> all = Files.walk(folder)) {
+      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(path);
+      }
+    }
+  }
+
+  private void stopAll() {
+    try (var processes = ProcessManager.open(root.ephemeral().processes().path(), logs)) {
+      for (ProcessRecord record : processes.records()) {
+        processes.stop(record.name());
+      }
+    } catch (InterruptedException interrupted) {
+      throw new AssertionError("interrupted while stopping etcd", interrupted);
+    }
+  }
+
+  /** Nobody is at the keyboard. */
+  record SilentReport(StopIntent stopIntent) implements BootReport {
+    SilentReport() {
+      this(StopIntent.NONE);
+    }
+
+    @Override
+    public Wait waiting(String name) {
+      return new Wait() {
+        @Override
+        public void detail(String text) {}
+
+        @Override
+        public void done(String result) {}
+
+        @Override
+        public void close() {}
+      };
+    }
+
+    @Override
+    public void home(String summary) {}
+
+    @Override
+    public void fatal(String organ, Throwable cause) {}
+  }
+}

@@ -1,0 +1,586 @@
+package dev.polis.consensus;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.consensus.ConsensusIdentity;
+import dev.polis.api.consensus.ConsensusOverview;
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.consensus.ConsensusHarness.Instance;
+import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdNamespace;
+import dev.polis.etcd.EtcdPermissionException;
+import dev.polis.etcd.EtcdRefusedException;
+import dev.polis.etcd.EtcdTls;
+import dev.polis.etcd.KeyRange;
+import dev.polis.fixtures.Await;
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.Severity;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The organ with the real etcd. */
+@Timeout(value = 90, unit = TimeUnit.SECONDS)
+class ConsensusTest {
+
+  private static final byte[] BAR = "bar".getBytes(StandardCharsets.UTF_8);
+
+  private ConsensusHarness harness;
+
+  @BeforeEach
+  void open() throws IOException {
+    harness = new ConsensusHarness();
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    harness.close();
+  }
+
+  @Test
+  @DisplayName("CON-01 after the start the metrics endpoint answers 200 within 10 s")
+  void con01_metricsAnswer() throws Exception {
+    Instant begin = Instant.now();
+    harness.instance().startNew();
+
+    HttpResponse<String> metrics =
+        get("http://" + harness.address.getHostAddress() + ":7842/metrics");
+
+    assertEquals(200, metrics.statusCode());
+    assertTrue(Duration.between(begin, Instant.now()).toSeconds() < 10, "took longer than 10 s");
+    // The quota that etcd says it has is the one that was asked for.
+    assertTrue(
+        metrics.body().contains("etcd_server_quota_backend_bytes 2.147483648e+09"),
+        () -> "quota in " + metrics.body().lines().filter(l -> l.contains("quota")).toList());
+  }
+
+  @Test
+  @DisplayName("CON-02 bootstrap from empty: put and get of /foo by the curator's access works")
+  void con02_bootstrapFromEmpty() throws Exception {
+    Instance instance = harness.instance();
+    assertInstanceOf(
+        ConsensusStatus.Stopped.class, instance.consensus.status().peek().orElseThrow());
+
+    ConsensusStatus.Running running = instance.startNew();
+
+    assertEquals(harness.identity.node().text(), running.memberName());
+    assertEquals(
+        List.of("https://" + harness.address.getHostAddress() + ":7833"), running.endpoints());
+    assertEquals(running.memberId(), instance.consensus.memberInfo().id());
+    try (EtcdClient curator = EtcdClient.connect(instance.consensus.access("curator"))) {
+      curator.kv().put("/foo", BAR);
+      assertEquals("bar", curator.kv().get("/foo").orElseThrow().text());
+    }
+    try (EtcdClient root = root(instance)) {
+      assertEquals("bar", root.kv().get("namespaced:curator//foo").orElseThrow().text());
+    }
+  }
+
+  @Test
+  @DisplayName("CON-03 restart from disk: data kept, CA identical, stop is told by the status")
+  void con03_restartFromDisk() throws Exception {
+    Instance first = harness.instance();
+    ConsensusStatus.Running before = first.startNew();
+    put(first, "/foo");
+    byte[] ca = Files.readAllBytes(harness.files().ca().path());
+    long pid = first.pid();
+
+    first.consensus.stop();
+
+    assertInstanceOf(ConsensusStatus.Stopped.class, first.consensus.status().peek().orElseThrow());
+    assertFalse(ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false), "etcd lives on");
+    ConsensusStatus.Running after = harness.instance().startExisting();
+    assertEquals(before, after);
+    assertArrayEquals(ca, Files.readAllBytes(harness.files().ca().path()));
+    assertArrayEquals(ca, Files.readAllBytes(harness.root.data().etcd().peerPki().ca().path()));
+    assertStored("/foo");
+  }
+
+  @Test
+  @DisplayName("CON-05 etcd's JSON log becomes entries of root.consensus.etcd")
+  void con05_logEndToEnd() throws Exception {
+    harness.instance().startNew();
+
+    String message = "configuring peer listeners, listen-peer-urls: [\"https://%s:7834\"]";
+    String expected = message.formatted(harness.address.getHostAddress());
+    Await.until(
+        ConsensusHarness.PATIENCE,
+        "\"" + expected + "\" in the log tree",
+        () -> harness.etcdLog().stream().anyMatch(e -> e.message().equals(expected)));
+    LogPayload.Leveled entry =
+        harness.etcdLog().stream()
+            .filter(e -> e.message().equals(expected))
+            .findFirst()
+            .orElseThrow();
+
+    assertEquals(Severity.INFO, entry.severity());
+    assertTrue(entry.location().startsWith("etcd.go:"), entry.location());
+    assertTrue(entry.timestamp().isAfter(Instant.now().minus(Duration.ofMinutes(2))));
+    assertFalse(
+        harness.etcdLog().stream().anyMatch(e -> e.message().startsWith("Log line unparseable")),
+        () -> "unparseable lines in " + harness.etcdLog());
+  }
+
+  @Test
+  @DisplayName("etcd itself says that compaction, quota and timing are as configured")
+  void flagsAreActive() throws Exception {
+    harness.instance().startNew();
+
+    String said = Files.readString(harness.root.ephemeral().processes().path().resolve("etcd.log"));
+
+    for (String flag :
+        List.of(
+            "\"auto-compaction-mode\":\"periodic\"",
+            "\"auto-compaction-retention\":\"1h0m0s\"",
+            "\"quota-backend-bytes\":2147483648",
+            "\"snapshot-count\":10000",
+            "\"heartbeat-interval\":\"20ms\"",
+            "\"election-timeout\":\"200ms\"",
+            "client-cert-auth = true",
+            "\"initial-corrupt-check\":true")) {
+      assertTrue(said.contains(flag), () -> flag + " in " + said);
+    }
+    assertFalse(said.contains("http and grpc server on single port"), said);
+  }
+
+  @Test
+  @DisplayName(
+      "CON-06 namespaces: no ':' in a name, a/b does not see c, no administration from within")
+  void con06_namespaces() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+
+    EtcdAccess access = instance.consensus.access("curator");
+    assertThrows(IllegalArgumentException.class, () -> access.sub("a:b"));
+    try (EtcdClient inner = EtcdClient.connect(access.sub("a").sub("b"));
+        EtcdClient other = EtcdClient.connect(access.sub("c"))) {
+      other.kv().put("/foo", BAR);
+      inner.kv().put("/mine", BAR);
+
+      assertTrue(inner.kv().get("/foo").isEmpty());
+      assertEquals(1, inner.kv().range(KeyRange.all()).keys().size());
+      assertThrows(IllegalStateException.class, inner::admin);
+      // A part that etcd keeps apart by users has a neighbour with a longer name.
+      EtcdAccess neighbour =
+          new EtcdAccess(access.endpoints(), access.security(), EtcdNamespace.of("curator0"));
+      try (EtcdClient outer = EtcdClient.connect(neighbour)) {
+        assertThrows(EtcdPermissionException.class, () -> outer.kv().get("/foo"));
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("CON-08 unknown users, and access before there is a member, are refused in words")
+  void con08_refusals() throws Exception {
+    Instance instance = harness.instance();
+
+    ConsensusException early =
+        assertThrows(ConsensusException.class, () -> instance.consensus.access("curator"));
+    ConsensusException unknown =
+        assertThrows(ConsensusException.class, () -> instance.consensus.access("kubelet"));
+    ConsensusException root =
+        assertThrows(ConsensusException.class, () -> instance.consensus.access("root"));
+
+    assertTrue(
+        early.getMessage().contains("has not served yet: consensus is stopped"), early::getMessage);
+    assertEquals(
+        "unknown consensus user \"kubelet\"; known are curator, kubernetes", unknown.getMessage());
+    assertTrue(root.getMessage().startsWith("unknown consensus user \"root\""), root::getMessage);
+    assertThrows(ConsensusException.class, instance.consensus::memberInfo);
+    assertThrows(ConsensusException.class, instance.consensus::overview);
+  }
+
+  @Test
+  @DisplayName("D-40 a user can neither read nor write another's keys, nor the CA, nor administer")
+  void d40_usersAreKeptApart() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+    put(instance, "/nodes/secret");
+    EtcdAccess kubernetes = instance.consensus.access("kubernetes");
+    EtcdAccess everything =
+        new EtcdAccess(
+            kubernetes.endpoints(), kubernetes.security(), ConsensusUser.ROOT.namespace());
+
+    try (EtcdClient thief = EtcdClient.connect(everything)) {
+      for (String key :
+          List.of("namespaced:curator//nodes/secret", "namespaced:etcd-pki/" + EtcdAuthority.KEY)) {
+        assertThrows(EtcdPermissionException.class, () -> thief.kv().get(key), key);
+        assertThrows(EtcdPermissionException.class, () -> thief.kv().put(key, BAR), key);
+        assertThrows(EtcdPermissionException.class, () -> thief.kv().delete(key), key);
+      }
+      assertThrows(EtcdPermissionException.class, () -> thief.kv().range(KeyRange.all()));
+      assertThrows(EtcdPermissionException.class, () -> thief.admin().addUser("mine"));
+      assertThrows(EtcdPermissionException.class, () -> thief.admin().disableAuth());
+      thief.kv().put("namespaced:kubernetes/own", BAR);
+    }
+  }
+
+  @Test
+  @DisplayName("the CA is in etcd for later members, byte for byte that of the disk")
+  void authorityIsStored() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+
+    try (EtcdClient root = root(instance)) {
+      var pki = root.sub(EtcdAuthority.NAMESPACE).kv();
+      assertArrayEquals(
+          Pem.der(Pem.certificate(Files.readString(harness.files().ca().path()))),
+          pki.get(EtcdAuthority.CERTIFICATE).orElseThrow().value());
+      assertEquals(
+          Files.readString(harness.files().caKey().path()),
+          Pem.encode(Ed25519.privateKey(pki.get(EtcdAuthority.KEY).orElseThrow().value())));
+    }
+  }
+
+  @Test
+  @DisplayName("etcd killed: started again on its data, access handed out before stays valid")
+  void etcdKilled() throws Exception {
+    Instance instance = harness.instance();
+    ConsensusStatus.Running before = instance.startNew();
+    long pid = instance.pid();
+    try (EtcdClient curator = EtcdClient.connect(instance.consensus.access("curator"));
+        var watcher = instance.consensus.status().watch()) {
+      curator.kv().put("/foo", BAR);
+      watcher.get(ConsensusHarness.PATIENCE);
+
+      ConsensusHarness.kill(pid);
+
+      var next =
+          watcher.get(
+              status -> !(status instanceof ConsensusStatus.Running), ConsensusHarness.PATIENCE);
+      assertInstanceOf(ConsensusStatus.Starting.class, next);
+      assertEquals(
+          before,
+          watcher.get(ConsensusStatus.Running.class::isInstance, ConsensusHarness.PATIENCE));
+      assertNotEquals(pid, instance.pid());
+      assertEquals("bar", curator.kv().get("/foo").orElseThrow().text());
+    }
+  }
+
+  @Test
+  @DisplayName("a second instance adopts etcd with the same PID")
+  void adopted() throws Exception {
+    Instance first = harness.instance();
+    ConsensusStatus.Running before = first.startNew();
+    put(first, "/foo");
+    long pid = first.pid();
+
+    Instance second = harness.instance();
+    ConsensusStatus.Running after = second.startExisting();
+
+    assertEquals(pid, second.pid());
+    assertEquals(before, after);
+    assertStored("/foo");
+    // Also when the cluster has not noted yet that the bootstrap came through.
+    assertEquals(pid, pidAfter(harness.instance()));
+  }
+
+  private long pidAfter(Instance instance) throws InterruptedException {
+    instance.startNew();
+    return instance.pid();
+  }
+
+  @Test
+  @DisplayName("another build of etcd under the same path is a restart, not an adoption")
+  void upgraded() throws Exception {
+    Path copy = Files.createDirectories(harness.root.path().resolve("bin")).resolve("etcd");
+    Files.copy(Path.of(ConsensusHarness.etcd(), "etcd"), copy);
+    Instance first = harness.instance(with(copy), _ -> {});
+    first.startNew();
+    put(first, "/foo");
+    long pid = first.pid();
+
+    // Replaced as a package manager does it: the running program keeps the old file.
+    Path next = copy.resolveSibling("etcd.new");
+    Files.copy(copy, next);
+    Files.writeString(next, "another build", StandardOpenOption.APPEND);
+    Files.setPosixFilePermissions(next, PosixFilePermissions.fromString("rwxr-xr-x"));
+    Files.move(next, copy, StandardCopyOption.REPLACE_EXISTING);
+    Instance second = harness.instance(with(copy), _ -> {});
+    second.startExisting();
+
+    assertNotEquals(pid, second.pid());
+    assertStored("/foo");
+  }
+
+  private static ConsensusSettings with(Path etcd) {
+    return ConsensusHarness.settings(2L << 30, Duration.ofSeconds(60), etcd.toString());
+  }
+
+  @ParameterizedTest
+  @EnumSource(ConsensusStep.class)
+  @DisplayName("a bootstrap that dies at any step ends in the same place when it is started again")
+  void diesAt(ConsensusStep step) throws Exception {
+    List<ConsensusStep> seen = new ArrayList<>();
+    Instance dying =
+        harness.instance(
+            ConsensusHarness.settings(),
+            at -> {
+              seen.add(at);
+              if (at == step) {
+                throw new IllegalStateException("killed at " + at);
+              }
+            });
+    dying.consensus.startNew(harness.identity);
+    assertEquals("killed at " + step, dying.await(ConsensusStatus.Failed.class).reason());
+    dying.close();
+
+    ConsensusStatus.Running running = harness.instance().startNew();
+
+    assertTrue(seen.contains(step));
+    put(harness.instance(), "/foo", running);
+    assertStored("/foo");
+  }
+
+  private void put(Instance instance, String key, ConsensusStatus.Running expected)
+      throws Exception {
+    assertEquals(expected, instance.startExisting());
+    put(instance, key);
+  }
+
+  @Test
+  @DisplayName("data gone: refused in words, never initialised a second time")
+  void dataGone() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+    instance.consensus.stop();
+    Path data = harness.root.data().etcd().data().path();
+    try (Stream<Path> all = Files.walk(data)) {
+      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(path);
+      }
+    }
+
+    ConsensusException existing =
+        assertThrows(ConsensusException.class, () -> harness.instance().startExisting());
+    ConsensusException anew =
+        assertThrows(ConsensusException.class, () -> harness.instance().startNew());
+
+    assertTrue(existing.getMessage().contains("is gone: " + data), existing::getMessage);
+    assertTrue(anew.getMessage().contains("It is not initialised a second time"), anew::getMessage);
+    assertFalse(Files.exists(data), "the data directory was made again");
+  }
+
+  @Test
+  @DisplayName("a port that is taken is told with the process that has it, and tried again")
+  void portTaken() throws Exception {
+    Instance instance = harness.instance();
+    try (ServerSocket thief = new ServerSocket()) {
+      thief.bind(new InetSocketAddress(harness.address, 7833));
+      instance.consensus.startNew(harness.identity);
+
+      String reason = instance.await(ConsensusStatus.Failed.class).reason();
+
+      assertTrue(reason.startsWith("consensus service failed to become ready: etcd ended"), reason);
+      assertTrue(
+          reason.contains(
+              "client.port %s:7833 is taken by process %d (java)"
+                  .formatted(harness.address.getHostAddress(), ProcessHandle.current().pid())),
+          reason);
+      assertTrue(reason.contains("address already in use"), reason);
+      assertThrows(
+          ConsensusException.class, () -> instance.consensus.awaitRunning(Duration.ofSeconds(5)));
+    }
+    instance.await(ConsensusStatus.Running.class);
+  }
+
+  @Test
+  @DisplayName("the node moves to another address: the member follows with its data")
+  void addressChanges() throws Exception {
+    Instance instance = harness.instance();
+    ConsensusStatus.Running before = instance.startNew();
+    put(instance, "/foo");
+    InetAddress other = ConsensusHarness.freshAddress();
+
+    harness.network.set(new NetworkStatus.Waiting("a lease"));
+    harness.network.set(new NetworkStatus.Up(other));
+
+    String url = "https://" + other.getHostAddress() + ":7833";
+    ConsensusStatus.Running after =
+        instance.await(
+            ConsensusStatus.Running.class, status -> status.endpoints().equals(List.of(url)));
+    assertEquals(before.memberId(), after.memberId());
+    assertEquals(
+        List.of("https://" + other.getHostAddress() + ":7834"),
+        instance.consensus.overview().members().getFirst().peerUrls());
+    try (EtcdClient curator = EtcdClient.connect(instance.consensus.access("curator"))) {
+      assertEquals("bar", curator.kv().get("/foo").orElseThrow().text());
+    }
+  }
+
+  @Test
+  @DisplayName("a full database is an alarm in the status, and gone once there is room")
+  void alarm() throws Exception {
+    Instance instance =
+        harness.instance(
+            ConsensusHarness.settings(16L << 20, Duration.ofSeconds(1), ConsensusHarness.etcd()),
+            _ -> {});
+    instance.startNew();
+    try (EtcdClient curator = EtcdClient.connect(instance.consensus.access("curator"))) {
+      // What can be had by compaction and defragmentation is had at once, so that it takes more
+      // than one go.
+      fill(curator, instance);
+
+      ConsensusStatus.Running full =
+          instance.await(ConsensusStatus.Running.class, status -> !status.alarms().isEmpty());
+      assertEquals(List.of("NOSPACE at " + full.memberId()), full.alarms());
+      assertEquals(full.alarms(), instance.consensus.overview().alarms());
+
+      curator.kv().delete(KeyRange.prefix("/big/"));
+      instance.await(ConsensusStatus.Running.class, status -> status.alarms().isEmpty());
+      curator.kv().put("/small", BAR);
+    }
+  }
+
+  private static void fill(EtcdClient curator, Instance instance) throws Exception {
+    int[] written = {0};
+    Await.until(
+        ConsensusHarness.PATIENCE,
+        "an alarm that stays",
+        () -> {
+          try {
+            curator.kv().put("/big/" + written[0]++, new byte[1 << 20]);
+          } catch (EtcdRefusedException full) {
+            assertTrue(full.getMessage().contains("database space exceeded"), full::getMessage);
+          }
+          return instance.consensus.status().peek().orElseThrow()
+                  instanceof ConsensusStatus.Running running
+              && !running.alarms().isEmpty();
+        });
+  }
+
+  @Test
+  @DisplayName("an operator's etcdctl can do everything with the files of the overview")
+  void operator() throws Exception {
+    Instance instance = harness.instance();
+    ConsensusStatus.Running running = instance.startNew();
+    put(instance, "/foo");
+
+    ConsensusOverview overview = instance.consensus.overview();
+
+    assertEquals(running.memberId(), overview.leaderId());
+    assertEquals(1, overview.members().size());
+    assertTrue(overview.version().startsWith("3."), overview::version);
+    assertTrue(overview.revision() > 1 && overview.raftIndex() > 1 && overview.databaseBytes() > 0);
+    assertEquals(2L << 30, overview.quotaBytes());
+    assertEquals(running.endpoints(), overview.endpoints());
+    for (String file :
+        List.of(
+            overview.operator().ca(),
+            overview.operator().certificate(),
+            overview.operator().key())) {
+      assertEquals(
+          "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(Path.of(file))));
+    }
+    Process etcdctl =
+        new ProcessBuilder(
+                Path.of(ConsensusHarness.etcd(), "etcdctl").toString(),
+                "--endpoints=" + overview.endpoints().getFirst(),
+                "--cacert=" + overview.operator().ca(),
+                "--cert=" + overview.operator().certificate(),
+                "--key=" + overview.operator().key(),
+                "get",
+                "--prefix",
+                "--keys-only",
+                "namespaced:curator/")
+            .redirectErrorStream(true)
+            .start();
+    String answer = new String(etcdctl.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, etcdctl.waitFor(), answer);
+    assertEquals("namespaced:curator//foo", answer.strip());
+  }
+
+  @Test
+  @DisplayName("started twice it is one member; for another node it is refused")
+  void startedTwice() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+    long pid = instance.pid();
+
+    instance.startNew();
+    instance.startExisting();
+    ConsensusException other =
+        assertThrows(
+            ConsensusException.class,
+            () ->
+                instance.consensus.startExisting(
+                    ConsensusIdentity.of(Ed25519.generate().getPrivate())));
+
+    assertEquals(pid, instance.pid());
+    assertTrue(other.getMessage().contains("stop it first"), other::getMessage);
+  }
+
+  private static EtcdClient root(Instance instance) throws IOException {
+    // As an operator would: with what the overview names.
+    EtcdAccess curator = instance.consensus.access("curator");
+    try {
+      var files = instance.consensus.overview().operator();
+      var tls =
+          new EtcdTls(
+              List.of(Pem.certificate(Files.readString(Path.of(files.ca())))),
+              Pem.privateKey(Files.readString(Path.of(files.key()))),
+              List.of(Pem.certificate(Files.readString(Path.of(files.certificate())))));
+      return EtcdClient.connect(EtcdAccess.tls(curator.endpoints(), tls));
+    } catch (InterruptedException interrupted) {
+      throw new AssertionError("interrupted while asking for the overview", interrupted);
+    }
+  }
+
+  private static void put(Instance instance, String key) throws Exception {
+    try (EtcdClient curator = EtcdClient.connect(instance.consensus.access("curator"))) {
+      curator.kv().put(key, BAR);
+    }
+  }
+
+  private void assertStored(String key) throws Exception {
+    Instance fresh = harness.instance();
+    fresh.startExisting();
+    try (EtcdClient curator = EtcdClient.connect(fresh.consensus.access("curator"))) {
+      assertArrayEquals(BAR, curator.kv().get(key).orElseThrow().value());
+    }
+  }
+
+  private static HttpResponse<String> get(String url) throws Exception {
+    try (HttpClient client = HttpClient.newHttpClient()) {
+      return client.send(
+          HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(10)).build(),
+          HttpResponse.BodyHandlers.ofString());
+    }
+  }
+}
