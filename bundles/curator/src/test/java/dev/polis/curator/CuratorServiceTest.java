@@ -1,0 +1,475 @@
+package dev.polis.curator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.FieldMask;
+import dev.polis.api.curator.BootstrapOutcome;
+import dev.polis.api.curator.CuratorException;
+import dev.polis.fixtures.Await;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import dev.polis.wire.api.ConfigureClusterRequest;
+import dev.polis.wire.api.DeleteNodeRequest;
+import dev.polis.wire.api.GetClusterInfoRequest;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.GetRegisterTicketRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.ManagementGrpc.ManagementBlockingV2Stub;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.api.UpdateNodeLabelsRequest;
+import dev.polis.wire.api.UpdateNodeRolesRequest;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.NodeStatus;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.CuratorGrpc.CuratorBlockingV2Stub;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCACertificateRequest;
+import dev.polis.wire.curator.GetCurrentLeaderRequest;
+import dev.polis.wire.curator.GetCurrentLeaderResponse;
+import dev.polis.wire.curator.HeartbeatUpdateRequest;
+import dev.polis.wire.curator.RegisterNodeRequest;
+import dev.polis.wire.curator.UpdateNodeStatusRequest;
+import dev.polis.wire.curator.WatchEvent;
+import dev.polis.wire.curator.WatchRequest;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class CuratorServiceTest {
+
+  private static CuratorFixture fixture;
+  private static ManagementBlockingV2Stub owner;
+  private static CuratorBlockingV2Stub node;
+
+  @BeforeAll
+  static void start() throws Exception {
+    fixture = CuratorFixture.leading();
+    owner = ManagementGrpc.newBlockingV2Stub(fixture.asOwner());
+    node = CuratorGrpc.newBlockingV2Stub(fixture.asNode());
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    fixture.close();
+  }
+
+  private static ManagementBlockingV2Stub owner() {
+    return owner.withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  private static CuratorBlockingV2Stub node() {
+    return node.withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  private static String refused(Status.Code code, Executable call) {
+    Status status = assertThrows(StatusException.class, call).getStatus();
+    assertEquals(code, status.getCode(), status.toString());
+    return status.getDescription();
+  }
+
+  private static List<Node> nodes(String filter) throws Exception {
+    BlockingClientCall<?, Node> call =
+        owner().getNodes(GetNodesRequest.newBuilder().setFilter(filter).build());
+    List<Node> nodes = new ArrayList<>();
+    for (Node each = call.read(); each != null; each = call.read()) {
+      nodes.add(each);
+    }
+    return nodes;
+  }
+
+  private static void beat() throws Exception {
+    BlockingClientCall<HeartbeatUpdateRequest, ?> call = node().heartbeat();
+    call.write(HeartbeatUpdateRequest.getDefaultInstance());
+    call.read();
+    call.halfClose();
+  }
+
+  private static void reportStatus(String address) throws Exception {
+    node()
+        .updateNodeStatus(
+            UpdateNodeStatusRequest.newBuilder()
+                .setNodeId(fixture.id.text())
+                .setStatus(
+                    NodeStatus.newBuilder()
+                        .setExternalAddress(address)
+                        .setRunningCurator(NodeStatus.RunningCurator.newBuilder().setPort(7835)))
+                .build());
+  }
+
+  @Test
+  @DisplayName("SEED-07 a repeated bootstrap gives the same certificates, another one is refused")
+  void seed07_bootstrapOnce() throws Exception {
+    BootstrapOutcome again = fixture.curator.bootstrap(fixture.request());
+    assertEquals(fixture.clusterCa(), again.clusterCa());
+    String refusal =
+        assertThrows(
+                CuratorException.class,
+                () -> fixture.curator.bootstrap(fixture.request(Ed25519.generate())))
+            .getMessage();
+    assertTrue(refusal.contains("owner has another key"), refusal);
+    try (CuratorFixture stranger = CuratorFixture.idle();
+        CuratorFixture other = CuratorFixture.idle()) {
+      stranger.curator.bootstrap(stranger.request());
+      other.redirectTo(stranger);
+      String foreign =
+          assertThrows(CuratorException.class, () -> other.curator.bootstrap(other.request()))
+              .getMessage();
+      assertTrue(foreign.startsWith("attempted to re-register node"), foreign);
+    }
+  }
+
+  @Test
+  @DisplayName("CUR-03 the watch of one node begins with its state and tells each update")
+  void cur03_watchOne() throws Exception {
+    BlockingClientCall<?, WatchEvent> watch =
+        node()
+            .watch(
+                WatchRequest.newBuilder()
+                    .setNodeInCluster(
+                        WatchRequest.NodeInCluster.newBuilder().setNodeId(fixture.id.text()))
+                    .build());
+    assertEquals(fixture.id.text(), watch.read().getNodes(0).getId());
+    reportStatus("127.0.0.3");
+    WatchEvent event = watch.read();
+    while (!event.getNodes(0).getStatus().getExternalAddress().equals("127.0.0.3")) {
+      event = watch.read();
+    }
+    assertEquals(7835, event.getNodes(0).getStatus().getRunningCurator().getPort());
+    watch.cancel("test is over", null);
+  }
+
+  @Test
+  @DisplayName("CUR-04 the watch of all nodes ends its backlog with a mark")
+  void cur04_watchAll() throws Exception {
+    BlockingClientCall<?, WatchEvent> watch =
+        node()
+            .watch(
+                WatchRequest.newBuilder()
+                    .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
+                    .build());
+    WatchEvent backlog = watch.read();
+    assertEquals(1, backlog.getNodesCount());
+    assertEquals(WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED, backlog.getProgress());
+    watch.cancel("test is over", null);
+  }
+
+  @Test
+  void givenWatchOfNothing_thenInvalidArgument() {
+    assertTrue(
+        refused(
+                Status.Code.INVALID_ARGUMENT,
+                () -> node().watch(WatchRequest.getDefaultInstance()).read())
+            .contains("node_in_cluster or nodes_in_cluster"));
+  }
+
+  @Test
+  @DisplayName("CUR-07 a node updates its own status only")
+  void cur07_ownStatus() {
+    String other = "metropolis-" + "0".repeat(32);
+    assertTrue(
+        refused(
+                Status.Code.PERMISSION_DENIED,
+                () ->
+                    node()
+                        .updateNodeStatus(
+                            UpdateNodeStatusRequest.newBuilder()
+                                .setNodeId(other)
+                                .setStatus(NodeStatus.newBuilder().setExternalAddress("127.0.0.1"))
+                                .build()))
+            .contains(other));
+    assertTrue(
+        refused(Status.Code.INVALID_ARGUMENT, () -> reportStatus("nowhere")).contains("nowhere"));
+  }
+
+  @Test
+  @DisplayName("CUR-09 the cluster's directory and certificate")
+  void cur09_clusterInfo() throws Exception {
+    reportStatus("127.0.0.1");
+    var info = owner().getClusterInfo(GetClusterInfoRequest.getDefaultInstance());
+    assertEquals(1, info.getClusterDirectory().getNodesCount());
+    assertEquals(1, info.getClusterDirectory().getNodes(0).getAddressesCount());
+    assertEquals(fixture.clusterCa(), Pem.certificate(info.getCaCertificate().toByteArray()));
+  }
+
+  @Test
+  @DisplayName("CUR-08 a node is HEALTHY after a heartbeat, and CUR-10 filters choose by it")
+  void cur08_cur10_healthAndFilters() throws Exception {
+    beat();
+    assertEquals(1, nodes("").size());
+    assertEquals(Node.Health.HEALTHY, nodes("").getFirst().getHealth());
+    assertEquals(1, nodes("node.state == NODE_STATE_UP && node.health == HEALTHY").size());
+    assertEquals(0, nodes("node.state == NODE_STATE_NEW").size());
+    assertEquals(1, nodes("has(node.roles.consensus_member)").size());
+    assertEquals(0, nodes("has(node.roles.kubernetes_worker)").size());
+    assertEquals(1, nodes("node.time_since_heartbeat < duration('6s')").size());
+    assertEquals(0, nodes("node.time_since_heartbeat > duration('7s')").size());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"node.", "node.nonsense == 1", "1 + 1", "'text'", "unknown == 1"})
+  @DisplayName("CUR-10 a filter that is no boolean expression is refused by name")
+  void cur10_badFilter(String filter) {
+    String refusal = refused(Status.Code.INVALID_ARGUMENT, () -> nodes(filter));
+    assertTrue(refusal.contains(filter), refusal);
+  }
+
+  @Test
+  @DisplayName("CUR-11 roles are changed, impossible combinations refused")
+  void cur11_roles() throws Exception {
+    owner().updateNodeRoles(roles().setKubernetesWorker(true).build());
+    assertTrue(nodes("").getFirst().getRoles().hasKubernetesWorker());
+    owner().updateNodeRoles(roles().setKubernetesWorker(false).build());
+    assertFalse(nodes("").getFirst().getRoles().hasKubernetesWorker());
+    assertTrue(
+        refused(
+                Status.Code.FAILED_PRECONDITION,
+                () -> owner().updateNodeRoles(roles().setConsensusMember(false).build()))
+            .contains("only ConsensusMember"));
+  }
+
+  private static UpdateNodeRolesRequest.Builder roles() {
+    return UpdateNodeRolesRequest.newBuilder().setId(fixture.id.text());
+  }
+
+  @Test
+  @DisplayName("CUR-13 the leader names itself")
+  void cur13_leader() throws Exception {
+    GetCurrentLeaderResponse leader =
+        CuratorLocalGrpc.newBlockingV2Stub(fixture.asNobody())
+            .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+            .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance())
+            .read();
+    assertEquals(fixture.id.text(), leader.getLeaderNodeId());
+    assertEquals(fixture.id.text(), leader.getThisNodeId());
+    assertEquals(7835, leader.getLeaderPort());
+    assertEquals(
+        ByteString.copyFrom(Pem.der(fixture.clusterCa())),
+        CuratorLocalGrpc.newBlockingV2Stub(fixture.asNobody())
+            .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+            .getCACertificate(GetCACertificateRequest.getDefaultInstance())
+            .getIdentityCaCertificate());
+  }
+
+  @Test
+  @DisplayName("CUR-05 the ticket is the same at each call")
+  void cur05_ticket() throws Exception {
+    ByteString first =
+        owner().getRegisterTicket(GetRegisterTicketRequest.getDefaultInstance()).getTicket();
+    assertEquals(32, first.size());
+    assertEquals(
+        first,
+        owner().getRegisterTicket(GetRegisterTicketRequest.getDefaultInstance()).getTicket());
+  }
+
+  @Test
+  @DisplayName("CUR-17 labels are changed together or not at all")
+  void cur17_labels() throws Exception {
+    owner().updateNodeLabels(labels().addUpsert(pair("test2", "d")).addDelete("test1").build());
+    Map<String, String> expected = Map.of("test2", "d", "test3", "c");
+    assertEquals(expected, labelsOfNode());
+    List.of(
+            labels().addUpsert(pair("x", "1")).addUpsert(pair("x", "2")),
+            labels().addDelete("x").addDelete("x"),
+            labels().addUpsert(pair("x", "1")).addDelete("x"),
+            labels().addUpsert(pair("-x", "1")),
+            labels().addUpsert(pair("x", "a/b")))
+        .forEach(
+            bad ->
+                refused(Status.Code.INVALID_ARGUMENT, () -> owner().updateNodeLabels(bad.build())));
+    var many = labels();
+    for (int i = 0; i < 127; i++) {
+      many.addUpsert(pair("many" + i, ""));
+    }
+    assertTrue(
+        refused(Status.Code.OUT_OF_RANGE, () -> owner().updateNodeLabels(many.build()))
+            .contains("129 labels"));
+    assertEquals(expected, labelsOfNode());
+  }
+
+  private static UpdateNodeLabelsRequest.Builder labels() {
+    return UpdateNodeLabelsRequest.newBuilder().setId(fixture.id.text());
+  }
+
+  private static UpdateNodeLabelsRequest.Pair pair(String key, String value) {
+    return UpdateNodeLabelsRequest.Pair.newBuilder().setKey(key).setValue(value).build();
+  }
+
+  private static Map<String, String> labelsOfNode() throws Exception {
+    return nodes("").getFirst().getLabels().getPairsList().stream()
+        .collect(
+            java.util.stream.Collectors.toMap(
+                dev.polis.wire.common.NodeLabels.Pair::getKey,
+                dev.polis.wire.common.NodeLabels.Pair::getValue));
+  }
+
+  @Test
+  @DisplayName("CUR-19 and D-03 the configuration is merged; a missing mask does no harm")
+  void cur19_configuration() throws Exception {
+    assertTrue(
+        refused(
+                Status.Code.INVALID_ARGUMENT,
+                () ->
+                    owner()
+                        .configureCluster(
+                            ConfigureClusterRequest.newBuilder()
+                                .setNewConfig(expressions("a"))
+                                .build()))
+            .contains("update_mask"));
+    configure(expressions(), expressions("a"), true);
+    refused(
+        Status.Code.FAILED_PRECONDITION, () -> configure(expressions("b"), expressions("c"), true));
+    ClusterConfiguration merged = configure(expressions("x"), expressions("d"), false);
+    assertEquals("d", merged.getKubernetes().getNodeLabelsToSynchronize(0).getRegexp());
+    assertEquals("cluster.internal", merged.getClusterDomain());
+    refused(Status.Code.INVALID_ARGUMENT, () -> configure(expressions(), expressions("("), false));
+    refused(
+        Status.Code.INVALID_ARGUMENT,
+        () ->
+            owner()
+                .configureCluster(
+                    ConfigureClusterRequest.newBuilder()
+                        .setNewConfig(expressions("a"))
+                        .setUpdateMask(FieldMask.newBuilder().addPaths("cluster_domain"))
+                        .build()));
+  }
+
+  private static ClusterConfiguration expressions(String... expressions) {
+    var kubernetes = ClusterConfiguration.Kubernetes.newBuilder();
+    for (String expression : expressions) {
+      kubernetes.addNodeLabelsToSynchronize(
+          ClusterConfiguration.Kubernetes.NodeLabelsToSynchronize.newBuilder()
+              .setRegexp(expression));
+    }
+    return ClusterConfiguration.newBuilder().setKubernetes(kubernetes).build();
+  }
+
+  private static ClusterConfiguration configure(
+      ClusterConfiguration base, ClusterConfiguration wanted, boolean withBase) throws Exception {
+    var request =
+        ConfigureClusterRequest.newBuilder()
+            .setNewConfig(wanted)
+            .setUpdateMask(
+                FieldMask.newBuilder().addPaths(ConfigurationRules.LABELS_TO_SYNCHRONIZE));
+    if (withBase) {
+      request.setBaseConfig(base);
+    }
+    return owner().configureCluster(request.build()).getResultingConfig();
+  }
+
+  @Test
+  @DisplayName("CUR-22 and D-07 a caller that does not read its nodes delays nobody")
+  void cur22_stalledReader() throws Exception {
+    BlockingClientCall<?, WatchEvent> stalled =
+        node()
+            .watch(
+                WatchRequest.newBuilder()
+                    .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
+                    .build());
+    for (int i = 0; i < 50; i++) {
+      long begin = System.nanoTime();
+      reportStatus("127.0.1." + i);
+      long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
+      assertTrue(millis < 1000, "an update took " + millis + " ms beside a stalled reader");
+    }
+    stalled.cancel("test is over", null);
+  }
+
+  @Test
+  void givenOwnerAsksAgain_thenTheSameCertificate() throws Exception {
+    assertEquals(
+        CuratorFixture.escrow(fixture.asKey(fixture.ownerKey), "owner", fixture.ownerKey),
+        CuratorFixture.escrow(fixture.asKey(fixture.ownerKey), "owner", fixture.ownerKey));
+  }
+
+  @Test
+  void givenStrangers_thenEscrowRefusesEachInWords() {
+    var stranger = Ed25519.generate();
+    assertTrue(
+        refused(
+                Status.Code.PERMISSION_DENIED,
+                () -> CuratorFixture.escrow(fixture.asKey(stranger), "owner", stranger))
+            .contains("initial owner"));
+    assertTrue(
+        refused(
+                Status.Code.FAILED_PRECONDITION,
+                () -> CuratorFixture.escrow(fixture.asKey(stranger), "owner", fixture.ownerKey))
+            .contains("another key"));
+    assertTrue(
+        refused(
+                Status.Code.UNAUTHENTICATED,
+                () -> CuratorFixture.escrow(fixture.asNobody(), "owner", fixture.ownerKey))
+            .contains("self-signed"));
+    assertTrue(
+        refused(
+                Status.Code.PERMISSION_DENIED,
+                () ->
+                    CuratorFixture.escrow(
+                        fixture.asKey(fixture.ownerKey), "root", fixture.ownerKey))
+            .contains("\"root\""));
+  }
+
+  @Test
+  void givenWhatNeedsAnotherNode_thenFailedPreconditionInWords() {
+    refused(
+        Status.Code.FAILED_PRECONDITION,
+        () ->
+            CuratorGrpc.newBlockingV2Stub(fixture.asKey(Ed25519.generate()))
+                .registerNode(RegisterNodeRequest.getDefaultInstance()));
+    refused(
+        Status.Code.FAILED_PRECONDITION,
+        () -> owner().deleteNode(DeleteNodeRequest.newBuilder().setId(fixture.id.text()).build()));
+  }
+
+  @Test
+  void givenUnknownOrMalformedNode_thenItIsNamed() {
+    String unknown = "metropolis-" + "1".repeat(32);
+    assertTrue(
+        refused(
+                Status.Code.NOT_FOUND,
+                () -> owner().deleteNode(DeleteNodeRequest.newBuilder().setId(unknown).build()))
+            .contains(unknown));
+    assertTrue(
+        refused(
+                Status.Code.INVALID_ARGUMENT,
+                () -> owner().deleteNode(DeleteNodeRequest.newBuilder().setId("x").build()))
+            .contains("\"x\""));
+  }
+
+  @Test
+  void givenEtcdKilled_thenCallsSucceedAgainWithoutHelp() throws Exception {
+    try (CuratorFixture own = CuratorFixture.leading()) {
+      ManagementBlockingV2Stub stub = ManagementGrpc.newBlockingV2Stub(own.asOwner());
+      own.etcd().member(0).kill();
+      own.etcd().member(0).restart();
+      Await.until(
+          CuratorFixture.SOON.multipliedBy(2),
+          "the curator to answer after etcd was killed",
+          () -> answers(stub));
+    }
+  }
+
+  private static boolean answers(ManagementBlockingV2Stub stub) throws InterruptedException {
+    try {
+      stub.withDeadlineAfter(2, TimeUnit.SECONDS)
+          .getClusterInfo(GetClusterInfoRequest.getDefaultInstance());
+      return true;
+    } catch (StatusException e) {
+      return false;
+    }
+  }
+}
