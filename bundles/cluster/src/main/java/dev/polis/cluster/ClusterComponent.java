@@ -28,7 +28,7 @@ import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.metatype.annotations.Designate;
 
 /** Wires the cluster organ. */
-@Component(service = ClusterManager.class, configurationPid = "dev.polis.cluster")
+@Component(service = ClusterManager.class, configurationPid = "dev.polis.cluster", immediate = true)
 @Designate(ocd = ClusterConfig.class)
 public final class ClusterComponent implements ClusterManager {
 

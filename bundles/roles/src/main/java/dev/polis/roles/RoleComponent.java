@@ -27,7 +27,7 @@ import org.osgi.service.component.annotations.ReferencePolicy;
 import org.osgi.service.metatype.annotations.Designate;
 
 /** Wires the roles organ. */
-@Component(service = LocalRoleServer.class, configurationPid = "dev.polis.roles")
+@Component(service = LocalRoleServer.class, configurationPid = "dev.polis.roles", immediate = true)
 @Designate(ocd = RoleConfig.class)
 public final class RoleComponent implements LocalRoleServer {
 
