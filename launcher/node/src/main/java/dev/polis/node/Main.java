@@ -11,13 +11,7 @@ import picocli.CommandLine.ParameterException;
     description = "Runs and stops one node.",
     mixinStandardHelpOptions = true,
     version = "Polis 0.1.0",
-    subcommands = {
-      RunCommand.class,
-      PlanCommand.class,
-      PrepareCommand.class,
-      StopCommand.class,
-      AssembleCommand.class
-    })
+    subcommands = {RunCommand.class, PlanCommand.class, StopCommand.class, AssembleCommand.class})
 public final class Main {
   private Main() {}
 

@@ -88,6 +88,7 @@ final class Node {
         for (var entry : bundles.files().entrySet()) {
           framework.install(entry.getKey(), entry.getValue());
         }
+        framework.resolve();
         framework.configure(bundles.plan(), configuration);
         framework.start(bundles.plan());
         wait.done("");

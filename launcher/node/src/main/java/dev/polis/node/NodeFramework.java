@@ -26,6 +26,7 @@ import org.osgi.framework.BundleContext;
 import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
 import org.osgi.framework.ServiceReference;
+import org.osgi.framework.wiring.FrameworkWiring;
 import org.osgi.service.cm.Configuration;
 import org.osgi.service.cm.ConfigurationAdmin;
 
@@ -118,6 +119,24 @@ final class NodeFramework {
       }
     } finally {
       context.ungetService(reference);
+    }
+  }
+
+  /**
+   * Wires all bundles in one go: bundles that start at the same time would stand in each other's
+   * way for it.
+   *
+   * @throws BundleException naming the first that misses something, and what
+   */
+  void resolve() throws BundleException {
+    FrameworkWiring wiring = framework.adapt(FrameworkWiring.class);
+    if (!wiring.resolveBundles(bundles.values())) {
+      for (Bundle bundle : bundles.values()) {
+        if (bundle.getState() == Bundle.INSTALLED) {
+          // Only a start tells what is missing.
+          start(bundle);
+        }
+      }
     }
   }
 

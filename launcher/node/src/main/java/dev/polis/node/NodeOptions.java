@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Dictionary;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import picocli.CommandLine.Option;
@@ -77,7 +78,7 @@ final class NodeOptions {
     all.imply("dev.polis.network", "address", address, "--address", keys);
     all.imply("dev.polis.rpc", "address", address, "--address", keys);
     all.imply("dev.polis.logtree", "console", log, "--log", keys);
-    security.ifPresent(mode -> all.set("dev.polis.storage", "security", mode, "--security"));
+    security.ifPresent(mode -> all.set("dev.polis.storage", "security", word(mode), "--security"));
     etcd.ifPresent(folder -> all.set("dev.polis.consensus", "etcd", absolute(folder), "--etcd"));
     parameters.ifPresent(
         file -> all.set("dev.polis.cluster", "parameters", absolute(file), "--parameters"));
@@ -87,6 +88,10 @@ final class NodeOptions {
       all.assign(setting, keys);
     }
     return all.resolve(keys);
+  }
+
+  private static String word(String mode) {
+    return mode.toUpperCase(Locale.ROOT).replace('-', '_');
   }
 
   private static String absolute(Path path) {
