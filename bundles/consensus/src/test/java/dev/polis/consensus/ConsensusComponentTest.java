@@ -1,0 +1,89 @@
+package dev.polis.consensus;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.network.Network;
+import dev.polis.api.storage.Storage;
+import dev.polis.boot.StopIntent;
+import dev.polis.process.ProcessManager;
+import dev.polis.supervision.SupervisionTree;
+import java.lang.reflect.Proxy;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class ConsensusComponentTest {
+
+  @Test
+  @DisplayName("deactivating leaves etcd running; for a power-off it is stopped")
+  void stopIntent() throws Exception {
+    try (ConsensusHarness harness = new ConsensusHarness();
+        SupervisionTree supervisor = SupervisionTree.open(harness.logs);
+        var processes =
+            ProcessManager.open(harness.root.ephemeral().processes().path(), harness.logs)) {
+      ConsensusComponent first = component(harness, supervisor, processes, StopIntent.RESTART);
+      first.startNew(harness.identity);
+      first.awaitRunning(ConsensusHarness.PATIENCE);
+      long pid = processes.find("etcd").orElseThrow().pid();
+
+      first.deactivate();
+
+      assertTrue(alive(pid), "etcd was stopped by a restart of the node");
+      assertEquals(List.of(), names(supervisor));
+
+      ConsensusComponent second = component(harness, supervisor, processes, StopIntent.POWER_OFF);
+      second.startExisting(harness.identity);
+      second.awaitRunning(ConsensusHarness.PATIENCE);
+      assertEquals(pid, processes.find("etcd").orElseThrow().pid());
+
+      second.deactivate();
+
+      assertFalse(alive(pid), "etcd outlived the power-off");
+      assertEquals(List.of(), names(supervisor));
+    }
+  }
+
+  private static List<String> names(SupervisionTree supervisor) {
+    return supervisor.runnables().peek().orElseThrow().stream()
+        .map(runnable -> runnable.dn())
+        .filter(dn -> dn.startsWith("root.consensus"))
+        .toList();
+  }
+
+  private static boolean alive(long pid) {
+    return ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
+  }
+
+  private static ConsensusComponent component(
+      ConsensusHarness harness,
+      SupervisionTree supervisor,
+      ProcessManager processes,
+      StopIntent intent) {
+    return new ConsensusComponent(
+        ConsensusSettingsTest.config(Map.of("etcd", ConsensusHarness.etcd())),
+        new ConsensusHarness.SilentReport(intent),
+        harness.logs,
+        supervisor,
+        processes,
+        service(Storage.class, Map.of("root", harness.root, "data", harness.data)),
+        service(Network.class, Map.of("status", harness.network)));
+  }
+
+  /** A neighbour that only ever answers these questions; any other fails the test. */
+  private static <S> S service(Class<S> contract, Map<String, Object> answers) {
+    return contract.cast(
+        Proxy.newProxyInstance(
+            contract.getClassLoader(),
+            new Class<?>[] {contract},
+            (proxy, method, arguments) -> {
+              Object answer = answers.get(method.getName());
+              if (answer == null) {
+                throw new AssertionError("nobody should ask for " + method.getName());
+              }
+              return answer;
+            }));
+  }
+}

@@ -1,0 +1,114 @@
+package dev.polis.consensus;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.consensus.ConsensusRecord.Stage;
+import dev.polis.pki.NodeId;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ConsensusDiskTest {
+
+  private static final NodeId NODE = NodeId.ofHex("0".repeat(32));
+  private static final NodeId OTHER = NodeId.ofHex("1".repeat(32));
+
+  @TempDir Path folder;
+  private ConsensusFiles files;
+  private ConsensusDisk disk;
+
+  @BeforeEach
+  void open() {
+    files = new ConsensusFiles(Root.at(folder).data().etcd());
+    disk = new ConsensusDisk(files);
+  }
+
+  @Test
+  @DisplayName("an empty disk may begin, and go on after it was cut off")
+  void begins() throws Exception {
+    ConsensusRecord first = disk.allowNew(NODE);
+
+    assertEquals(Stage.BOOTSTRAPPING, first.stage());
+    assertEquals(first, disk.allowNew(NODE));
+  }
+
+  @Test
+  @DisplayName("an empty disk has no member, and is not given one by asking for it")
+  void noMember() throws Exception {
+    ConsensusException refusal =
+        assertThrows(ConsensusException.class, () -> disk.allowExisting(NODE));
+
+    assertTrue(refusal.getMessage().contains("has no consensus member"), refusal::getMessage);
+    assertFalse(files.exists());
+  }
+
+  @Test
+  @DisplayName("a bootstrap that never finished is no member")
+  void unfinished() throws Exception {
+    disk.allowNew(NODE);
+
+    ConsensusException refusal =
+        assertThrows(ConsensusException.class, () -> disk.allowExisting(NODE));
+
+    assertTrue(refusal.getMessage().contains("was never finished"), refusal::getMessage);
+  }
+
+  @Test
+  @DisplayName("keys or data without a record are not overwritten")
+  void remains() throws Exception {
+    files.caKey().write("a key".getBytes(StandardCharsets.UTF_8));
+
+    StorageException refusal = assertThrows(StorageException.class, () -> disk.allowNew(NODE));
+
+    assertTrue(refusal.getMessage().contains("ca-key.pem"), refusal::getMessage);
+    assertEquals("a key", Files.readString(files.caKey().path()));
+    assertFalse(files.member().exists());
+  }
+
+  @Test
+  @DisplayName("a record that cannot be read is refused, and kept")
+  void corrupted() throws Exception {
+    files.member().write("{\"node\":".getBytes(StandardCharsets.UTF_8));
+
+    assertThrows(StorageException.class, () -> disk.allowNew(NODE));
+    assertThrows(StorageException.class, () -> disk.allowExisting(NODE));
+    assertEquals("{\"node\":", Files.readString(files.member().path()));
+  }
+
+  @Test
+  @DisplayName("another node's disk is refused with both names")
+  void foreign() throws Exception {
+    disk.allowNew(OTHER);
+
+    ConsensusException refusal = assertThrows(ConsensusException.class, () -> disk.allowNew(NODE));
+
+    assertTrue(refusal.getMessage().contains("belongs to node " + OTHER), refusal::getMessage);
+    assertTrue(refusal.getMessage().contains("this node is " + NODE), refusal::getMessage);
+  }
+
+  @Test
+  @DisplayName("a member whose data is gone is refused; with data it may start")
+  void data() throws Exception {
+    disk.allowNew(NODE).complete("a1", "c1").write(files.member());
+
+    ConsensusException gone =
+        assertThrows(ConsensusException.class, () -> disk.allowExisting(NODE));
+    assertTrue(gone.getMessage().contains("member a1 of cluster c1 is gone"), gone::getMessage);
+    assertThrows(ConsensusException.class, () -> disk.allowNew(NODE));
+
+    Path log = Files.createDirectories(files.etcd().data().path().resolve("member/wal"));
+    assertThrows(ConsensusException.class, () -> disk.allowExisting(NODE));
+    Files.createFile(log.resolve("0000000000000000-0000000000000000.wal"));
+    assertEquals("a1", disk.allowExisting(NODE).memberId());
+  }
+}

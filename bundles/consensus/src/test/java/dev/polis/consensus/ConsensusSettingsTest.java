@@ -1,0 +1,78 @@
+package dev.polis.consensus;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.polis.api.consensus.ConsensusException;
+import java.lang.reflect.Proxy;
+import java.net.InetAddress;
+import java.util.Map;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ConsensusSettingsTest {
+
+  @Test
+  @DisplayName("the defaults are accepted")
+  void defaults() {
+    ConsensusSettings settings = ConsensusSettings.of(config(Map.of()));
+
+    assertEquals(7833, settings.clientPort());
+    assertEquals(2L << 30, settings.quotaBytes());
+    assertEquals("1h", settings.compactionRetention());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          client_port          | 0      | client.port is 0, which is not within 1 to 65535
+          peer_port            | 7833   | peer.port is 7833, which is the client.port too; give each a port of its own
+          election_millis      | 499    | election.millis is 499, which is not within 500 to 50000
+          quota_bytes          | 1024   | quota.bytes is 1024, which is not within 16777216 to 8589934592
+          compaction_mode      | never  | compaction.mode is never, which is neither periodic nor revision
+          compaction_retention | 1d     | compaction.retention is 1d, which does not fit mode periodic; write 1h for periodic, 10000 for revision
+          ready_seconds        | 0      | ready.seconds is 0, which is not within 1 to 3600
+          """)
+  @DisplayName("nonsense is refused with the setting and its value")
+  void refused(String key, String value, String words) {
+    ConsensusConfig config = config(Map.of(key, value));
+
+    ConsensusException refusal =
+        assertThrows(ConsensusException.class, () -> ConsensusSettings.of(config));
+
+    assertEquals("consensus setting " + words, refusal.getMessage());
+  }
+
+  @Test
+  @DisplayName("a metrics address must be an address")
+  void metricsAddress() {
+    ConsensusConfig wrong = config(Map.of("metrics_address", "localhost"));
+    ConsensusSettings right = ConsensusSettings.of(config(Map.of("metrics_address", "10.0.0.1")));
+
+    assertThrows(ConsensusException.class, () -> ConsensusSettings.of(wrong));
+    assertEquals(
+        "10.0.0.1", right.metricsAddressFor(InetAddress.ofLiteral("10.0.0.9")).getHostAddress());
+  }
+
+  /** What the framework makes of a configuration: the given keys, else the defaults. */
+  static ConsensusConfig config(Map<String, String> keys) {
+    return (ConsensusConfig)
+        Proxy.newProxyInstance(
+            ConsensusConfig.class.getClassLoader(),
+            new Class<?>[] {ConsensusConfig.class},
+            (proxy, method, arguments) -> {
+              String given = keys.get(method.getName());
+              Class<?> type = method.getReturnType();
+              if (given == null) {
+                return method.getDefaultValue();
+              }
+              return type == int.class
+                  ? Integer.valueOf(given)
+                  : type == long.class ? Long.valueOf(given) : given;
+            });
+  }
+}

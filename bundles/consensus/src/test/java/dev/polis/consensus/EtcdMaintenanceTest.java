@@ -1,0 +1,53 @@
+package dev.polis.consensus;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.KeyRange;
+import dev.polis.fixtures.EtcdFixture;
+import dev.polis.logtree.LogTree;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class EtcdMaintenanceTest {
+
+  private static final int MEBIBYTE = 1 << 20;
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+
+  @Test
+  @DisplayName("an empty database file is made small at a quiet time, and only then")
+  void defragments() throws Exception {
+    try (EtcdFixture etcd = EtcdFixture.start(1);
+        EtcdClient client =
+            EtcdClient.connect(EtcdAccess.plaintext(etcd.endpoints().toArray(String[]::new)))) {
+      var admin = client.admin();
+      var endpoint = admin.endpoints().getFirst();
+      var maintenance =
+          new EtcdMaintenance(
+              admin, endpoint, ConsensusHarness.settings(), LogTree.create().log("test"));
+      for (int i = 0; i < 12; i++) {
+        client.kv().put("/big/" + i, new byte[MEBIBYTE]);
+      }
+      client.kv().delete(KeyRange.prefix("/big/"));
+      admin.compact(admin.status(endpoint).revision());
+      long full = admin.status(endpoint).databaseBytes();
+      assertTrue(full > 12L * MEBIBYTE, () -> "database has " + full);
+
+      // The first look does not know yet how much is written.
+      assertEquals(full, maintenance.look(Duration.ZERO).status().databaseBytes());
+      for (int i = 0; i < 20; i++) {
+        client.kv().put("/busy", new byte[1]);
+      }
+      assertEquals(full, maintenance.look(Duration.ofSeconds(1)).status().databaseBytes());
+
+      EtcdMaintenance.Findings quiet = maintenance.look(MINUTE);
+
+      assertTrue(quiet.status().databaseBytes() < MEBIBYTE, quiet::toString);
+      assertEquals(List.of(), quiet.alarms());
+    }
+  }
+}
