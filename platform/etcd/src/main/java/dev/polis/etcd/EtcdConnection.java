@@ -228,12 +228,12 @@ final class EtcdConnection implements AutoCloseable {
         Status status = failure.getStatus();
         EtcdFailure verdict = EtcdFailure.of(status, sent.sent());
         if (verdict.isFinal() || (verdict == EtcdFailure.UNKNOWN && effect == Effect.ONCE)) {
-          noteSilence(member, status);
+          noteSilence(member, status, budget);
           throw closed
               ? closedException()
               : verdict.exception(what, member.endpoint(), status, failure);
         }
-        noteSilence(member, status);
+        noteSilence(member, status, budget);
         suspect(member);
         if (status.getCode() != Status.Code.DEADLINE_EXCEEDED || telling.isEmpty()) {
           telling = Optional.of(failure);
@@ -253,8 +253,9 @@ final class EtcdConnection implements AutoCloseable {
     }
   }
 
-  private void noteSilence(EtcdChannels.Member member, Status status) {
-    if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) {
+  /** A short deadline of the caller's says nothing about the member. */
+  private void noteSilence(EtcdChannels.Member member, Status status, long patience) {
+    if (status.getCode() == Status.Code.DEADLINE_EXCEEDED && patience >= ATTEMPT.toNanos()) {
       abandon(member);
     }
   }

@@ -16,7 +16,8 @@ import java.util.Optional;
  * Reads and writes within one namespace. Every call blocks the calling thread until etcd answers or
  * the deadline passes, and may be interrupted. Reads are linearizable and repeated at other members
  * until the deadline; a write is repeated only when it is known not to have been carried out, else
- * it ends in {@link EtcdOutcomeUnknownException}. Immutable, for any number of threads.
+ * it ends in {@link EtcdOutcomeUnknownException}. A write that is interrupted may have been carried
+ * out, too. Immutable, for any number of threads.
  */
 public final class KeyValues {
 
