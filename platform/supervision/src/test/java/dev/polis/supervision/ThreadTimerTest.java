@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -20,6 +22,9 @@ final class ThreadTimerTest {
       "alarms ring in order of their times, not of their making, and cancelled ones do not")
   void order() throws Exception {
     try (Timer timer = new ThreadTimer(failure -> rung.add("failure: " + failure.getMessage()))) {
+      // Holds the timer's thread until all is prepared, however slow the machine is.
+      CountDownLatch prepared = new CountDownLatch(1);
+      timer.schedule(0, () -> Uninterrupted.await(prepared, Duration.ofSeconds(10)));
       long start = timer.nanos();
       timer.schedule(60_000_000, () -> rung.add("third"));
       Timer.Alarm never = timer.schedule(30_000_000, () -> rung.add("never"));
@@ -30,6 +35,7 @@ final class ThreadTimerTest {
           });
       timer.schedule(20_000_000, () -> rung.add("first"));
       never.cancel();
+      prepared.countDown();
 
       assertEquals("first", rung.poll(10, SECONDS));
       assertEquals("failure: second", rung.poll(10, SECONDS));
