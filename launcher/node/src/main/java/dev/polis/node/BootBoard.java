@@ -44,6 +44,8 @@ final class BootBoard implements BootReport {
 
     void home(String summary);
 
+    void poweringOff(String reason);
+
     void consequence(String organ, Throwable cause);
   }
 
@@ -82,6 +84,12 @@ final class BootBoard implements BootReport {
     if (!end(new Ending.Fatal(organ, cause))) {
       audience.consequence(organ, cause);
     }
+  }
+
+  @Override
+  public void powerOff(String reason) {
+    audience.poweringOff(Objects.requireNonNull(reason, "reason"));
+    stop(StopIntent.POWER_OFF);
   }
 
   @Override

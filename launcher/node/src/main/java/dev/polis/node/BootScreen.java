@@ -82,6 +82,11 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
   }
 
   @Override
+  public void poweringOff(String reason) {
+    terminal.line("powering off: " + reason);
+  }
+
+  @Override
   public void consequence(String organ, Throwable cause) {
     terminal.line("after that, " + organ + " failed too: " + RootCause.of(cause));
   }
