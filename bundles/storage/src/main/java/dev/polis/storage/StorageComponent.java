@@ -79,11 +79,12 @@ public final class StorageComponent implements Storage {
     journal = new EnrolmentJournalFile(root.esp().enrolmentJournal());
     share = new RecoveryShareFile(root.esp().recoveryShare());
     manager = manager(processes, configuration);
-    subtree = supervisor.organ("storage");
-    log = logs.log(subtree.dn());
+    log = logs.log("root.storage");
     preferred = preferred(configuration.security());
     manager.adopt();
     log.info("State directory %s; data volume: %s", root, manager.status().peek().orElseThrow());
+    // Last, so that a refusal above leaves nothing behind.
+    subtree = supervisor.organ("storage");
     subtree.run("volume", this::watch);
   }
 

@@ -372,7 +372,7 @@ final class VolumeManager {
     one.lockInterruptibly();
     try {
       for (Volume volume : volumes) {
-        if (volume.exists() && volume.security() != StorageSecurity.INSECURE) {
+        if (volume.security() != StorageSecurity.INSECURE && volume.exists()) {
           volume.close();
         }
       }

@@ -80,7 +80,10 @@ final class VolumeTools {
     }
   }
 
-  /** Whether a device works: cryptsetup makes the node of device-mapper on kernels that have none behind it. */
+  /**
+   * Whether a device works: cryptsetup makes the node of device-mapper on kernels that have none
+   * behind it.
+   */
   static boolean opens(Path device) {
     try (FileChannel channel = FileChannel.open(device, StandardOpenOption.READ)) {
       return channel.isOpen();

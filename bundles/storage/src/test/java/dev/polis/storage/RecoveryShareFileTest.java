@@ -23,7 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 class RecoveryShareFileTest {
 
   @TempDir Path directory;
-  private final X25519PrivateKeyParameters owner = new X25519PrivateKeyParameters(new SecureRandom());
+  private final X25519PrivateKeyParameters owner =
+      new X25519PrivateKeyParameters(new SecureRandom());
   private final Secret half = Secret.of("0123456789abcdef0123456789ABCDEF");
   private FilePlacement file;
   private RecoveryShareFile share;

@@ -79,7 +79,8 @@ class SealedConfigurationFileTest {
           whole[whole.length / 2] ^= 1;
           test.file.write(whole);
         }
-        case PLAIN_MESSAGE -> test.file.write(Envelope.decode("sealed-configuration", whole).payload());
+        case PLAIN_MESSAGE ->
+            test.file.write(Envelope.decode("sealed-configuration", whole).payload());
         case A_DIRECTORY -> {
           test.file.delete();
           Files.createDirectory(test.file.path());
@@ -139,7 +140,8 @@ class SealedConfigurationFileTest {
               StorageException.class,
               () -> bench.manager.mountNew(StorageSecurity.INSECURE, asked));
       assertTrue(
-          refusal.getMessage().contains(file.toString()), "it names the file: " + refusal.getMessage());
+          refusal.getMessage().contains(file.toString()),
+          "it names the file: " + refusal.getMessage());
     }
     assertEquals(before, Shell.digest(bench.root.data().path()), "the volume was changed");
   }
@@ -166,7 +168,8 @@ class SealedConfigurationFileTest {
     assertEquals(configuration, sealed.read().orThrow());
     assertFalse(Shell.contains(file.path(), "join"));
     Stored.Unreadable<?> plain = assertInstanceOf(Stored.Unreadable.class, bench.sealed.read());
-    assertTrue(plain.reason().contains("sealed by \"tpm\", this node has \"none\""), plain.reason());
+    assertTrue(
+        plain.reason().contains("sealed by \"tpm\", this node has \"none\""), plain.reason());
   }
 
   @Test
@@ -205,8 +208,7 @@ class SealedConfigurationFileTest {
     bench.root.esp().volumeFormat().write(new byte[] {1, 2, 3});
     StorageException refusal =
         assertThrows(
-            StorageException.class,
-            () -> bench.manager.mountNew(StorageSecurity.INSECURE, keys));
+            StorageException.class, () -> bench.manager.mountNew(StorageSecurity.INSECURE, keys));
     assertEquals(Problem.CORRUPTED, refusal.problem(), refusal.getMessage());
   }
 }

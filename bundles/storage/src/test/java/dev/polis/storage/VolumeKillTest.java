@@ -25,7 +25,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** kill -9 at each step of making a volume, for real: another JVM is killed, then this one goes on. */
+/**
+ * kill -9 at each step of making a volume, for real: another JVM is killed, then this one goes on.
+ */
 class VolumeKillTest {
 
   private static final int KILLED = 128 + 9;
@@ -33,7 +35,10 @@ class VolumeKillTest {
   @TempDir Path directory;
   private VolumeBench bench;
 
-  /** Makes a volume and kills itself when it reaches the given step; arguments: directory, security, step. */
+  /**
+   * Makes a volume and kills itself when it reaches the given step; arguments: directory, security,
+   * step.
+   */
   static final class Victim {
     private static int left;
 
@@ -42,7 +47,9 @@ class VolumeKillTest {
     private static void step() {
       if (left-- == 0) {
         try {
-          new ProcessBuilder("kill", "-9", Long.toString(ProcessHandle.current().pid())).start().waitFor();
+          new ProcessBuilder("kill", "-9", Long.toString(ProcessHandle.current().pid()))
+              .start()
+              .waitFor();
         } catch (IOException | InterruptedException e) {
           throw new AssertionError(e);
         }
@@ -61,8 +68,7 @@ class VolumeKillTest {
               return super.run(within, command, input);
             }
           };
-      VolumeBench bench =
-          new VolumeBench(Path.of(arguments[0]), security, killing, step -> step());
+      VolumeBench bench = new VolumeBench(Path.of(arguments[0]), security, killing, step -> step());
       bench.manager.mountNew(security, keys());
       System.exit(0);
     }
@@ -86,7 +92,8 @@ class VolumeKillTest {
 
   @ParameterizedTest
   @EnumSource
-  @DisplayName("D-09 killed at each step of making a volume, the next attempt with the same keys ends in the same place")
+  @DisplayName(
+      "D-09 killed at each step of making a volume, the next attempt with the same keys ends in the same place")
   void d09_killedAtEachStep(StorageSecurity security) throws Exception {
     VolumeBench.assumeRootFor(security);
     // The short form dies once in the middle; the long form at every step until there is none left.
@@ -121,7 +128,8 @@ class VolumeKillTest {
     int exit = process.exitValue();
     assertTrue(
         exit == 0 || exit == KILLED,
-        "step %d: exit %d: %s".formatted(step, exit, Files.readString(directory.resolve("victim.log"))));
+        "step %d: exit %d: %s"
+            .formatted(step, exit, Files.readString(directory.resolve("victim.log"))));
     return exit;
   }
 
@@ -138,8 +146,7 @@ class VolumeKillTest {
     bench.manager.mountNew(security, keys());
     bench.manager.close();
     bench.manager.mountExisting(
-        new SealedConfiguration(
-            keys().node(), Secret.of("join"), Certificates.ca(), security),
+        new SealedConfiguration(keys().node(), Secret.of("join"), Certificates.ca(), security),
         keys().cluster());
     assertArrayEquals(
         "witness".getBytes(UTF_8), Files.readAllBytes(bench.root.data().node().roles().path()));

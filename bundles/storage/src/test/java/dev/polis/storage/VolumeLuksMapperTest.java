@@ -58,7 +58,8 @@ class VolumeLuksMapperTest {
   }
 
   @Test
-  @DisplayName("STO-04 the header made by the format command opens with its key alone; device-mapper is not needed")
+  @DisplayName(
+      "STO-04 the header made by the format command opens with its key alone; device-mapper is not needed")
   void sto04_headerAndKey() throws Exception {
     Path image = Files.createFile(directory.resolve("disk"));
     Files.write(image, new byte[64 << 20]);
@@ -67,8 +68,7 @@ class VolumeLuksMapperTest {
     VolumeTools tools = new VolumeTools(new Commands(), true);
     try (VolumeKey key = VolumeKey.of(UnlockKeys.generate(new SecureRandom()));
         VolumeKey wrong = VolumeKey.of(UnlockKeys.generate(new SecureRandom()))) {
-      tools.run(
-          java.time.Duration.ofMinutes(1), key.passphrase(), image, volume.formatCommand());
+      tools.run(java.time.Duration.ofMinutes(1), key.passphrase(), image, volume.formatCommand());
       assertTrue(volume.exists());
       String before = Shell.digest(image);
       tools.requireOpens(key, image, volume.testCommand());

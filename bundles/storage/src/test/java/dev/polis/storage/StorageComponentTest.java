@@ -1,0 +1,141 @@
+package dev.polis.storage;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.api.storage.UnlockKeys;
+import dev.polis.boot.BootReport;
+import dev.polis.boot.StopIntent;
+import dev.polis.boot.Wait;
+import dev.polis.event.Watcher;
+import dev.polis.logtree.LogTree;
+import dev.polis.logtree.Secret;
+import dev.polis.process.ProcessManager;
+import dev.polis.supervision.SupervisionTree;
+import java.lang.annotation.Annotation;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The organ as the framework sees it, with a real gocryptfs volume, which needs no root. */
+class StorageComponentTest {
+
+  private static final StorageSecurity SECURITY = StorageSecurity.AUTHENTICATED_ENCRYPTED;
+
+  @TempDir Path directory;
+  private final LogTree logs = LogTree.create();
+  private final SupervisionTree supervisor = SupervisionTree.open(logs);
+  private StopIntent intent = StopIntent.RESTART;
+
+  @AfterEach
+  void close() {
+    supervisor.close();
+  }
+
+  private final BootReport boot =
+      new BootReport() {
+        @Override
+        public Wait waiting(String name) {
+          throw new AssertionError("storage waits for nothing");
+        }
+
+        @Override
+        public void home(String summary) {
+          throw new AssertionError("storage is not the cluster");
+        }
+
+        @Override
+        public void fatal(String organ, Throwable cause) {
+          throw new AssertionError(organ, cause);
+        }
+
+        @Override
+        public StopIntent stopIntent() {
+          return intent;
+        }
+      };
+
+  private record Configuration(String root, String security, int volumeMebibytes, String device)
+      implements StorageConfiguration {
+    @Override
+    public Class<? extends Annotation> annotationType() {
+      return StorageConfiguration.class;
+    }
+  }
+
+  private StorageComponent open(ProcessManager processes, String security) throws Exception {
+    return new StorageComponent(
+        boot,
+        processes,
+        supervisor,
+        logs,
+        null,
+        new Configuration(directory.toString(), security, 512, ""));
+  }
+
+  private ProcessManager.OpenManager processes() {
+    return ProcessManager.open(directory.resolve("ephemeral/processes"), logs);
+  }
+
+  @Test
+  @DisplayName("a swapped or restarted organ finds its volume mounted; switching off unmounts it")
+  void adoptsAndPowersOff() throws Exception {
+    UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
+    try (var processes = processes()) {
+      StorageComponent first = open(processes, SECURITY.name());
+      assertEquals(SECURITY, first.preferred());
+      first.mountNew(SECURITY, keys);
+      first
+          .sealedConfiguration()
+          .write(
+              new SealedConfiguration(keys.node(), Secret.of("join"), Certificates.ca(), SECURITY));
+      first.deactivate();
+    }
+    try (var processes = processes()) {
+      StorageComponent second = open(processes, SECURITY.name());
+      assertInstanceOf(DataStatus.Mounted.class, second.data().peek().orElseThrow());
+      intent = StopIntent.POWER_OFF;
+      second.deactivate();
+      assertTrue(Mounts.at(second.root().data().path()).isEmpty(), "it is unmounted");
+      assertTrue(processes.records().stream().noneMatch(r -> r.alive()), "its server has ended");
+    }
+  }
+
+  @Test
+  @DisplayName("a volume whose server dies is published as lost")
+  void lossIsPublished() throws Exception {
+    try (var processes = processes()) {
+      StorageComponent storage = open(processes, SECURITY.name());
+      storage.mountNew(SECURITY, UnlockKeys.generate(new SecureRandom()));
+      try (Watcher<DataStatus> watcher = storage.data().watch()) {
+        assertInstanceOf(DataStatus.Mounted.class, watcher.get());
+        ProcessHandle.of(processes.records().getFirst().pid()).orElseThrow().destroyForcibly();
+        DataStatus lost =
+            watcher.get(s -> s instanceof DataStatus.NotMounted, Duration.ofSeconds(20));
+        assertTrue(lost.toString().contains("was lost"), lost.toString());
+      }
+      intent = StopIntent.POWER_OFF;
+      storage.deactivate();
+      assertTrue(Mounts.at(storage.root().data().path()).isEmpty(), "it is unmounted");
+    }
+  }
+
+  @Test
+  void anUnknownSecurityOrTooSmallAVolumeIsRefusedInWords() throws Exception {
+    try (var processes = processes()) {
+      StorageException refusal =
+          assertThrows(StorageException.class, () -> open(processes, "encrypted"));
+      assertTrue(refusal.getMessage().contains("\"encrypted\" is unknown"), refusal.getMessage());
+    }
+  }
+}
