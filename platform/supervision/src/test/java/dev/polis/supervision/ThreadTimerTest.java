@@ -22,18 +22,21 @@ final class ThreadTimerTest {
       "alarms ring in order of their times, not of their making, and cancelled ones do not")
   void order() throws Exception {
     try (Timer timer = new ThreadTimer(failure -> rung.add("failure: " + failure.getMessage()))) {
-      // Holds the timer's thread until all is prepared, however slow the machine is.
+      // Holds the timer's thread until all is prepared, and times count from one start, however
+      // slow
+      // the machine is.
       CountDownLatch prepared = new CountDownLatch(1);
       timer.schedule(0, () -> Uninterrupted.await(prepared, Duration.ofSeconds(10)));
       long start = timer.nanos();
-      timer.schedule(60_000_000, () -> rung.add("third"));
-      Timer.Alarm never = timer.schedule(30_000_000, () -> rung.add("never"));
+      timer.schedule(start + 60_000_000 - timer.nanos(), () -> rung.add("third"));
+      Timer.Alarm never =
+          timer.schedule(start + 30_000_000 - timer.nanos(), () -> rung.add("never"));
       timer.schedule(
-          40_000_000,
+          start + 40_000_000 - timer.nanos(),
           () -> {
             throw new IllegalStateException("second");
           });
-      timer.schedule(20_000_000, () -> rung.add("first"));
+      timer.schedule(start + 20_000_000 - timer.nanos(), () -> rung.add("first"));
       never.cancel();
       prepared.countDown();
 
