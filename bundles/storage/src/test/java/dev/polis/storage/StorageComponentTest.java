@@ -60,6 +60,11 @@ class StorageComponentTest {
         }
 
         @Override
+        public void powerOff(String reason) {
+          throw new AssertionError("storage switches nothing off: " + reason);
+        }
+
+        @Override
         public StopIntent stopIntent() {
           return intent;
         }
