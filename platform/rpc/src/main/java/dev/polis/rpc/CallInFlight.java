@@ -26,7 +26,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private final CallSwitchboard owner;
   private final String id = CallErrors.reference();
   private final long started = System.nanoTime();
-  private final AtomicBoolean finished = new AtomicBoolean();
+  private final AtomicBoolean recorded = new AtomicBoolean();
   private final Object state = new Object();
 
   // Guarded by state.
@@ -122,17 +122,31 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     end(told.status(), told.trailers());
   }
 
+  /** Counted and written down first: what a caller has been told of is in the audit log. */
   private void end(Status status, Metadata trailers) {
     synchronized (state) {
       if (closed) {
         return;
       }
       closed = true;
-      if (!delegate().isCancelled()) {
-        delegate().close(status, trailers);
-      }
     }
-    finish(status);
+    try {
+      record(status);
+    } finally {
+      tell(status, trailers);
+    }
+  }
+
+  private void tell(Status status, Metadata trailers) {
+    try {
+      synchronized (state) {
+        if (!delegate().isCancelled()) {
+          delegate().close(status, trailers);
+        }
+      }
+    } finally {
+      owner.leave(this);
+    }
   }
 
   @Override
@@ -196,13 +210,12 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  private void finish(Status status) {
-    if (!finished.compareAndSet(false, true)) {
+  private void record(Status status) {
+    if (!recorded.compareAndSet(false, true)) {
       return;
     }
     Duration time = Duration.ofNanos(System.nanoTime() - started);
     method.counters().finished(status.getCode(), time);
-    owner.leave(this);
     owner.journal().finished(id, method.rule(), caller.peer(), request, status, time);
   }
 
@@ -281,7 +294,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       synchronized (state) {
         closed = true;
       }
-      finish(ended());
+      record(ended());
+      owner.leave(CallInFlight.this);
       own.cancel(null);
     }
 

@@ -318,8 +318,12 @@ public final class ClusterResolver implements AutoCloseable {
   private boolean attempt(String what, Attempt attempt) {
     try {
       return attempt.run();
-    } catch (StatusRuntimeException | IllegalArgumentException failure) {
+    } catch (StatusRuntimeException failure) {
       log.v(1).info("%s: %s", what, failure.getMessage());
+      return false;
+    } catch (RuntimeException nonsense) {
+      // An answer nobody foresaw must not end the asking.
+      log.warning("%s cannot be used: %s", what, nonsense, nonsense);
       return false;
     }
   }

@@ -26,7 +26,7 @@ import java.util.function.Supplier;
  * RpcTrust} says.
  */
 public final class RpcClients {
-  /** Upstream's own interval: a dead peer is noticed within 15 s. */
+  /** The interval existing clients use: a dead peer is noticed within 15 s. */
   private static final int KEEP_ALIVE_SECONDS = 10;
 
   private static final int KEEP_ALIVE_ANSWER_SECONDS = 5;

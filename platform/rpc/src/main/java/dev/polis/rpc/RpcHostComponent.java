@@ -31,13 +31,14 @@ import org.osgi.util.tracker.ServiceTrackerCustomizer;
  * unregistration has to wait here until its calls are drained, and DS makes no promise about how
  * long an unbind may take.
  */
-@Component(service = RpcHost.class, configurationPid = "dev.polis.rpc")
+@Component(service = RpcHost.class, configurationPid = "dev.polis.rpc", immediate = true)
 @Designate(ocd = RpcHostConfiguration.class)
 public final class RpcHostComponent implements RpcHost {
   private final LocalRpcHost host;
   private final Log log;
   private final ServiceTracker<BindableService, RpcRegistration> services;
   private final ServiceTracker<RpcValidator, RpcRegistration> validators;
+  private final Thread opening;
 
   /** Called by Declarative Services. */
   @Activate
@@ -47,13 +48,22 @@ public final class RpcHostComponent implements RpcHost {
     this.host = new LocalRpcHost(settings(configuration), logs);
     this.services = new ServiceTracker<>(bundle, offers(), new Services(bundle));
     this.validators = new ServiceTracker<>(bundle, RpcValidator.class, new Validators(bundle));
+    this.opening = Thread.ofVirtual().name("rpc-whiteboard").start(this::open);
+  }
+
+  /**
+   * Not by the thread that activates this component: it may do so for an organ that both needs the
+   * host and is served by it, and would then ask for that organ while it is being made.
+   */
+  private void open() {
     validators.open();
     services.open();
   }
 
   /** Called by Declarative Services. */
   @Deactivate
-  public void deactivate() {
+  public void deactivate() throws InterruptedException {
+    opening.join();
     services.close();
     validators.close();
     host.close();
@@ -163,6 +173,9 @@ public final class RpcHostComponent implements RpcHost {
     public RpcRegistration addingService(ServiceReference<BindableService> reference) {
       BindableService service = bundle.getService(reference);
       if (service == null) {
+        log.error(
+            "service of %s cannot be served: its component could not be activated; see that component's log",
+            reference.getBundle().getSymbolicName());
         return null;
       }
       try {

@@ -64,7 +64,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
      * unary call finish that is not stuck. 4 MiB is gRPC's own limit; the largest message, a chunk
      * of the node list, has 2 MiB. 1024 connections are ten per node in the largest cluster we
      * think of. A handshake is two round trips and two signatures: 10 s are ample for the worst
-     * line. Upstream's clients ask each 10 s and it allows each second.
+     * line. Existing clients ask each 10 s and expect that each second is allowed.
      */
     public static final Limits DEFAULT =
         new Limits(

@@ -1,0 +1,152 @@
+package dev.polis.rpc;
+
+import io.grpc.Context;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+
+/**
+ * The streams of calls that answer for as long as the caller listens: one virtual thread each, all
+ * owned here. A caller that reads slowly blocks its own thread only.
+ *
+ * <p>An organ has one of these and closes it when its component deactivates, after its services are
+ * unregistered. Safe for use by any thread.
+ */
+public final class CallStreams implements AutoCloseable {
+  /** When callers of a stream that was ended here are told to call again. */
+  private static final Duration RETRY = Duration.ofSeconds(1);
+
+  /** A stream ends as soon as it sees its interruption; whoever takes longer is left to itself. */
+  private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+  /**
+   * The work of one stream.
+   *
+   * @param <T> what is sent
+   */
+  @FunctionalInterface
+  public interface Body<T> {
+    /**
+     * Sends until there is nothing more to send; returning completes the call. What is thrown ends
+     * the call as it would end a unary one.
+     *
+     * @throws InterruptedException when the caller has gone or the streams are being closed
+     */
+    void run(Sink<T> sink) throws InterruptedException;
+  }
+
+  private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
+
+  /**
+   * Answers a call until the body returns or throws, the caller goes away, or the streams are
+   * closed. Returns at once; to be called by the handler itself, on its own thread.
+   *
+   * @param name of the thread, for those who look at threads
+   * @param caller the observer that the handler was given
+   * @param body runs in the context of the call, on a virtual thread
+   * @param <T> what is sent
+   * @throws RpcException UNAVAILABLE if the streams are closed
+   */
+  public <T> void serve(String name, StreamObserver<T> caller, Body<T> body) {
+    ServerCallStreamObserver<T> call = (ServerCallStreamObserver<T>) caller;
+    Sink<T> sink = new Sink<>(call);
+    Thread thread =
+        Thread.ofVirtual()
+            .name(name)
+            .unstarted(Context.current().wrap(() -> run(call, sink, body)));
+    call.setOnReadyHandler(sink.ready::release);
+    call.setOnCancelHandler(thread::interrupt);
+    threads.add(thread);
+    // Looked at after the thread is known, as close looks at the threads after it has said so.
+    if (closed) {
+      threads.remove(thread);
+      throw replaced();
+    }
+    thread.start();
+  }
+
+  private <T> void run(ServerCallStreamObserver<T> call, Sink<T> sink, Body<T> body) {
+    try {
+      body.run(sink);
+      call.onCompleted();
+    } catch (InterruptedException e) {
+      if (!call.isCancelled()) {
+        fail(call, replaced());
+      }
+    } catch (RpcException refusal) {
+      fail(call, refusal);
+    } catch (Throwable failure) {
+      // Whatever it is, it is this call's and nobody else's; the host words and logs it.
+      call.onError(failure);
+    } finally {
+      threads.remove(Thread.currentThread());
+    }
+  }
+
+  private static RpcException replaced() {
+    return RpcException.unavailable(
+        "the service behind this stream is being replaced or stopped; call again", RETRY);
+  }
+
+  private static <T> void fail(ServerCallStreamObserver<T> call, RpcException failure) {
+    call.onError(failure.status().asRuntimeException(failure.trailers()));
+  }
+
+  /** How many streams are served at this moment. */
+  public int open() {
+    return threads.size();
+  }
+
+  /**
+   * Ends all streams with UNAVAILABLE, refuses those to come, and waits a little for the threads to
+   * be gone. An interrupted caller does not wait and keeps its interrupt. A stream that closes its
+   * own streams is ended like the others, but not waited for.
+   */
+  @Override
+  public void close() {
+    closed = true;
+    Set<Thread> ending = Set.copyOf(threads);
+    ending.forEach(Thread::interrupt);
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    try {
+      for (Thread thread : ending) {
+        if (thread != Thread.currentThread()) {
+          thread.join(Duration.ofNanos(Math.max(1, end - System.nanoTime())));
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /**
+   * Sends to one caller, no faster than it reads. For the thread of its body only.
+   *
+   * @param <T> what is sent
+   */
+  public static final class Sink<T> {
+    private final Semaphore ready = new Semaphore(0);
+    private final ServerCallStreamObserver<T> call;
+
+    private Sink(ServerCallStreamObserver<T> call) {
+      this.call = call;
+    }
+
+    /**
+     * Sends a message, after waiting until the caller has taken enough of those before.
+     *
+     * @throws InterruptedException when the caller has gone or the streams are being closed
+     */
+    public void send(T message) throws InterruptedException {
+      while (!call.isReady()) {
+        ready.acquire();
+        ready.drainPermits();
+      }
+      call.onNext(message);
+    }
+  }
+}

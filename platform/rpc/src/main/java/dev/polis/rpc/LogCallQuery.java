@@ -1,0 +1,133 @@
+package dev.polis.rpc;
+
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.Severity;
+import dev.polis.wire.api.LogsRequest;
+import dev.polis.wire.common.LogFilter;
+import java.util.Optional;
+
+/** Reads a request for logs, and refuses one that is not clear rather than guess. */
+final class LogCallQuery {
+  private boolean children;
+  private boolean raw;
+  private boolean leveled;
+  private Optional<Severity> minimum = Optional.empty();
+
+  private LogCallQuery() {}
+
+  /**
+   * The query that a request asks for.
+   *
+   * @throws RpcException INVALID_ARGUMENT naming the field, its value, and what would do
+   */
+  static LogQuery of(LogsRequest request) {
+    int backlog = backlog(request);
+    boolean follow = follow(request);
+    LogCallQuery filters = new LogCallQuery();
+    filters.readAll(request);
+    LogQuery query = filters.apply(named(request.getDn()).backlog(backlog));
+    return follow ? query.follow() : query;
+  }
+
+  private static LogQuery named(String dn) {
+    try {
+      return LogQuery.of(dn);
+    } catch (IllegalArgumentException e) {
+      throw RpcException.invalid("dn: " + e.getMessage());
+    }
+  }
+
+  private static int backlog(LogsRequest request) {
+    return switch (request.getBacklogMode()) {
+      case BACKLOG_MODE_DISABLE -> 0;
+      case BACKLOG_MODE_ALL -> LogQuery.ALL;
+      case BACKLOG_MODE_COUNT -> count(request.getBacklogCount());
+      case BACKLOG_MODE_INVALID, UNRECOGNIZED ->
+          throw RpcException.invalid(
+              "backlog_mode is %d, which is no mode; set DISABLE (1), ALL (2) or COUNT (3)"
+                  .formatted(request.getBacklogModeValue()));
+    };
+  }
+
+  private static int count(long count) {
+    if (count < 1) {
+      throw RpcException.invalid(
+          "backlog_count is %d; with backlog_mode COUNT it must be 1 or more".formatted(count));
+    }
+    // No journal holds more than fits in an int, so a larger count is all there is.
+    return (int) Math.min(count, LogQuery.ALL);
+  }
+
+  private static boolean follow(LogsRequest request) {
+    return switch (request.getStreamMode()) {
+      case STREAM_MODE_DISABLE -> false;
+      case STREAM_MODE_UNBUFFERED -> true;
+      case STREAM_MODE_INVALID, UNRECOGNIZED ->
+          throw RpcException.invalid(
+              "stream_mode is %d, which is no mode; set DISABLE (1) or UNBUFFERED (2)"
+                  .formatted(request.getStreamModeValue()));
+    };
+  }
+
+  private void readAll(LogsRequest request) {
+    if (request.getFiltersCount() > LogCalls.MAX_FILTERS) {
+      throw RpcException.invalid(
+          "filters has %d elements, at most %d are taken"
+              .formatted(request.getFiltersCount(), LogCalls.MAX_FILTERS));
+    }
+    for (int i = 0; i < request.getFiltersCount(); i++) {
+      read(i, request.getFilters(i));
+    }
+    if (raw && leveled) {
+      throw RpcException.invalid(
+          "filters only_raw and only_leveled contradict each other: nothing passes both; send one");
+    }
+    if (raw && minimum.isPresent()) {
+      throw RpcException.invalid(
+          "filters only_raw and leveled_with_minimum_severity (%s) contradict each other: raw lines have no severity; send one"
+              .formatted(minimum.get()));
+    }
+  }
+
+  private void read(int index, LogFilter filter) {
+    switch (filter.getFilterCase()) {
+      case WITH_CHILDREN -> children = true;
+      case ONLY_RAW -> raw = true;
+      case ONLY_LEVELED -> leveled = true;
+      case LEVELED_WITH_MINIMUM_SEVERITY -> require(severity(index, filter));
+      case FILTER_NOT_SET ->
+          throw RpcException.invalid(
+              "filters[%d] is empty, or of a kind this node does not know".formatted(index));
+    }
+  }
+
+  private static Severity severity(int index, LogFilter filter) {
+    var wanted = filter.getLeveledWithMinimumSeverity();
+    return switch (wanted.getMinimum()) {
+      case INFO -> Severity.INFO;
+      case WARNING -> Severity.WARNING;
+      case ERROR -> Severity.ERROR;
+      case FATAL -> Severity.FATAL;
+      case INVALID, UNRECOGNIZED ->
+          throw RpcException.invalid(
+              "filters[%d] has the minimum severity %d, which is none; set INFO (1), WARNING (2), ERROR (3) or FATAL (4)"
+                  .formatted(index, wanted.getMinimumValue()));
+    };
+  }
+
+  /** All filters apply, so the strictest severity counts. */
+  private void require(Severity severity) {
+    minimum = minimum.filter(other -> other.atLeast(severity)).or(() -> Optional.of(severity));
+  }
+
+  private LogQuery apply(LogQuery plain) {
+    LogQuery query = children ? plain.withChildren() : plain;
+    if (raw) {
+      return query.rawOnly();
+    }
+    if (minimum.isPresent()) {
+      return query.minimumSeverity(minimum.get());
+    }
+    return leveled ? query.leveledOnly() : query;
+  }
+}

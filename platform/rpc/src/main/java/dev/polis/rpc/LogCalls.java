@@ -1,0 +1,144 @@
+package dev.polis.rpc;
+
+import com.google.protobuf.Timestamp;
+import dev.polis.logtree.LogBatch;
+import dev.polis.logtree.LogEntry;
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.LogTree;
+import dev.polis.logtree.Severity;
+import dev.polis.wire.api.LogsRequest;
+import dev.polis.wire.api.LogsResponse;
+import dev.polis.wire.logtree.LeveledLogSeverity;
+import io.grpc.stub.StreamObserver;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+
+/**
+ * Answers the method {@code Logs}, which several services have: from a request to a query of the
+ * log tree, and from its entries to responses. It lives here, not in a bundle, because bundles do
+ * not share code and this is the lowest place that knows the wire, the log tree and streams.
+ *
+ * <p>Nothing here logs: a stream of everything would be fed by its own words.
+ */
+public final class LogCalls {
+  /** Most entries in one response, as clients expect. */
+  static final int CHUNK_ENTRIES = 2000;
+
+  /**
+   * Bytes at which a response is full: half of what a gRPC client takes by default, since entries
+   * of many lines may be a quarter of a mebibyte each.
+   */
+  static final int CHUNK_BYTES = 2 << 20;
+
+  /** Most filters of one request; there are four kinds. */
+  static final int MAX_FILTERS = 10;
+
+  private final LogTree logs;
+  private final CallStreams streams;
+
+  /**
+   * Answers from a log tree.
+   *
+   * @param streams owns the threads of the answers; the caller closes it
+   */
+  public LogCalls(LogTree logs, CallStreams streams) {
+    this.logs = logs;
+    this.streams = streams;
+  }
+
+  /**
+   * Answers one call: first the backlog, then, if it was asked for, the stream, which begins
+   * exactly after it. What a slow caller missed is reported by a response of its own, at the place
+   * where it is missing.
+   *
+   * @throws RpcException INVALID_ARGUMENT if the request makes no sense, naming the value
+   */
+  public void serve(LogsRequest request, StreamObserver<LogsResponse> caller) {
+    LogQuery query = LogCallQuery.of(request);
+    streams.serve("logs of " + describe(query), caller, sink -> send(query, sink));
+  }
+
+  private static String describe(LogQuery query) {
+    return query.dn().isEmpty() ? "the root" : query.dn();
+  }
+
+  private void send(LogQuery query, CallStreams.Sink<LogsResponse> sink)
+      throws InterruptedException {
+    try (LogReader reader = logs.read(query)) {
+      send(reader.backlog(), LogsResponse.Builder::addBacklogEntries, sink);
+      while (true) {
+        Optional<LogBatch> batch = reader.next();
+        if (batch.isEmpty()) {
+          return;
+        }
+        send(batch.get().entries(), LogsResponse.Builder::addStreamEntries, sink);
+        if (batch.get().missed() > 0) {
+          sink.send(LogsResponse.newBuilder().setMissedEntries(batch.get().missed()).build());
+        }
+      }
+    }
+  }
+
+  private static void send(
+      List<LogEntry> entries,
+      BiConsumer<LogsResponse.Builder, dev.polis.wire.logtree.LogEntry> add,
+      CallStreams.Sink<LogsResponse> sink)
+      throws InterruptedException {
+    LogsResponse.Builder chunk = LogsResponse.newBuilder();
+    int count = 0;
+    int bytes = 0;
+    for (LogEntry entry : entries) {
+      dev.polis.wire.logtree.LogEntry message = wire(entry);
+      int size = message.getSerializedSize();
+      if (count == CHUNK_ENTRIES || count > 0 && bytes + size > CHUNK_BYTES) {
+        sink.send(chunk.build());
+        chunk.clear();
+        count = 0;
+        bytes = 0;
+      }
+      add.accept(chunk, message);
+      count++;
+      bytes += size;
+    }
+    if (count > 0) {
+      sink.send(chunk.build());
+    }
+  }
+
+  /** An entry as it goes over the wire. */
+  public static dev.polis.wire.logtree.LogEntry wire(LogEntry entry) {
+    var message = dev.polis.wire.logtree.LogEntry.newBuilder().setDn(entry.dn());
+    switch (entry.payload()) {
+      case LogPayload.Leveled leveled ->
+          message
+              .getLeveledBuilder()
+              .addAllLines(leveled.lines())
+              .setTimestamp(wire(leveled.timestamp()))
+              .setSeverity(wire(leveled.severity()))
+              .setLocation(leveled.location());
+      case LogPayload.Raw raw ->
+          message.getRawBuilder().setData(raw.data()).setOriginalLength(raw.originalLength());
+    }
+    return message.build();
+  }
+
+  private static Timestamp wire(Instant time) {
+    return Timestamp.newBuilder()
+        .setSeconds(time.getEpochSecond())
+        .setNanos(time.getNano())
+        .build();
+  }
+
+  private static LeveledLogSeverity wire(Severity severity) {
+    return switch (severity) {
+      case INFO -> LeveledLogSeverity.INFO;
+      case WARNING -> LeveledLogSeverity.WARNING;
+      case ERROR -> LeveledLogSeverity.ERROR;
+      case FATAL -> LeveledLogSeverity.FATAL;
+    };
+  }
+}
