@@ -42,7 +42,7 @@ final class BootBoard implements BootReport {
   interface Audience {
     void ended(Ended wait);
 
-    void home(String summary);
+    void homeAgain(String summary);
 
     void poweringOff(String reason);
 
@@ -75,8 +75,9 @@ final class BootBoard implements BootReport {
 
   @Override
   public void home(String summary) {
-    home.complete(summary);
-    audience.home(summary);
+    if (!home.complete(summary)) {
+      audience.homeAgain(summary);
+    }
   }
 
   @Override

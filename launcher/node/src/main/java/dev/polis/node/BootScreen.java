@@ -77,7 +77,7 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
   }
 
   @Override
-  public void home(String summary) {
+  public void homeAgain(String summary) {
     summary.lines().forEach(terminal::line);
   }
 

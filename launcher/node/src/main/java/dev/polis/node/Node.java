@@ -32,9 +32,10 @@ final class Node {
    * How to behave.
    *
    * @param untilHome power off as soon as the node is home
+   * @param next printed below the summary at home; may be empty
    * @param homeWithin give up if it is not home by then; zero waits for ever
    */
-  record Policy(boolean untilHome, Duration homeWithin) {}
+  record Policy(boolean untilHome, String next, Duration homeWithin) {}
 
   private final NodeDirectory directory;
   private final NodeBundles bundles;
@@ -153,6 +154,8 @@ final class Node {
   private void arrived(String summary) throws IOException {
     terminal.line(
         String.format(Locale.ROOT, "HOME after %.1f s", since(began).toMillis() / 1000.0));
+    summary.lines().forEach(terminal::line);
+    policy.next().lines().forEach(terminal::line);
     Files.writeString(directory.home(), summary + "\n");
     if (policy.untilHome()) {
       board.stop(StopIntent.POWER_OFF);

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -26,6 +27,9 @@ import picocli.CommandLine.Option;
 final class RunCommand implements Callable<Integer> {
   /** A width that every terminal has, when the environment names none. */
   private static final int COLUMNS = 80;
+
+  /** A terminal and a wrapper may both pass on one keystroke. */
+  private static final Duration ONE_KEYSTROKE = Duration.ofMillis(500);
 
   /** What becomes of the node when the trapdoor opens. */
   enum OnFatal {
@@ -37,6 +41,13 @@ final class RunCommand implements Callable<Integer> {
 
   @Option(names = "--until-home", description = "Power off as soon as the node is home.")
   private boolean untilHome;
+
+  @Option(
+      names = "--next",
+      paramLabel = "TEXT",
+      defaultValue = "",
+      description = "Printed when the node is home: what to do then.")
+  private String next;
 
   @Option(
       names = "--home-within",
@@ -92,7 +103,7 @@ final class RunCommand implements Callable<Integer> {
                   directory,
                   bundles,
                   configuration,
-                  new Node.Policy(untilHome, Duration.ofSeconds(homeWithin)),
+                  new Node.Policy(untilHome, next, Duration.ofSeconds(homeWithin)),
                   terminal,
                   board)
               .run();
@@ -129,15 +140,18 @@ final class RunCommand implements Callable<Integer> {
         signal ->
             board.stop(
                 Files.exists(directory.powerOff()) ? StopIntent.POWER_OFF : StopIntent.RESTART));
+    AtomicLong first = new AtomicLong();
     Signals.on(
         "INT",
         signal -> {
-          if (board.ending().isDone()) {
+          long now = System.nanoTime();
+          if (first.compareAndSet(0, now)) {
+            terminal.line("stopping; once more to end at once");
+            board.stop(StopIntent.POWER_OFF);
+          } else if (Duration.ofNanos(now - first.get()).compareTo(ONE_KEYSTROKE) > 0) {
             terminal.line("stopped by force; children and mounts are left to the next start");
             Runtime.getRuntime().halt(Exit.FORCED);
           }
-          terminal.line("stopping; once more to end at once");
-          board.stop(StopIntent.POWER_OFF);
         });
   }
 

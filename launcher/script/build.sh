@@ -1,0 +1,39 @@
+# Builds the distribution when, and only when, something it is made of has changed.
+# shellcheck shell=bash
+
+DISTRIBUTION="$POLIS_REPOSITORY/launcher/dist/target/polis"
+
+# build_fingerprint: changes with every source that is added, removed or written.
+build_fingerprint() {
+  (cd "$POLIS_REPOSITORY" &&
+    find pom.xml .mvn platform bundles launcher \
+      \( -name target -o -path '*/src/test' -o -path launcher/script \) -prune -o -type f -printf '%p %T@ %s\n') |
+    LC_ALL=C sort | sha256sum | cut -d ' ' -f 1
+}
+
+# build_if_stale JAVA_HOME: one build at a time; others wait for it and find it done.
+build_if_stale() {
+  mkdir -p "$POLIS_CACHE"
+  {
+    flock 8
+    local wanted
+    wanted="$(build_fingerprint)"
+    if [[ ! -f "$DISTRIBUTION/bundles.list" || "$(cat "$POLIS_CACHE/built" 2>/dev/null)" != "$wanted" ]]; then
+      build "$1"
+      printf '%s\n' "$wanted" >"$POLIS_CACHE/built"
+    fi
+  } 8>"$POLIS_CACHE/build.lock"
+}
+
+build() {
+  command -v mvn >/dev/null || refuse "there is no Maven to build with" "install the package maven"
+  say "building (only what runs, without tests)"
+  rm -f "$POLIS_CACHE/built"
+  # The output of a build that works is of no interest to someone who wants a node.
+  if ! (cd "$POLIS_REPOSITORY" && JAVA_HOME="$1" mvn -q -pl launcher/dist -am -Dmaven.test.skip=true -Dspotless.check.skip=true package) \
+    >"$POLIS_CACHE/build.log" 2>&1; then
+    cat "$POLIS_CACHE/build.log" >&2
+    say "the build failed; its output is above and in $POLIS_CACHE/build.log"
+    exit 1
+  fi
+}

@@ -1,0 +1,83 @@
+# Starts and stops one node of the built distribution.
+# shellcheck shell=bash
+
+NODE_MAIN=dev.polis.node.Main
+
+# What every JVM of ours is told. C1 alone and the serial collector: half of the CPU time and two thirds of the memory at start, and a node's own code
+# is never what its throughput hangs on. Compact headers and 96 MiB of heap keep a whole control plane within 150 MiB. A node out of memory is worth
+# less than one that is started again, its children go on meanwhile.
+JVM_OPTIONS=(
+  -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+UseCompactObjectHeaders
+  -Xmx96m -XX:ReservedCodeCacheSize=48m
+  -XX:+CrashOnOutOfMemoryError -XX:-CreateCoredumpOnCrash
+  --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=deny
+)
+
+# node_class_path: the launcher's libraries; spelled out, because an AOT cache is bound to their order.
+node_class_path() {
+  local IFS=:
+  local -a jars=("$DISTRIBUTION"/lib/*.jar)
+  printf '%s\n' "${jars[*]}"
+}
+
+# node_command JAVA_HOME: fills NODE with the command line of the launcher, with the AOT cache if a fresh one is there.
+node_command() {
+  local cache
+  NODE=("$1/bin/java" "${JVM_OPTIONS[@]}")
+  cache="$(aot_cache "$1")"
+  if [[ -f "$cache" ]]; then
+    NODE+=("-XX:AOTCache=$cache")
+  fi
+  NODE+=("-Dpolis.distribution=$DISTRIBUTION" -cp "$(node_class_path)" "$NODE_MAIN")
+}
+
+# aot_cache JAVA_HOME: prints where the cache of this very distribution on this very Java belongs. Any change gives another name, so a stale one is
+# never used.
+aot_cache() {
+  printf '%s/aot/%s.aot\n' "$POLIS_CACHE" \
+    "$({ cat "$DISTRIBUTION/bundles.list" "$1/release" && stat -c '%n %Y %s' "$DISTRIBUTION"/lib/*.jar && printf '%s\n' "${JVM_OPTIONS[@]}"; } |
+      sha256sum | cut -c 1-16)"
+}
+
+# aot_train JAVA_HOME ETCD: boots a throw-away node to HOME and lets the JVM write down what it loaded and compiled. Runs at the lowest priority, once;
+# a failed training costs a slower start and nothing else.
+aot_train() {
+  local cache scratch
+  cache="$(aot_cache "$1")"
+  [[ ! -f "$cache" ]] || return 0
+  (
+    flock -n 7 || exit 0
+    mkdir -p "$POLIS_CACHE/aot"
+    find "$POLIS_CACHE/aot" -name '*.aot*' -delete
+    scratch="$(mktemp -d "$POLIS_CACHE/aot/training.XXXXXX")"
+    ctl "$1" params make --owner "$scratch/owner" --to "$scratch/owner/parameters.json" >/dev/null
+    # An address of its own, so that it stands in nobody's way.
+    nice -n 19 "$1/bin/java" "${JVM_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.new" "-Dpolis.distribution=$DISTRIBUTION" -cp "$(node_class_path)" "$NODE_MAIN" \
+      run --state "$scratch" --address 127.83.84.85 --etcd "$2" --security insecure \
+      --parameters "$scratch/owner/parameters.json" --until-home --home-within 300 &&
+      mv "$cache.new" "$cache"
+    rm -rf "$scratch"
+  ) 7>"$POLIS_CACHE/aot.lock" >"$POLIS_CACHE/aot.log" 2>&1
+}
+
+# ctl JAVA_HOME ARGUMENT...: the operator's command line.
+ctl() {
+  local home="$1"
+  shift
+  "$home/bin/java" "${JVM_OPTIONS[@]}" -cp "$DISTRIBUTION/ctl/*" dev.polis.ctl.Ctl "$@"
+}
+
+# follow LOG HOME_FILE PID: shows the log until the node is home or has ended; succeeds if it is home.
+follow() {
+  local log="$1" home="$2" pid="$3" follower
+  tail -n +1 -f --pid="$pid" "$log" 2>/dev/null &
+  follower=$!
+  while kill -0 "$pid" 2>/dev/null && [[ ! -f "$home" ]]; do
+    sleep 0.1
+  done
+  # What was printed together with HOME is still on its way.
+  sleep 0.3
+  kill "$follower" 2>/dev/null || true
+  wait "$follower" 2>/dev/null || true
+  [[ -f "$home" ]]
+}
