@@ -3,25 +3,31 @@ package dev.polis.consensus;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.etcd.Compare;
 import dev.polis.etcd.EtcdClient;
-import dev.polis.etcd.KeyValue;
 import dev.polis.etcd.Op;
-import dev.polis.etcd.TxnResult;
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Pem;
+import dev.polis.pki.PkiBackend;
+import dev.polis.pki.PkiStore;
+import java.security.cert.X509Certificate;
 import java.util.Arrays;
-import java.util.List;
 
 /**
  * The etcd CA as etcd itself keeps it, where every member finds it and can mint certificates for
- * the next. Both keys are written in one transaction, once.
+ * the next. It was made before there was an etcd to make it in, so it is laid where the PKI store
+ * looks for an authority of its name; from then on it is one of that store, with a revocation list.
  */
 final class EtcdAuthority {
 
   /** The namespace of consensus' own keys; no user but root sees it. */
   static final String NAMESPACE = "etcd-pki";
 
-  static final String KEY = "/pki/keys/CA-privkey.bin";
-  static final String CERTIFICATE = "/pki/issued/CA-cert.der";
+  /** The CA's name in the store. */
+  static final String NAME = "CA";
+
+  static final String PREFIX = "/pki/";
+  static final String KEY = PREFIX + "keys/" + NAME + "-privkey.bin";
+  static final String CERTIFICATE = PREFIX + "issued/" + NAME + "-cert.der";
 
   private final EtcdClient client;
 
@@ -39,31 +45,31 @@ final class EtcdAuthority {
    *     together
    */
   void ensure(CertificateAuthority authority) throws InterruptedException {
-    byte[] certificate = Pem.der(authority.certificate());
-    byte[] key = authority.privateKey().getEncoded();
-    try {
-      TxnResult result =
-          client
-              .kv()
-              .txn()
-              .when(Compare.absent(CERTIFICATE), Compare.absent(KEY))
-              .then(Op.put(CERTIFICATE, certificate), Op.put(KEY, key))
-              .otherwise(Op.get(CERTIFICATE))
-              .commit();
-      if (!result.succeeded()) {
-        compare(result.found(0), certificate);
-      }
-    } finally {
-      Arrays.fill(key, (byte) 0);
-    }
-  }
-
-  private void compare(List<KeyValue> stored, byte[] certificate) {
-    if (stored.isEmpty() || !Arrays.equals(stored.getFirst().value(), certificate)) {
+    lay(authority);
+    X509Certificate stored =
+        new PkiStore(PkiBackend.etcd(client, client.kv(), PREFIX))
+            .ensureAuthority(NAME, CertificateTemplate.authority(ConsensusPki.CA_NAME))
+            .certificate();
+    // The store issues the certificate anew near its end, for the same key.
+    if (!stored.getPublicKey().equals(authority.certificate().getPublicKey())) {
       throw new ConsensusException(
           ("etcd holds another CA under %s%s than this node's disk; the disk was restored from another"
                   + " cluster, or etcd was. Restore both from the same copy")
               .formatted(client.namespace(), CERTIFICATE));
+    }
+  }
+
+  private void lay(CertificateAuthority authority) throws InterruptedException {
+    byte[] key = authority.privateKey().getEncoded();
+    try {
+      client
+          .kv()
+          .txn()
+          .when(Compare.absent(CERTIFICATE), Compare.absent(KEY))
+          .then(Op.put(CERTIFICATE, Pem.der(authority.certificate())), Op.put(KEY, key))
+          .commit();
+    } finally {
+      Arrays.fill(key, (byte) 0);
     }
   }
 }

@@ -255,5 +255,8 @@ final class ConsensusHarness implements AutoCloseable {
 
     @Override
     public void fatal(String organ, Throwable cause) {}
+
+    @Override
+    public void powerOff(String reason) {}
   }
 }

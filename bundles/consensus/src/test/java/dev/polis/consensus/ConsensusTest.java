@@ -24,6 +24,7 @@ import dev.polis.etcd.KeyRange;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.Severity;
+import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
 import java.io.IOException;
@@ -252,7 +253,8 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("the CA is in etcd for later members, byte for byte that of the disk")
+  @DisplayName(
+      "the CA is in etcd for later members, byte for byte that of the disk, with a revocation list")
   void authorityIsStored() throws Exception {
     Instance instance = harness.instance();
     instance.startNew();
@@ -265,6 +267,12 @@ class ConsensusTest {
       assertEquals(
           Files.readString(harness.files().caKey().path()),
           Pem.encode(Ed25519.privateKey(pki.get(EtcdAuthority.KEY).orElseThrow().value())));
+      assertEquals(
+          List.of(),
+          List.copyOf(
+              Crl.parse(pki.get("/pki/CA-crl.der").orElseThrow().value())
+                  .verify(Pem.certificate(Files.readString(harness.files().ca().path())))
+                  .serials()));
     }
   }
 
