@@ -253,6 +253,11 @@ final class RecordingOrgans {
     }
 
     @Override
+    public void powerOff(String reason) {
+      fatals.add("power off: " + reason);
+    }
+
+    @Override
     public StopIntent stopIntent() {
       return StopIntent.NONE;
     }
