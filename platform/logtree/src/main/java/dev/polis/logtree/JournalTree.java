@@ -32,6 +32,7 @@ final class JournalTree implements LogTree {
   private final ReentrantLock lock = new ReentrantLock();
   private final TreeMap<String, Journal> journals = new TreeMap<>();
   private JournalReader[] followers = {};
+  private final long firstSequence;
   private long sequence;
   private long bytes;
   private long droppedUpTo;
@@ -49,6 +50,7 @@ final class JournalTree implements LogTree {
     // cursors
     // of this one, and a cursor from an earlier life hides nothing.
     this.sequence = Duration.ofMillis(clock.millis()).toNanos();
+    this.firstSequence = sequence;
     this.droppedUpTo = sequence;
     this.nextSweepNanos = ticker.getAsLong() + sweepInterval();
   }
@@ -159,6 +161,19 @@ final class JournalTree implements LogTree {
     try {
       sweep(ticker.getAsLong());
       return Collections.unmodifiableSortedSet(new TreeSet<>(journals.keySet()));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public LogStatistics statistics() {
+    lock.lock();
+    try {
+      sweep(ticker.getAsLong());
+      long entries = journals.values().stream().mapToLong(Journal::size).sum();
+      return new LogStatistics(
+          journals.size(), entries, bytes, sequence - firstSequence, followers.length);
     } finally {
       lock.unlock();
     }

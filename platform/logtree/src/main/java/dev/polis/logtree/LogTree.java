@@ -58,4 +58,7 @@ public interface LogTree {
 
   /** Returns the names that have a journal, sorted. */
   SortedSet<String> names();
+
+  /** Counts what there is; costs a look at each journal. */
+  LogStatistics statistics();
 }

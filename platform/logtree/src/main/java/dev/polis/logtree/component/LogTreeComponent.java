@@ -5,6 +5,7 @@ import dev.polis.logtree.LogLimits;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
+import dev.polis.logtree.LogStatistics;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.RawLog;
 import java.io.PrintStream;
@@ -82,5 +83,10 @@ public final class LogTreeComponent implements LogTree {
   @Override
   public SortedSet<String> names() {
     return tree.names();
+  }
+
+  @Override
+  public LogStatistics statistics() {
+    return tree.statistics();
   }
 }
