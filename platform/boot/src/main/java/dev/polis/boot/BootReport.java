@@ -45,6 +45,16 @@ public interface BootReport {
   void fatal(String organ, Throwable cause);
 
   /**
+   * Asks for the end of the node, for good: organs are stopped in reverse order with {@link
+   * StopIntent#POWER_OFF}, so that their children end and their mounts go, then the process ends.
+   * It returns at once; the organ of the caller is stopped from another thread. Asking again, or
+   * after another ending has begun, changes nothing.
+   *
+   * @param reason who wants it and why, for the person at the keyboard: one line
+   */
+  void powerOff(String reason);
+
+  /**
    * What a deactivation that happens now is for. Organs ask it in their deactivate method: children
    * and mounts outlive everything but {@link StopIntent#POWER_OFF}.
    *
