@@ -8,6 +8,8 @@ import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLSession;
+import javax.net.ssl.SSLSocket;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
@@ -15,9 +17,9 @@ import javax.net.ssl.X509ExtendedTrustManager;
  * name in the address they are dialled at, so none of these looks at host names (the JDK's own
  * check stays off as long as no endpoint identification algorithm is set).
  *
- * <p>CA and revocation list are asked for at every handshake, so that a change takes effect with
- * the next connection. Connections that stand already are the owner's to close. Instances are safe
- * for any thread.
+ * <p>CA and revocation list are asked for at every handshake, and no session is resumed without
+ * one, so that a change takes effect with the next connection. Connections that stand already are
+ * the owner's to close. Instances are safe for any thread.
  */
 public final class TlsTrust extends X509ExtendedTrustManager {
   /** One question about the peer's certificate. */
@@ -145,6 +147,21 @@ public final class TlsTrust extends X509ExtendedTrustManager {
     }
   }
 
+  private static void forbidResumption(Socket socket) {
+    if (socket instanceof SSLSocket tls) {
+      forbidResumption(tls.getHandshakeSession());
+    }
+  }
+
+  /**
+   * A resumed session is never shown to a trust manager: it would outlive expiry and revocation.
+   */
+  private static void forbidResumption(SSLSession session) {
+    if (session != null) {
+      session.invalidate();
+    }
+  }
+
   private void check(X509Certificate[] chain) throws CertificateException {
     if (chain.length != 1) {
       throw new CertificateException(
@@ -167,12 +184,14 @@ public final class TlsTrust extends X509ExtendedTrustManager {
   @Override
   public void checkClientTrusted(X509Certificate[] chain, String authType, Socket socket)
       throws CertificateException {
+    forbidResumption(socket);
     check(chain);
   }
 
   @Override
   public void checkClientTrusted(X509Certificate[] chain, String authType, SSLEngine engine)
       throws CertificateException {
+    forbidResumption(engine.getHandshakeSession());
     check(chain);
   }
 
@@ -185,12 +204,14 @@ public final class TlsTrust extends X509ExtendedTrustManager {
   @Override
   public void checkServerTrusted(X509Certificate[] chain, String authType, Socket socket)
       throws CertificateException {
+    forbidResumption(socket);
     check(chain);
   }
 
   @Override
   public void checkServerTrusted(X509Certificate[] chain, String authType, SSLEngine engine)
       throws CertificateException {
+    forbidResumption(engine.getHandshakeSession());
     check(chain);
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.math.BigInteger;
 import java.net.InetAddress;
 import java.net.SocketTimeoutException;
 import java.security.KeyPair;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
@@ -50,18 +52,23 @@ class TlsTest {
   /** One connection: handshake, a byte each way, so that TLS 1.3's late refusals come out. */
   private static Handshake connect(SSLContext server, SSLContext client) throws Exception {
     try (var threads = Executors.newVirtualThreadPerTaskExecutor();
-        var listener =
-            (SSLServerSocket)
-                server
-                    .getServerSocketFactory()
-                    .createServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      listener.setSSLParameters(TlsContexts.serverParameters());
-      listener.setSoTimeout(PATIENCE_MILLIS);
+        var listener = listen(server)) {
       Future<X509Certificate> served = threads.submit(() -> serve(listener));
       SSLSession session = dial(client, listener.getLocalPort());
       return new Handshake(
           (X509Certificate) session.getPeerCertificates()[0], served.get(), session.getProtocol());
     }
+  }
+
+  private static SSLServerSocket listen(SSLContext server) throws IOException {
+    var listener =
+        (SSLServerSocket)
+            server
+                .getServerSocketFactory()
+                .createServerSocket(0, 1, InetAddress.getLoopbackAddress());
+    listener.setSSLParameters(TlsContexts.serverParameters());
+    listener.setSoTimeout(PATIENCE_MILLIS);
+    return listener;
   }
 
   private static SSLSession dial(SSLContext client, int port) throws IOException {
@@ -186,8 +193,7 @@ class TlsTest {
 
     list.set(
         Optional.of(
-            ca.revocationList(
-                java.math.BigInteger.ONE, List.of(user.certificate().getSerialNumber()))));
+            ca.revocationList(BigInteger.ONE, List.of(user.certificate().getSerialNumber()))));
 
     refused(server, client);
   }
@@ -205,6 +211,29 @@ class TlsTest {
     identity.set(Optional.of(renewed));
 
     assertEquals(renewed.certificate(), connect(server, client).ofServer());
+  }
+
+  @Test
+  @DisplayName("a session is not resumed past a revocation: the same port checks afresh")
+  void noResumption() throws Exception {
+    var list = new AtomicReference<>(Optional.<Crl>empty());
+    var followed = TlsTrust.Source.of(ca::certificate, list::get);
+    SSLContext server = context(node, TlsTrust.member(followed));
+    SSLContext client = context(user, TlsTrust.anyNode(followed));
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor();
+        var listener = listen(server)) {
+      Future<X509Certificate> first = threads.submit(() -> serve(listener));
+      dial(client, listener.getLocalPort());
+      first.get();
+
+      list.set(
+          Optional.of(
+              ca.revocationList(BigInteger.ONE, List.of(user.certificate().getSerialNumber()))));
+      Future<X509Certificate> second = threads.submit(() -> serve(listener));
+
+      assertThrows(IOException.class, () -> dial(client, listener.getLocalPort()));
+      assertThrows(ExecutionException.class, second::get);
+    }
   }
 
   @Test
