@@ -12,6 +12,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -42,6 +43,7 @@ final class ProcessFiles {
   void create() {
     try {
       Files.createDirectories(directory);
+      Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
     } catch (IOException e) {
       throw new ProcessException("cannot make the process directory " + directory, e);
     }

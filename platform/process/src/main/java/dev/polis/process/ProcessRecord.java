@@ -5,6 +5,7 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonParseException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What a node has written down about a child before it matters: enough to find the child again
@@ -42,6 +43,11 @@ public record ProcessRecord(
     STARTED
   }
 
+  /** The helper needs some milliseconds; a second is for a machine under load. */
+  private static final long HELPER_MILLIS = 1000;
+
+  private static final long LOOK_MILLIS = 50;
+
   private static final Gson GSON =
       new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
 
@@ -61,6 +67,22 @@ public record ProcessRecord(
 
   private boolean describes(Proc.Stat stat) {
     return stat.startTicks() == startTicks && !stat.dead() && Proc.isOurs(pid);
+  }
+
+  /**
+   * The process that came of an intent, found by its token. A node killed in the midst of a start
+   * leaves a helper that needs a moment more to become the program, so a fresh intent is looked at
+   * until that moment has passed.
+   */
+  Optional<Proc.Stat> findStarted() throws InterruptedException {
+    while (true) {
+      Optional<Proc.Stat> found = Proc.withToken(token).stream().findFirst();
+      long age = System.currentTimeMillis() - writtenMillis;
+      if (found.isPresent() || state != State.INTENT || age < 0 || age > HELPER_MILLIS) {
+        return found;
+      }
+      Thread.sleep(LOOK_MILLIS);
+    }
   }
 
   ProcessRecord started(Proc.Stat stat, long nowMillis) {

@@ -43,7 +43,7 @@ public final class ProcessRecords {
 
   /** Ends the process and all its descendants; returns whether there was anything to end. */
   static boolean stop(ProcessRecord record) throws InterruptedException {
-    boolean alive = record.alive() || !Proc.withToken(record.token()).isEmpty();
+    boolean alive = record.alive() || record.findStarted().isPresent();
     stopMain(record);
     ProcessKiller.endAll(record.token());
     return alive;

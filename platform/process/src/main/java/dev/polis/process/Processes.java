@@ -36,12 +36,16 @@ final class Processes implements ProcessManager.OpenManager {
   @Override
   public ManagedProcess ensure(ProcessSpec spec) throws InterruptedException {
     try (var _ = files.lock(spec.name())) {
-      Optional<ProcessRecord> known = files.read(spec.name()).flatMap(this::settle);
+      Optional<ProcessRecord> known = files.read(spec.name());
+      if (known.isPresent()) {
+        known = settle(known.get());
+      }
       if (known.isPresent() && known.get().alive()) {
         if (known.get().digest().equals(spec.digest())) {
           return adopt(spec, known.get());
         }
         log.info("%s: runs from another spec, replacing pid %d", spec.name(), known.get().pid());
+        expectStop(spec.name());
       }
       if (known.isPresent()) {
         clear(spec, known.get());
@@ -51,23 +55,18 @@ final class Processes implements ProcessManager.OpenManager {
   }
 
   /** Turns an intent into what came of it: the process with its token, or nothing. */
-  private Optional<ProcessRecord> settle(ProcessRecord record) {
+  private Optional<ProcessRecord> settle(ProcessRecord record) throws InterruptedException {
     if (record.state() == ProcessRecord.State.STARTED || !record.bootId().equals(Proc.bootId())) {
       return Optional.of(record);
     }
-    return Optional.of(
-        Proc.withToken(record.token()).stream()
-            .findFirst()
-            .map(
-                stat -> {
-                  ProcessRecord found = record.started(stat, System.currentTimeMillis());
-                  files.write(found);
-                  log.info(
-                      "%s: found pid %d by its token, a start was cut short",
-                      found.name(), stat.pid());
-                  return found;
-                })
-            .orElse(record));
+    Optional<Proc.Stat> found = record.findStarted();
+    if (found.isEmpty()) {
+      return Optional.of(record);
+    }
+    ProcessRecord started = record.started(found.get(), System.currentTimeMillis());
+    files.write(started);
+    log.info("%s: found pid %d by its token, a start was cut short", started.name(), started.pid());
+    return Optional.of(started);
   }
 
   /** Ends what stands in the way of a start. */
@@ -174,15 +173,19 @@ final class Processes implements ProcessManager.OpenManager {
     try (var _ = files.lock(name)) {
       Optional<ProcessRecord> record = files.read(name);
       if (record.isPresent()) {
-        TrackedProcess present = tracked.get(name);
-        if (present != null) {
-          present.expectStop();
-        }
+        expectStop(name);
         if (ProcessRecords.stop(record.get())) {
           log.info("%s: stopped", name);
         }
         files.forget(name);
       }
+    }
+  }
+
+  private void expectStop(String name) {
+    TrackedProcess present = tracked.get(name);
+    if (present != null) {
+      present.expectStop();
     }
   }
 

@@ -111,6 +111,7 @@ class ProcessesTest {
       ManagedProcess changed = manager.ensure(children.shell("child", "exec sleep 2000"));
 
       assertNotEquals(old.pid(), changed.pid());
+      assertEquals(new ProcessStatus.Stopped(), end(old));
       assertEquals(List.of(changed.pid()), children.alive());
     }
   }
@@ -132,21 +133,35 @@ class ProcessesTest {
   @Test
   @DisplayName("a stranger that has the recorded pid is neither adopted nor touched")
   void pidReuse() throws Exception {
-    Process stranger = new ProcessBuilder("/bin/sleep", "1000").start();
     try (var manager = open()) {
       long first = manager.ensure(sleeper()).pid();
-      children.killAll();
-      doctor(first, stranger.pid());
+      Process stranger = laterThan(first);
+      try {
+        children.killAll();
+        doctor(first, stranger.pid());
 
-      ManagedProcess started = manager.ensure(sleeper());
+        ManagedProcess started = manager.ensure(sleeper());
 
-      assertFalse(started.adopted());
-      assertNotEquals(stranger.pid(), started.pid());
-      assertTrue(stranger.isAlive(), "the stranger was hit");
-      manager.stop("child");
-      assertTrue(stranger.isAlive(), "the stranger was hit by the stop");
-    } finally {
-      stranger.destroyForcibly();
+        assertFalse(started.adopted());
+        assertNotEquals(stranger.pid(), started.pid());
+        assertTrue(stranger.isAlive(), "the stranger was hit");
+        manager.stop("child");
+        assertTrue(stranger.isAlive(), "the stranger was hit by the stop");
+      } finally {
+        stranger.destroyForcibly();
+      }
+    }
+  }
+
+  /** A process that started in a later clock tick, as any that gets a used process id does. */
+  private static Process laterThan(long pid) throws Exception {
+    long ticks = Proc.stat(pid).orElseThrow().startTicks();
+    while (true) {
+      Process process = new ProcessBuilder("/bin/sleep", "1000").start();
+      if (Proc.stat(process.pid()).orElseThrow().startTicks() > ticks) {
+        return process;
+      }
+      process.destroyForcibly();
     }
   }
 
