@@ -7,6 +7,7 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.pki.NodeId;
+import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;

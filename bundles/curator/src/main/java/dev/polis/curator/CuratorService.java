@@ -15,6 +15,7 @@ import dev.polis.event.Value;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
+import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcException;
 import dev.polis.supervision.Subtree;
 import io.grpc.BindableService;

@@ -3,6 +3,8 @@ package dev.polis.curator;
 import com.google.protobuf.Timestamp;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.pki.NodeId;
+import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcPeer;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CommitNodeRequest;
@@ -27,6 +29,7 @@ import dev.polis.wire.curator.WatchRequest;
 import dev.polis.wire.curator.stored.Node;
 import io.grpc.stub.StreamObserver;
 import java.net.InetAddress;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
@@ -38,6 +41,9 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
 
   /** Half of what a gRPC message may have by default, as existing clients expect. */
   private static final int CHUNK_BYTES = 2 << 20;
+
+  /** When a watcher is told to look for the next leader: about what an election takes. */
+  private static final Duration RETRY = Duration.ofSeconds(1);
 
   private static final String ONE_NODE =
       "this cluster has one node and cannot take in others in this version; nothing was changed";
@@ -84,6 +90,8 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
       while (true) {
         send(listener.next(), false, sink);
       }
+    } catch (LeaderNodeHub.ClosedException e) {
+      throw RpcException.unavailable(e.getMessage() + "; call again", RETRY);
     }
   }
 

@@ -1,0 +1,52 @@
+package dev.polis.management;
+
+import dev.polis.rpc.LogCalls;
+import dev.polis.rpc.RpcException;
+import dev.polis.wire.api.ActivationMode;
+import dev.polis.wire.api.LogsRequest;
+import dev.polis.wire.api.LogsResponse;
+import dev.polis.wire.api.NodeManagementGrpc;
+import dev.polis.wire.api.RebootRequest;
+import dev.polis.wire.api.RebootResponse;
+import dev.polis.wire.api.UpdateNodeRequest;
+import dev.polis.wire.api.UpdateNodeResponse;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+
+/** What an operator may ask of this node. */
+final class NodeManagementService extends NodeManagementGrpc.NodeManagementImplBase {
+
+  private final LogCalls logs;
+  private final PowerRequest power;
+
+  NodeManagementService(LogCalls logs, PowerRequest power) {
+    this.logs = logs;
+    this.power = power;
+  }
+
+  @Override
+  public void logs(LogsRequest request, StreamObserver<LogsResponse> caller) {
+    logs.serve(request, caller);
+  }
+
+  @Override
+  public void updateNode(UpdateNodeRequest request, StreamObserver<UpdateNodeResponse> caller) {
+    ActivationMode mode = request.getActivationMode();
+    if (mode == ActivationMode.ACTIVATION_MODE_INVALID || mode == ActivationMode.UNRECOGNIZED) {
+      throw RpcException.invalid(
+          "activation_mode is %d, which is no mode; set NONE (1), REBOOT (2) or KEXEC (3)"
+              .formatted(request.getActivationModeValue()));
+    }
+    throw RpcException.failedPrecondition(
+        "this node has no image of an operating system to replace: it runs as a process on a system"
+            + " that others maintain; replace its bundles, or start it from a newer distribution");
+  }
+
+  @Override
+  public void reboot(RebootRequest request, StreamObserver<RebootResponse> caller) {
+    RebootRules.requirePossible(request);
+    power.offAfter((ServerCallStreamObserver<RebootResponse>) caller);
+    caller.onNext(RebootResponse.getDefaultInstance());
+    caller.onCompleted();
+  }
+}

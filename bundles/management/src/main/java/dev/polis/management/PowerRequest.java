@@ -1,0 +1,37 @@
+package dev.polis.management;
+
+import dev.polis.boot.BootReport;
+import dev.polis.logtree.Log;
+import dev.polis.rpc.RpcPeer;
+import io.grpc.stub.ServerCallStreamObserver;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** Hands a wish for a power off to the launcher, once its answer is out. Safe for any thread. */
+final class PowerRequest {
+  private final BootReport boot;
+  private final Log log;
+  private final AtomicBoolean asked = new AtomicBoolean();
+
+  PowerRequest(BootReport boot, Log log) {
+    this.boot = boot;
+    this.log = log;
+  }
+
+  /**
+   * Powers off when this call is over: its answer was sent, or its caller has gone, which does not
+   * take back what it asked for. To be called by the handler before it answers.
+   */
+  void offAfter(ServerCallStreamObserver<?> call) {
+    String reason = "asked for by " + RpcPeer.current().describe();
+    Runnable off = () -> off(reason);
+    call.setOnCloseHandler(off);
+    call.setOnCancelHandler(off);
+  }
+
+  private void off(String reason) {
+    if (asked.compareAndSet(false, true)) {
+      log.warning("powering off, %s", reason);
+      boot.powerOff(reason);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Management: what an operator may ask of one node, as opposed to the cluster.
+ *
+ * <pre>
+ *   operator ──TLS 1.3, user certificate──▶ listener "management" (7839, owned by the platform)
+ *                                                    │
+ *                                            NodeManagementService
+ *                                     Logs ──────────┼──▶ LogCalls ──▶ log tree
+ *                                     UpdateNode ────┼──▶ refused in words: there is no image
+ *                                     Reboot ────────┴──▶ PowerRequest ──▶ launcher
+ *                                                         (answer first)
+ * </pre>
+ *
+ * <p>The organ depends on the platform alone. So it answers as soon as the node has credentials,
+ * also when consensus, curator or roles do not come up, which is when its log is wanted.
+ *
+ * <p>A power off is asked of the launcher, which stops the organs in reverse order: leadership is
+ * given away, children end, volumes are unmounted. The organ asks only after the answer has left
+ * the process, since nobody is left to send it afterwards.
+ *
+ * <p>Not promised: that the answer reached the caller; the last packet may get lost on its way. Nor
+ * a reboot: this node runs as a process on a machine that is not its own, which it neither boots
+ * nor switches off.
+ *
+ * <p>Why not a fixed delay between answer and power off, which is simpler: it is too long for those
+ * who wait and too short for a slow line. The end of the call is known exactly.
+ */
+package dev.polis.management;
