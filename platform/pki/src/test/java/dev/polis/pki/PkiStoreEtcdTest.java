@@ -12,6 +12,7 @@ import org.junit.jupiter.api.BeforeEach;
 /** The same promises on the real etcd. */
 class PkiStoreEtcdTest extends PkiStoreContract {
   private static EtcdFixture etcd;
+  private EtcdClient connection;
   private EtcdClient client;
 
   @BeforeAll
@@ -26,13 +27,14 @@ class PkiStoreEtcdTest extends PkiStoreContract {
 
   @BeforeEach
   void connect() throws Exception {
-    client = EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint())).sub("curator");
+    connection = EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint()));
+    client = connection.sub("curator");
     client.kv().delete(KeyRange.all());
   }
 
   @AfterEach
   void disconnect() {
-    client.close();
+    connection.close();
   }
 
   @Override
