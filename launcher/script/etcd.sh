@@ -10,7 +10,8 @@ ETCD_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 # etcd_version FOLDER: prints the version, or fails.
 etcd_version() {
   local first
-  first="$("$1/etcd" --version 2>/dev/null | head -n 1)" || return 1
+  # All of it, not the first line of a pipe: with pipefail, etcd would now and then die of the closed pipe.
+  first="$("$1/etcd" --version 2>/dev/null)" || return 1
   [[ "$first" =~ ^etcd\ Version:\ ([0-9]+\.[0-9]+\.[0-9]+) ]] || return 1
   printf '%s\n' "${BASH_REMATCH[1]}"
 }
@@ -58,6 +59,8 @@ etcd_fetch() {
   [[ -r "$ETCD_KEYRING" ]] || refuse "etcd: $ETCD_KEYRING is missing, packages could not be verified" "install debian-archive-keyring, or $elsewhere"
 
   say "fetching etcd of Debian $ETCD_SUITE from $mirror"
+  # Whoever holds the lock is the only one who fetches: what is there was left by one that was killed.
+  rm -rf "$cache"/fetch.*
   work="$(mktemp -d "$cache/fetch.XXXXXX")"
   mkdir -p "$work"/{lists/partial,archives/partial,download,root}
   touch "$work/status"
