@@ -1,0 +1,119 @@
+package dev.polis.debug;
+
+import dev.polis.logtree.Dn;
+import dev.polis.logtree.LogFormat;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.LogTree;
+import dev.polis.rpc.RpcException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * The last lines of a component, by the path a person would give: {@code consensus}, {@code kube,
+ * apiserver}. A component is known if it, or a part of it, has a log on this node; what never ran
+ * here is unknown, rather than an empty success.
+ */
+final class ComponentLogs {
+  /** First parts that clients use and that are not the names of organs here. */
+  private static final Map<String, String> ALIASES =
+      Map.of("kube", "root.kubernetes", "containerd", "root.containers.containerd");
+
+  private static final String KUBE = "kube";
+
+  /**
+   * Bytes of one answer, which is one message: half of what a gRPC client takes by default. Older
+   * lines are left out above it.
+   */
+  private static final int MAX_BYTES = 2 << 20;
+
+  private final LogTree logs;
+
+  ComponentLogs(LogTree logs) {
+    this.logs = logs;
+  }
+
+  /**
+   * The lines, oldest first.
+   *
+   * @param path parts of its name
+   * @param tail how many of the newest lines at most; 0 for all
+   * @throws RpcException INVALID_ARGUMENT if the path is none, NOT_FOUND if it leads nowhere
+   */
+  List<String> lines(List<String> path, long tail) {
+    String dn = find(path);
+    long most = tail == 0 ? Long.MAX_VALUE : tail;
+    LogQuery query = LogQuery.of(dn).withChildren().backlog((int) Math.min(most, LogQuery.ALL));
+    try (LogReader reader = logs.read(query)) {
+      // An entry may have several lines, so the newest entries hold at least the newest lines.
+      return newest(
+          reader.backlog().stream().flatMap(entry -> LogFormat.full(entry).lines()).toList(), most);
+    }
+  }
+
+  private static List<String> newest(List<String> lines, long most) {
+    Deque<String> kept = new ArrayDeque<>();
+    long bytes = 0;
+    for (String line : lines.reversed()) {
+      // Three bytes of UTF-8 at most for a char, and a few around each line.
+      bytes += 3L * line.length() + Long.BYTES;
+      if (kept.size() >= most || bytes > MAX_BYTES) {
+        break;
+      }
+      kept.addFirst(line);
+    }
+    return List.copyOf(kept);
+  }
+
+  private String find(List<String> path) {
+    if (path.isEmpty()) {
+      throw RpcException.invalid("component_path needs to contain at least one part");
+    }
+    for (String part : path) {
+      if (part.isEmpty() || part.contains(".")) {
+        throw RpcException.invalid(
+            "component_path %s has the part \"%s\"; parts are neither empty nor hold dots"
+                .formatted(path, part));
+      }
+    }
+    if (path.equals(List.of(KUBE))) {
+      throw RpcException.notFound(
+          "component kube is several; name one, such as kube/apiserver or kube/kubelet");
+    }
+    return candidates(path)
+        .filter(this::hasLog)
+        .findFirst()
+        .orElseThrow(() -> unknown(String.join("/", path)));
+  }
+
+  private static Stream<String> candidates(List<String> path) {
+    String rest = path.stream().skip(1).map(part -> "." + part).collect(Collectors.joining());
+    Optional<String> alias = Optional.ofNullable(ALIASES.get(path.getFirst()));
+    String plain = String.join(".", path);
+    return Stream.concat(
+        alias.map(root -> root + rest).stream(), Stream.of("root." + plain, plain));
+  }
+
+  private boolean hasLog(String dn) {
+    return logs.names().stream().anyMatch(name -> Dn.isWithin(name, dn));
+  }
+
+  private RpcException unknown(String path) {
+    String known =
+        logs.names().stream()
+            .map(name -> name.startsWith("root.") ? name.substring("root.".length()) : name)
+            .map(name -> name.replaceFirst("\\..*", ""))
+            .filter(name -> !name.isEmpty() && !name.equals("root"))
+            .distinct()
+            .sorted()
+            .collect(Collectors.joining(", "));
+    return RpcException.notFound(
+        "component %s has no log on this node: it is unknown or never ran here; there are %s"
+            .formatted(path, known.isEmpty() ? "none yet" : known));
+  }
+}

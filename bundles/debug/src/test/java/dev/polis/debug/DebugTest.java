@@ -1,0 +1,393 @@
+package dev.polis.debug;
+
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.cluster.ClusterState;
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.curator.Curator;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.Storage;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.event.MutableValue;
+import dev.polis.logtree.LogEntry;
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.LogTree;
+import dev.polis.logtree.Severity;
+import dev.polis.rpc.LocalRpcHost;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcRegistration;
+import dev.polis.rpc.RpcSettings;
+import dev.polis.wire.api.GetDebugKubeconfigRequest;
+import dev.polis.wire.api.LoadImageRequest;
+import dev.polis.wire.api.LoadImageResponse;
+import dev.polis.wire.api.LogsRequest;
+import dev.polis.wire.api.LogsResponse;
+import dev.polis.wire.api.NodeDebugServiceGrpc;
+import dev.polis.wire.api.TraceRequest;
+import dev.polis.wire.debug.DebugGrpc;
+import dev.polis.wire.debug.GetComponentLogsRequest;
+import dev.polis.wire.debug.GetConditionRequest;
+import io.grpc.BindableService;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.Proxy;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.Dictionary;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
+
+/** The organ behind a real host, called in plain text. */
+class DebugTest {
+
+  private final LogTree logs = LogTree.create();
+  private LocalRpcHost host;
+  private final List<RpcRegistration> served = new ArrayList<>();
+  private DebugComponent organ;
+  private ManagedChannel channel;
+
+  @BeforeEach
+  void start() {
+    host =
+        new LocalRpcHost(
+            new RpcSettings(
+                List.of(
+                    new RpcSettings.Listener(
+                        RpcHost.DEBUG,
+                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                        false)),
+                RpcSettings.Limits.DEFAULT),
+            logs);
+    organ = new DebugComponent(registry(), config(true), logs);
+    channel = RpcClients.plaintext(host.address(RpcHost.DEBUG));
+  }
+
+  @AfterEach
+  void stop() throws InterruptedException {
+    channel.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
+    organ.deactivate();
+    host.close();
+  }
+
+  /** A service registry that knows the whiteboard of the host and nothing else. */
+  private BundleContext registry() {
+    return fake(
+        BundleContext.class,
+        (method, arguments) -> {
+          Dictionary<?, ?> properties = (Dictionary<?, ?>) arguments[2];
+          RpcRegistration registration =
+              host.serve(
+                  properties.get(RpcHost.LISTENER).toString(), (BindableService) arguments[1]);
+          served.add(registration);
+          return fake(
+              ServiceRegistration.class,
+              (unregister, none) -> {
+                served.remove(registration);
+                registration.close();
+                return null;
+              });
+        });
+  }
+
+  private static DebugConfig config(boolean enabled) {
+    return new DebugConfig() {
+      @Override
+      public boolean enabled() {
+        return enabled;
+      }
+
+      @Override
+      public Class<? extends Annotation> annotationType() {
+        return DebugConfig.class;
+      }
+    };
+  }
+
+  private interface Answer {
+    Object to(String method, Object[] arguments);
+  }
+
+  private static <T> T fake(Class<T> contract, Answer answer) {
+    return contract.cast(
+        Proxy.newProxyInstance(
+            DebugTest.class.getClassLoader(),
+            new Class<?>[] {contract},
+            (self, method, arguments) -> answer.to(method.getName(), arguments)));
+  }
+
+  private boolean holds(String condition) {
+    return DebugGrpc.newBlockingStub(channel)
+        .getCondition(GetConditionRequest.newBuilder().setName(condition).build())
+        .getOk();
+  }
+
+  private List<String> lines(int tail, String... path) {
+    return DebugGrpc.newBlockingStub(channel)
+        .getComponentLogs(
+            GetComponentLogsRequest.newBuilder()
+                .addAllComponentPath(List.of(path))
+                .setTailLines(tail)
+                .build())
+        .getLinesList();
+  }
+
+  private static Status statusOf(Runnable call) {
+    try {
+      call.run();
+      return Status.OK;
+    } catch (StatusRuntimeException e) {
+      return e.getStatus();
+    }
+  }
+
+  private static void assertRefused(Status.Code code, String words, Runnable call) {
+    Status status = statusOf(call);
+    assertEquals(code, status.getCode(), status.toString());
+    assertTrue(status.getDescription().contains(words), status.toString());
+  }
+
+  @Test
+  @DisplayName("SEED-13 conditions hold only while they do, and not while their organ is absent")
+  void seed13_conditions() {
+    MutableValue<NetworkStatus> network = new MutableValue<>(new NetworkStatus.Waiting("a cable"));
+    MutableValue<DataStatus> data = new MutableValue<>(new DataStatus.NotMounted("a key"));
+    MutableValue<ConsensusStatus> consensus = new MutableValue<>(new ConsensusStatus.Stopped());
+    MutableValue<CuratorStatus> curator = new MutableValue<>(new CuratorStatus.Idle());
+    MutableValue<ClusterStatus> cluster = new MutableValue<>();
+    List<String> all =
+        List.of("IPAssigned", "DataAvailable", "ConsensusRunning", "CuratorLeading", "ClusterHome");
+    assertAll(all.stream().map(name -> () -> assertFalse(holds(name), name + " without organ")));
+
+    Network networkOrgan = fake(Network.class, (method, none) -> network);
+    organ.bindNetwork(networkOrgan);
+    organ.bindStorage(fake(Storage.class, (method, none) -> data));
+    organ.bindConsensus(fake(Consensus.class, (method, none) -> consensus));
+    organ.bindCurator(fake(Curator.class, (method, none) -> curator));
+    organ.bindCluster(fake(ClusterManager.class, (method, none) -> cluster));
+    assertAll(all.stream().map(name -> () -> assertFalse(holds(name), name + " too early")));
+
+    network.set(new NetworkStatus.Up(InetAddress.getLoopbackAddress()));
+    data.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
+    consensus.set(new ConsensusStatus.Running("n", "1", "2", List.of(), List.of()));
+    curator.set(new CuratorStatus.Leading(7));
+    cluster.set(fake(ClusterStatus.class, (method, none) -> ClusterState.HOME));
+    assertAll(all.stream().map(name -> () -> assertTrue(holds(name), name)));
+
+    network.set(new NetworkStatus.Waiting("the cable again"));
+    curator.set(new CuratorStatus.Campaigning("an election"));
+    cluster.set(fake(ClusterStatus.class, (method, none) -> ClusterState.SPLIT));
+    assertFalse(holds("IPAssigned"));
+    assertFalse(holds("CuratorLeading"));
+    assertFalse(holds("ClusterHome"));
+
+    network.set(new NetworkStatus.Up(InetAddress.getLoopbackAddress()));
+    organ.unbindNetwork(networkOrgan);
+    assertFalse(holds("IPAssigned"));
+  }
+
+  @Test
+  @DisplayName("a successor that came before its predecessor went is the one that counts")
+  void successorsCount() {
+    Network old = fake(Network.class, (method, none) -> new MutableValue<NetworkStatus>());
+    NetworkStatus up = new NetworkStatus.Up(InetAddress.getLoopbackAddress());
+    organ.bindNetwork(old);
+    organ.bindNetwork(fake(Network.class, (method, none) -> new MutableValue<>(up)));
+
+    organ.unbindNetwork(old);
+
+    assertTrue(holds("IPAssigned"));
+  }
+
+  @Test
+  @DisplayName("SEED-13 an unknown condition is NOT_FOUND and names those there are")
+  void seed13_unknownCondition() {
+    assertRefused(Status.Code.NOT_FOUND, "IPAssigned", () -> holds("Happy"));
+    assertRefused(Status.Code.NOT_FOUND, "\"\"", () -> holds(""));
+  }
+
+  @Test
+  @DisplayName("SEED-13 component logs: the argument cases")
+  void seed13_arguments() {
+    logs.raw("root.containers.containerd").line("starting");
+    logs.raw("root.containers.containerd.runsc").line("sandboxed");
+    logs.raw("root.kubernetes.apiserver").line("serving");
+
+    assertRefused(
+        Status.Code.INVALID_ARGUMENT,
+        "component_path needs to contain at least one part",
+        () -> lines(0));
+    assertEquals(2, lines(0, "containerd").size());
+    assertTrue(lines(0, "containerd", "runsc").getFirst().endsWith("R sandboxed"));
+    assertTrue(lines(0, "kube", "apiserver").getFirst().endsWith("R serving"));
+    assertRefused(Status.Code.NOT_FOUND, "name one", () -> lines(0, "kube"));
+    assertRefused(Status.Code.NOT_FOUND, "kube/nothing", () -> lines(0, "kube", "nothing"));
+    assertRefused(
+        Status.Code.NOT_FOUND, "containerd/nothing", () -> lines(0, "containerd", "nothing"));
+    assertRefused(Status.Code.NOT_FOUND, "nowhere", () -> lines(0, "nowhere"));
+    assertRefused(Status.Code.INVALID_ARGUMENT, "\"a.b\"", () -> lines(0, "a.b"));
+    assertRefused(Status.Code.INVALID_ARGUMENT, "\"\"", () -> lines(0, "kube", ""));
+  }
+
+  @Test
+  @DisplayName("organs and parts of the platform are components too, and an error names them")
+  void organsAreComponents() {
+    logs.log("root.consensus.etcd").info("ready");
+
+    assertTrue(lines(0, "consensus").getFirst().endsWith("] ready"));
+    assertTrue(lines(0, "consensus", "etcd").getFirst().contains("DebugTest.java:"));
+    assertFalse(lines(0, "rpc").isEmpty());
+    assertRefused(Status.Code.NOT_FOUND, "consensus, debug, rpc", () -> lines(0, "kubernetes"));
+  }
+
+  @Test
+  @DisplayName("SEED-13 0 lines are all; n are the newest n, also of entries with several lines")
+  void seed13_tail() {
+    logs.log("root.part").info("one");
+    logs.log("root.part").info("two\nthree");
+
+    assertEquals(List.of("one", "two", "three"), ends(lines(0, "part")));
+    assertEquals(List.of("three"), ends(lines(1, "part")));
+    assertEquals(List.of("two", "three"), ends(lines(2, "part")));
+    assertEquals(List.of("one", "two", "three"), ends(lines(-1, "part")));
+  }
+
+  private static List<String> ends(List<String> lines) {
+    return lines.stream().map(line -> line.substring(line.lastIndexOf(' ') + 1)).toList();
+  }
+
+  @Test
+  @DisplayName("SEED-13 a line that was cut ends with the truncation marker, others do not")
+  void seed13_truncation() {
+    logs.raw("root.part").line("x".repeat(1025));
+    logs.raw("root.part").line("y".repeat(1024));
+
+    List<String> lines = lines(0, "part");
+
+    assertTrue(lines.get(0).endsWith("x".repeat(1024) + "..."));
+    assertTrue(lines.get(1).endsWith("y".repeat(1024)));
+  }
+
+  @Test
+  @DisplayName("an answer stays within what a client takes, the newest lines are kept")
+  void answersAreBounded() {
+    for (int i = 0; i < 8000; i++) {
+      logs.raw("root.part").line(i + " " + "x".repeat(1000));
+    }
+
+    List<String> lines = lines(0, "part");
+
+    assertTrue(lines.size() < 8000 && lines.size() > 500, "got " + lines.size());
+    assertTrue(lines.getLast().contains("R 7999 "), lines.getLast());
+  }
+
+  @Test
+  @DisplayName("Logs answers without credentials, as the management does with them")
+  void logsOfTheNode() {
+    logs.log("root.storage").error("the disk does not open");
+    LogsRequest.Builder request =
+        LogsRequest.newBuilder()
+            .setDn("root.storage")
+            .setBacklogMode(LogsRequest.BacklogMode.BACKLOG_MODE_ALL)
+            .setStreamMode(LogsRequest.StreamMode.STREAM_MODE_DISABLE);
+
+    LogsResponse chunk = NodeDebugServiceGrpc.newBlockingStub(channel).logs(request.build()).next();
+
+    assertEquals("the disk does not open", chunk.getBacklogEntries(0).getLeveled().getLines(0));
+    assertRefused(
+        Status.Code.INVALID_ARGUMENT,
+        "stream_mode is 5",
+        () ->
+            NodeDebugServiceGrpc.newBlockingStub(channel)
+                .logs(request.setStreamModeValue(5).build())
+                .next());
+  }
+
+  @Test
+  @DisplayName("what is not there is refused in words")
+  void refusals() throws Exception {
+    NodeDebugServiceGrpc.NodeDebugServiceBlockingStub stub =
+        NodeDebugServiceGrpc.newBlockingStub(channel);
+
+    assertRefused(
+        Status.Code.NOT_FOUND,
+        "no Kubernetes",
+        () -> stub.getDebugKubeconfig(GetDebugKubeconfigRequest.getDefaultInstance()));
+    assertRefused(
+        Status.Code.FAILED_PRECONDITION,
+        "kernel",
+        () -> stub.trace(TraceRequest.getDefaultInstance()).next());
+    assertEquals(Status.Code.FAILED_PRECONDITION, loadImage().getCode());
+  }
+
+  private Status loadImage() throws Exception {
+    CompletableFuture<Status> end = new CompletableFuture<>();
+    StreamObserver<LoadImageRequest> parts =
+        NodeDebugServiceGrpc.newStub(channel)
+            .loadImage(
+                new StreamObserver<>() {
+                  @Override
+                  public void onNext(LoadImageResponse response) {}
+
+                  @Override
+                  public void onError(Throwable failure) {
+                    end.complete(Status.fromThrowable(failure));
+                  }
+
+                  @Override
+                  public void onCompleted() {
+                    end.complete(Status.OK);
+                  }
+                });
+    parts.onNext(LoadImageRequest.getDefaultInstance());
+    return end.get(10, TimeUnit.SECONDS);
+  }
+
+  @Test
+  @DisplayName("the organ warns once, at its start, that it asks nobody who they are")
+  void warnsOnce() {
+    holds("IPAssigned");
+    holds("IPAssigned");
+
+    try (LogReader reader = logs.read(LogQuery.of(DebugComponent.DN).backlogAll())) {
+      List<LogEntry> entries = reader.backlog();
+      assertEquals(1, entries.size());
+      LogPayload.Leveled warning = (LogPayload.Leveled) entries.getFirst().payload();
+      assertEquals(Severity.WARNING, warning.severity());
+      assertTrue(warning.message().contains("UNAUTHENTICATED"), warning.message());
+    }
+  }
+
+  @Test
+  @DisplayName("switched off, nothing is served")
+  void switchedOff() {
+    organ.deactivate();
+    assertEquals(List.of(), served);
+
+    organ = new DebugComponent(registry(), config(false), logs);
+
+    assertEquals(List.of(), served);
+  }
+}
