@@ -12,7 +12,11 @@ build_fingerprint() {
 }
 
 # build_if_stale JAVA_HOME: one build at a time; others wait for it and find it done.
+# POLIS_BUILD=no takes the distribution as it is.
 build_if_stale() {
+  if [[ "${POLIS_BUILD:-}" == no && -f "$DISTRIBUTION/bundles.list" ]]; then
+    return 0
+  fi
   mkdir -p "$POLIS_CACHE"
   {
     flock 8

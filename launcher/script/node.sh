@@ -52,7 +52,7 @@ aot_train() {
     scratch="$(mktemp -d "$POLIS_CACHE/aot/training.XXXXXX")"
     ctl "$1" params make --owner "$scratch/owner" --to "$scratch/owner/parameters.json" >/dev/null
     # An address of its own, so that it stands in nobody's way.
-    nice -n 19 "$1/bin/java" "${JVM_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.new" "-Dpolis.distribution=$DISTRIBUTION" -cp "$(node_class_path)" "$NODE_MAIN" \
+    nice -n 19 "$1/bin/java" "${JVM_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.new" -Xlog:aot=error "-Dpolis.distribution=$DISTRIBUTION" -cp "$(node_class_path)" "$NODE_MAIN" \
       run --state "$scratch" --address 127.83.84.85 --etcd "$2" --security insecure \
       --parameters "$scratch/owner/parameters.json" --until-home --home-within 300 &&
       mv "$cache.new" "$cache"
@@ -67,17 +67,18 @@ ctl() {
   "$home/bin/java" "${JVM_OPTIONS[@]}" -cp "$DISTRIBUTION/ctl/*" dev.polis.ctl.Ctl "$@"
 }
 
-# follow LOG HOME_FILE PID: shows the log until the node is home or has ended; succeeds if it is home.
+# follow LOG OFFSET HOME_FILE SINCE PID: shows the log from a byte on until the node is home or has ended; succeeds if it is home. A file from before
+# SINCE, another file, is the home of another run.
 follow() {
-  local log="$1" home="$2" pid="$3" follower
-  tail -n +1 -f --pid="$pid" "$log" 2>/dev/null &
+  local log="$1" offset="$2" home="$3" since="$4" pid="$5" follower
+  tail -c "+$((offset + 1))" -f --pid="$pid" "$log" 2>/dev/null &
   follower=$!
-  while kill -0 "$pid" 2>/dev/null && [[ ! -f "$home" ]]; do
+  while kill -0 "$pid" 2>/dev/null && [[ ! "$home" -nt "$since" ]]; do
     sleep 0.1
   done
   # What was printed together with HOME is still on its way.
   sleep 0.3
   kill "$follower" 2>/dev/null || true
   wait "$follower" 2>/dev/null || true
-  [[ -f "$home" ]]
+  [[ "$home" -nt "$since" ]]
 }

@@ -32,21 +32,29 @@ final class DidYouMean {
             known.isEmpty() ? "; there is none at all" : "; there are " + String.join(", ", known));
   }
 
-  /** How many letters must be changed, added or dropped (Levenshtein). */
+  /**
+   * How many letters must be changed, added, dropped, or swapped with their neighbour (optimal
+   * string alignment).
+   */
   static int distance(String from, String to) {
-    int[] previous = new int[to.length() + 1];
-    for (int j = 0; j <= to.length(); j++) {
-      previous[j] = j;
-    }
-    for (int i = 1; i <= from.length(); i++) {
-      int[] row = new int[to.length() + 1];
-      row[0] = i;
-      for (int j = 1; j <= to.length(); j++) {
-        int change = previous[j - 1] + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
-        row[j] = Math.min(change, Math.min(previous[j], row[j - 1]) + 1);
+    int[][] cost = new int[from.length() + 1][to.length() + 1];
+    for (int i = 0; i <= from.length(); i++) {
+      for (int j = 0; j <= to.length(); j++) {
+        cost[i][j] = i == 0 || j == 0 ? i + j : step(cost, from, to, i, j);
       }
-      previous = row;
     }
-    return previous[to.length()];
+    return cost[from.length()][to.length()];
+  }
+
+  private static int step(int[][] cost, String from, String to, int i, int j) {
+    boolean same = from.charAt(i - 1) == to.charAt(j - 1);
+    int best = cost[i - 1][j - 1] + (same ? 0 : 1);
+    best = Math.min(best, 1 + Math.min(cost[i - 1][j], cost[i][j - 1]));
+    boolean swapped =
+        i > 1
+            && j > 1
+            && from.charAt(i - 1) == to.charAt(j - 2)
+            && from.charAt(i - 2) == to.charAt(j - 1);
+    return swapped ? Math.min(best, cost[i - 2][j - 2] + 1) : best;
   }
 }

@@ -20,13 +20,17 @@ final class Pid1Duties implements AutoCloseable {
     for (String signal : new String[] {"CHLD", "URG", "USR1"}) {
       Signals.on(signal, name -> duties.handle(name, log));
     }
-    duties.reaper.start();
+    duties.start();
     return duties;
   }
 
   /** For tests: without signals of the operating system. */
   static Pid1Duties over(ChildReaper reaper) {
     return new Pid1Duties(reaper);
+  }
+
+  void start() {
+    reaper.start();
   }
 
   void handle(String signal, Consumer<String> log) {

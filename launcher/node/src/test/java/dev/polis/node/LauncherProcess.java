@@ -1,0 +1,103 @@
+package dev.polis.node;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/** The launcher as a process of its own, whose output is read as it comes. */
+final class LauncherProcess implements AutoCloseable {
+  /** Many times what it takes on a busy machine. */
+  private static final int SECONDS = 60;
+
+  private static final String END = "\u0000";
+
+  private final Process process;
+  private final LinkedBlockingQueue<String> lines = new LinkedBlockingQueue<>();
+  private final List<String> seen = new ArrayList<>();
+
+  LauncherProcess(List<String> properties, String... arguments) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(
+        List.of(
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "--enable-native-access=ALL-UNNAMED",
+            "--sun-misc-unsafe-memory-access=deny"));
+    command.addAll(properties);
+    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
+    command.addAll(List.of(arguments));
+    process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    Thread.ofVirtual().start(this::read);
+  }
+
+  /** Waits for a line that holds the text. */
+  String await(String text) throws InterruptedException {
+    String line = lines.poll(SECONDS, TimeUnit.SECONDS);
+    while (line != null && !line.equals(END)) {
+      seen.add(line);
+      if (line.contains(text)) {
+        return line;
+      }
+      line = lines.poll(SECONDS, TimeUnit.SECONDS);
+    }
+    return fail("no line with \"" + text + "\" came; there were " + seen);
+  }
+
+  /** Waits for the end. */
+  int exit() throws InterruptedException {
+    String line = lines.poll(SECONDS, TimeUnit.SECONDS);
+    while (line != null && !line.equals(END)) {
+      seen.add(line);
+      line = lines.poll(SECONDS, TimeUnit.SECONDS);
+    }
+    assertTrue(
+        process.waitFor(SECONDS, TimeUnit.SECONDS),
+        () -> "the launcher did not end; it said " + seen);
+    return process.exitValue();
+  }
+
+  /** What it said so far. */
+  List<String> seen() {
+    return seen;
+  }
+
+  long pid() {
+    return process.pid();
+  }
+
+  /** SIGTERM. */
+  void terminate() {
+    // Process.destroy would close the stream the output comes by.
+    process.toHandle().destroy();
+  }
+
+  void signal(String name) throws IOException, InterruptedException {
+    new ProcessBuilder("kill", "-" + name, Long.toString(pid())).inheritIO().start().waitFor();
+  }
+
+  @Override
+  public void close() {
+    process.toHandle().destroyForcibly();
+  }
+
+  private void read() {
+    try (BufferedReader reader =
+        new BufferedReader(
+            new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+      reader.lines().forEach(lines::add);
+    } catch (IOException e) {
+      lines.add("output lost: " + e);
+    }
+    lines.add(END);
+  }
+}

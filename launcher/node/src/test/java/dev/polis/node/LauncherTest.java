@@ -1,0 +1,208 @@
+package dev.polis.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The launcher as scripts see it: a process with a framework, three organs, output and an exit
+ * code.
+ */
+class LauncherTest {
+  @TempDir Path folder;
+  private TestDistribution distribution;
+  private Path state;
+
+  @BeforeEach
+  void build() throws Exception {
+    distribution = new TestDistribution(folder.resolve("distribution"));
+    state = folder.resolve("state");
+  }
+
+  @Test
+  @DisplayName(
+      "A node that is home stops on SIGTERM in reverse order, for a restart, with exit code 0")
+  void homeAndRestart() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
+      node.await("HOME after");
+      node.await("node-1 is HOME");
+      awaitFile(state.resolve("ephemeral/launcher/home"));
+
+      node.terminate();
+
+      assertEquals(Exit.OK, node.exit());
+      assertEquals(
+          List.of(
+              "STARTED dev.polis.storage",
+              "STARTED dev.polis.cluster",
+              "STARTED dev.polis.kubernetes",
+              "STOPPED dev.polis.kubernetes RESTART",
+              "STOPPED dev.polis.cluster RESTART",
+              "STOPPED dev.polis.storage RESTART"),
+          organLines(node));
+      assertFalse(Files.exists(state.resolve("ephemeral/launcher/home")));
+      assertTrue(
+          node.seen().stream().noneMatch(line -> line.contains("WARNING")), node.seen()::toString);
+    }
+  }
+
+  @Test
+  @DisplayName("SIGINT is a power off")
+  void interruptIsPowerOff() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
+      node.await("HOME after");
+
+      node.signal("INT");
+
+      assertEquals(Exit.OK, node.exit());
+      assertTrue(
+          node.seen().contains("STOPPED dev.polis.storage POWER_OFF"), node.seen()::toString);
+    }
+  }
+
+  @Test
+  @DisplayName("The stop command powers a running node off")
+  void stopCommandPowersOff() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
+      node.await("HOME after");
+      try (LauncherProcess stop =
+          new LauncherProcess(List.of(), "stop", "--state", state.toString())) {
+        assertEquals(Exit.OK, stop.exit(), stop.seen()::toString);
+      }
+      assertEquals(Exit.OK, node.exit());
+      assertTrue(
+          node.seen().contains("STOPPED dev.polis.storage POWER_OFF"), node.seen()::toString);
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "SEED-14 the trapdoor: enrolment fails, the guru says why, organs are stopped, Kubernetes never starts")
+  void seed14_enrolmentFailure() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.cluster=throw")) {
+      node.await("GURU MEDIATION ERROR");
+      node.await("(Error condition: init trapdoor closed)");
+
+      assertEquals(Exit.FAILED, node.exit());
+      assertEquals("polis: boot: the ticket is too short: 3 bytes", node.seen().getLast());
+      assertEquals(
+          List.of(
+              "STARTED dev.polis.storage",
+              "STARTED dev.polis.cluster",
+              "STOPPED dev.polis.storage RESTART"),
+          organLines(node));
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "A fatal report stops what runs in reverse order; the crash is told at the next start, once")
+  void fatalReportIsKept() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=fatal")) {
+      assertEquals(Exit.FAILED, node.exit());
+      assertEquals("polis: cluster: the ticket is too short: 3 bytes", node.seen().getLast());
+      assertEquals("STOPPED dev.polis.storage RESTART", organLines(node).getLast());
+    }
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
+      assertTrue(
+          node.await("the last run crashed")
+              .contains("cluster failed: the ticket is too short: 3 bytes"));
+      node.await("HOME after");
+      node.terminate();
+      node.exit();
+    }
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
+      node.await("HOME after");
+      assertTrue(
+          node.seen().stream().noneMatch(line -> line.contains("crashed")), node.seen()::toString);
+    }
+  }
+
+  @Test
+  @DisplayName("A boot that is given up names what it waited for")
+  void timeoutNamesTheWait() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.cluster=wait", "--home-within", "1")) {
+      assertEquals(Exit.FAILED, node.exit());
+      String last = node.seen().getLast();
+      assertTrue(last.startsWith("polis: boot: not home within 1 s; waited for a leader ("), last);
+      assertTrue(last.endsWith("1 of 3 members answers"), last);
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "A second node on the same state directory is refused with the process id of the first")
+  void secondNodeIsRefused() throws Exception {
+    try (LauncherProcess first = run("-Ddev.polis.kubernetes=home")) {
+      first.await("HOME after");
+      try (LauncherProcess second = run("-Ddev.polis.kubernetes=home")) {
+        assertEquals(Exit.RUNNING, second.exit());
+        assertTrue(
+            second.seen().getLast().contains("process " + first.pid()), second.seen()::toString);
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("A missing and a garbled bundle are refused by the name of the file")
+  void brokenDistributionIsRefused() throws Exception {
+    Path storage = distribution.bundle("storage");
+    Files.writeString(storage, "garbled");
+    refused(storage + ": the file of dev.polis.storage has the digest ");
+    Files.delete(storage);
+    refused(storage + ": the file of dev.polis.storage is missing");
+  }
+
+  @Test
+  @DisplayName("An unknown key is refused with what may have been meant, before anything starts")
+  void unknownKeyIsRefused() throws Exception {
+    refused(
+        "--set: dev.polis.cluster has no key \"prot\"; did you mean \"port\"?",
+        "--set",
+        "dev.polis.cluster.prot=7");
+    refused(
+        "--set: dev.polis.cluster.port: 70000 is not within 1 to 65535",
+        "--set",
+        "dev.polis.cluster.port=70000");
+    refused("--etcd: nothing is configured by \"dev.polis.consensus\"", "--etcd", "/opt/etcd");
+  }
+
+  private void refused(String words, String... arguments) throws Exception {
+    try (LauncherProcess node = run("-Dnone", arguments)) {
+      assertEquals(Exit.REFUSED, node.exit(), node.seen()::toString);
+      assertTrue(node.seen().getLast().contains(words), node.seen()::toString);
+      assertEquals(List.of(), organLines(node));
+    }
+  }
+
+  private LauncherProcess run(String property, String... more) throws Exception {
+    List<String> arguments = new ArrayList<>(List.of("run", "--state", state.toString()));
+    arguments.addAll(List.of(more));
+    return new LauncherProcess(
+        List.of("-Dpolis.distribution=" + distribution.folder(), property),
+        arguments.toArray(String[]::new));
+  }
+
+  private static List<String> organLines(LauncherProcess node) {
+    return node.seen().stream()
+        .filter(line -> line.startsWith("STARTED") || line.startsWith("STOPPED"))
+        .toList();
+  }
+
+  private static void awaitFile(Path file) throws Exception {
+    long deadline = System.nanoTime() + 10_000_000_000L;
+    while (!Files.exists(file)) {
+      assertTrue(System.nanoTime() < deadline, file + " did not appear within 10 s");
+      Thread.onSpinWait();
+    }
+  }
+}

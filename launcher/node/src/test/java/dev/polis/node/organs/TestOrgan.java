@@ -1,0 +1,50 @@
+package dev.polis.node.organs;
+
+import dev.polis.boot.BootReport;
+import dev.polis.boot.Wait;
+import org.osgi.framework.BundleActivator;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceReference;
+
+/**
+ * An organ for tests of the launcher: what it does is told by the system property of its own
+ * symbolic name. It says on standard output when it starts and stops.
+ */
+public final class TestOrgan implements BundleActivator {
+  @Override
+  public void start(BundleContext context) {
+    String name = context.getBundle().getSymbolicName();
+    System.out.println("STARTED " + name);
+    BootReport report = report(context);
+    switch (System.getProperty(name, "nothing")) {
+      case "home" -> report.home("node-1 is HOME");
+      case "throw" ->
+          throw new IllegalStateException(
+              "enrolment failed", new IllegalArgumentException("the ticket is too short: 3 bytes"));
+      case "fatal" ->
+          report.fatal(
+              "cluster",
+              new IllegalStateException(
+                  "enrolment failed",
+                  new IllegalArgumentException("the ticket is too short: 3 bytes")));
+      case "wait" -> {
+        Wait wait = report.waiting("a leader");
+        wait.detail("1 of 3 members answers");
+      }
+      default -> {
+        // Only there.
+      }
+    }
+  }
+
+  @Override
+  public void stop(BundleContext context) {
+    System.out.println(
+        "STOPPED " + context.getBundle().getSymbolicName() + " " + report(context).stopIntent());
+  }
+
+  private static BootReport report(BundleContext context) {
+    ServiceReference<BootReport> reference = context.getServiceReference(BootReport.class);
+    return context.getService(reference);
+  }
+}
