@@ -1,0 +1,354 @@
+package dev.polis.cluster.it;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonParser;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.EtcdBinary;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A node of the distribution as it ships, in a state directory of its own, with the operator's
+ * command line. Whatever it started is ended when it is closed.
+ */
+final class TestNode implements AutoCloseable {
+
+  /** A node is home within a few seconds; shared machines are several times slower. */
+  static final Duration PATIENCE = Duration.ofSeconds(120);
+
+  private static final List<String> JVM =
+      List.of(
+          Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+          "--enable-native-access=ALL-UNNAMED",
+          "--sun-misc-unsafe-memory-access=deny",
+          "-XX:+UseSerialGC",
+          "-XX:TieredStopAtLevel=1");
+
+  private final Path distribution;
+  private final Path state;
+  private final String address;
+  private Optional<Process> process = Optional.empty();
+  private int starts;
+
+  private TestNode(Path distribution, Path state, String address) {
+    this.distribution = distribution;
+    this.state = state;
+    this.address = address;
+  }
+
+  /** A node that has parameters and was never started. */
+  static TestNode prepared(Path state, String address, String... more) throws Exception {
+    TestNode node = bare(state, address);
+    List<String> make = new ArrayList<>(List.of("params", "make", "--owner"));
+    make.add(state.resolve("owner").toString());
+    make.add("--to");
+    make.add(state.resolve("esp/parameters.json").toString());
+    make.addAll(List.of(more));
+    Finished made = node.ctl(make.toArray(String[]::new));
+    if (made.code() != 0) {
+      throw new AssertionError("no parameters: " + made.all());
+    }
+    return node;
+  }
+
+  /** A node without parameters. */
+  static TestNode bare(Path state, String address) {
+    return new TestNode(distribution(), state, address);
+  }
+
+  /** The same node, started from another distribution. */
+  TestNode with(Path otherDistribution) {
+    return new TestNode(otherDistribution, state, address);
+  }
+
+  static Path distribution() {
+    return Path.of(System.getProperty("polis.distribution"));
+  }
+
+  Path state() {
+    return state;
+  }
+
+  String address() {
+    return address;
+  }
+
+  private List<String> launcher(Path from, String... arguments) {
+    List<String> command = new ArrayList<>(JVM);
+    command.add("-Dpolis.distribution=" + from);
+    command.add("-cp");
+    command.add(from.resolve("lib") + "/*");
+    command.add("dev.polis.node.Main");
+    command.addAll(List.of(arguments));
+    return command;
+  }
+
+  private List<String> run(String... more) throws Exception {
+    List<String> command =
+        launcher(distribution, "run", "--state", state.toString(), "--address", address);
+    if (!List.of(more).contains("--etcd")) {
+      command.add("--etcd");
+      command.add(EtcdBinary.folder().toString());
+    }
+    command.addAll(List.of(more));
+    return command;
+  }
+
+  /** Starts the node and waits until it is home. */
+  void up(String... more) throws Exception {
+    start(more);
+    awaitHome();
+  }
+
+  void start(String... more) throws Exception {
+    Files.createDirectories(state.resolve("log"));
+    Path output = log();
+    process =
+        Optional.of(
+            new ProcessBuilder(run(more))
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start());
+  }
+
+  private Path log() {
+    return state.resolve("log/start-" + ++starts + ".txt");
+  }
+
+  void awaitHome() throws Exception {
+    try {
+      Await.until(PATIENCE, "the node in " + state + " to be home", this::isHome);
+    } catch (AssertionError e) {
+      throw new AssertionError(e.getMessage() + "; it said:\n" + said(), e);
+    }
+  }
+
+  private boolean isHome() {
+    if (!process.orElseThrow().isAlive()) {
+      throw new AssertionError("the node has ended with " + process.orElseThrow().exitValue());
+    }
+    // The file alone may have been left by a start that was killed.
+    return said().contains("HOME after") && Files.exists(state.resolve("ephemeral/launcher/home"));
+  }
+
+  /** What the present start of the node has printed. */
+  String said() {
+    try {
+      Path output = state.resolve("log/start-" + starts + ".txt");
+      return Files.exists(output) ? Files.readString(output) : "nothing";
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Starts the node where it must not come up, and returns how it ended. */
+  Finished refused(String... more) throws Exception {
+    return finish(run(more), Map.of());
+  }
+
+  /** The same under another user, who cannot write what this one owns. */
+  Finished refusedAs(int user, String... more) throws Exception {
+    List<String> command =
+        new ArrayList<>(List.of("setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups"));
+    command.addAll(run(more));
+    return finish(command, Map.of());
+  }
+
+  /** Waits until the node has ended by itself, and returns its exit code. */
+  int awaitEnd() throws InterruptedException {
+    if (!process.orElseThrow().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+      throw new AssertionError("the node did not end within " + PATIENCE + ": " + said());
+    }
+    return process.orElseThrow().exitValue();
+  }
+
+  /** Runs the launcher with another command. */
+  Finished launcher(String... arguments) throws Exception {
+    return finish(launcher(distribution, arguments), Map.of());
+  }
+
+  /** Runs the operator's command line against this node. */
+  Finished ctl(String... arguments) throws Exception {
+    List<String> command = new ArrayList<>(JVM);
+    command.add("-cp");
+    command.add(distribution().resolve("ctl") + "/*");
+    command.add("dev.polis.ctl.Ctl");
+    command.add("--config=" + state.resolve("no-contexts"));
+    if (Files.isDirectory(state)) {
+      command.add("--state=" + state);
+    }
+    command.addAll(List.of(arguments));
+    return finish(command, Map.of());
+  }
+
+  /** Runs the operator's command line and returns its JSON. */
+  JsonElement json(String... arguments) throws Exception {
+    String[] more = java.util.Arrays.copyOf(arguments, arguments.length + 2);
+    more[arguments.length] = "-o";
+    more[arguments.length + 1] = "json";
+    Finished finished = ctl(more);
+    if (finished.code() != 0) {
+      throw new AssertionError(String.join(" ", arguments) + ": " + finished.all());
+    }
+    return JsonParser.parseString(finished.out());
+  }
+
+  static Finished finish(List<String> command, Map<String, String> environment) throws Exception {
+    Path out = Files.createTempFile("polis-out", ".txt");
+    Path err = Files.createTempFile("polis-err", ".txt");
+    try {
+      ProcessBuilder builder =
+          new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+      builder.environment().putAll(environment);
+      Process running = builder.start();
+      running.getOutputStream().close();
+      if (!running.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+        running.destroyForcibly().waitFor();
+        throw new AssertionError(
+            "this did not end within %s: %s%n%s%n%s"
+                .formatted(PATIENCE, command, Files.readString(out), Files.readString(err)));
+      }
+      return new Finished(running.exitValue(), Files.readString(out), Files.readString(err));
+    } finally {
+      Files.delete(out);
+      Files.delete(err);
+    }
+  }
+
+  void takeOwnership() throws Exception {
+    Finished finished = ctl("takeownership");
+    if (finished.code() != 0) {
+      throw new AssertionError("takeownership: " + finished.all() + "\nnode: " + said());
+    }
+  }
+
+  /** The node's id, as its cluster knows it. */
+  String id() throws Exception {
+    return json("node", "list").getAsJsonArray().get(0).getAsJsonObject().get("id").getAsString();
+  }
+
+  /** Ends the node's process without a word. */
+  void killJvm() throws InterruptedException {
+    process.orElseThrow().destroyForcibly().waitFor();
+  }
+
+  /** Asks the node's process to end and be back. */
+  int terminate() throws InterruptedException {
+    process.orElseThrow().destroy();
+    return process.orElseThrow().waitFor();
+  }
+
+  long jvmPid() {
+    return process.orElseThrow().pid();
+  }
+
+  /** The etcd of this node, wherever it came from. */
+  ProcessHandle etcd() throws IOException {
+    return children("etcd").stream()
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("no etcd runs for " + state));
+  }
+
+  /** All processes of this program that work in this node's state directory. */
+  List<ProcessHandle> children(String program) {
+    return ProcessHandle.allProcesses()
+        .filter(
+            handle ->
+                handle.info().command().map(c -> c.endsWith("/" + program)).orElse(false)
+                    && commandLine(handle).contains(state.toString()))
+        .toList();
+  }
+
+  private static String commandLine(ProcessHandle handle) {
+    try {
+      return Files.readString(Path.of("/proc", Long.toString(handle.pid()), "cmdline"));
+    } catch (IOException e) {
+      return "";
+    }
+  }
+
+  /** What is mounted below this node's state directory, as the kernel tells it. */
+  List<String> mounts() throws IOException {
+    return Files.readAllLines(Path.of("/proc/self/mounts")).stream()
+        .filter(line -> line.contains(state.toString()))
+        .toList();
+  }
+
+  /** Everything of this node that is alive or mounted; empty when it is down. */
+  List<String> leftovers() throws IOException {
+    List<String> left = new ArrayList<>();
+    ProcessHandle.allProcesses()
+        .filter(handle -> handle.pid() != ProcessHandle.current().pid())
+        .filter(handle -> commandLine(handle).contains(state.toString()))
+        .forEach(handle -> left.add("process " + handle.pid() + " " + commandLine(handle)));
+    mounts().forEach(line -> left.add("mount " + line));
+    try (var loops = Files.newDirectoryStream(Path.of("/sys/block"), "loop*")) {
+      for (Path loop : loops) {
+        Path backing = loop.resolve("loop/backing_file");
+        if (Files.exists(backing) && Files.readString(backing).contains(state.toString())) {
+          left.add("loop device " + loop.getFileName());
+        }
+      }
+    }
+    return left;
+  }
+
+  /** Stops the node and its children. */
+  Finished down() throws Exception {
+    return finish(launcher(distribution(), "stop", "--state", state.toString()), Map.of());
+  }
+
+  /** A digest of every file below a folder, to see whether anything changed. */
+  static Map<String, String> digests(Path folder) throws IOException {
+    Map<String, String> digests = new TreeMap<>();
+    Files.walkFileTree(
+        folder,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+              throws IOException {
+            if (attributes.isRegularFile()) {
+              digests.put(folder.relativize(file).toString(), sha256(file));
+            }
+            return FileVisitResult.CONTINUE;
+          }
+        });
+    return digests;
+  }
+
+  private static String sha256(Path file) throws IOException {
+    try {
+      return HexFormat.of()
+          .formatHex(MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(file)));
+    } catch (java.security.NoSuchAlgorithmException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Leaves no process behind, and no mount: neither the test's folder could be deleted then. */
+  @Override
+  public void close() {
+    try {
+      if (Files.isDirectory(state)) {
+        down();
+      }
+      process.ifPresent(Process::destroyForcibly);
+    } catch (Exception e) {
+      throw new AssertionError("the node in " + state + " cannot be cleared away", e);
+    }
+  }
+}
