@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 
 /** Reads /proc. A process may end between any two reads; every method answers "not there" then. */
 final class Proc {
@@ -16,6 +17,11 @@ final class Proc {
   static final String TOKEN = "POLIS_PROCESS_TOKEN";
 
   private static final Path ROOT = Path.of("/proc");
+
+  /** An exec takes well below a millisecond; ten of them are for a loaded machine. */
+  private static final int EXEC_LOOKS = 10;
+
+  private static final long EXEC_NANOS = 1_000_000;
 
   private Proc() {}
 
@@ -87,7 +93,7 @@ final class Proc {
     try (DirectoryStream<Path> all = Files.newDirectoryStream(ROOT, "[0-9]*")) {
       for (Path entry : all) {
         long pid = Long.parseLong(entry.getFileName().toString());
-        if (hasToken(entry, token)) {
+        if (hasToken(pid, token)) {
           stat(pid).filter(stat -> !stat.dead()).ifPresent(found::add);
         }
       }
@@ -106,13 +112,28 @@ final class Proc {
     return stat.session() == stat.pid();
   }
 
-  private static boolean hasToken(Path entry, String token) {
+  private static boolean hasToken(long pid, String token) {
+    return environment(pid).contains(TOKEN + "=" + token);
+  }
+
+  /** The variables that a process was started with; none if it is gone or not ours to read. */
+  static List<String> environment(long pid) {
+    Path process = ROOT.resolve(Long.toString(pid));
     try {
-      String wanted = "\0" + TOKEN + "=" + token + "\0";
-      String environment = Files.readString(entry.resolve("environ"), StandardCharsets.ISO_8859_1);
-      return ("\0" + environment + "\0").contains(wanted);
+      String all = "";
+      for (int look = 0; look < EXEC_LOOKS && all.isEmpty(); look++) {
+        all = Files.readString(process.resolve("environ"), StandardCharsets.ISO_8859_1);
+        // In the midst of an exec the old environment is gone and the new one not there yet.
+        if (all.isEmpty() && !Files.exists(process.resolve("exe"))) {
+          break;
+        }
+        if (all.isEmpty()) {
+          LockSupport.parkNanos(EXEC_NANOS);
+        }
+      }
+      return List.of(all.split("\0"));
     } catch (IOException goneOrNotOurs) {
-      return false;
+      return List.of();
     }
   }
 }

@@ -1,7 +1,6 @@
 package dev.polis.process;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,7 +38,7 @@ final class Children {
     try (DirectoryStream<Path> all = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
       for (Path entry : all) {
         long pid = Long.parseLong(entry.getFileName().toString());
-        if (environment(pid).contains(variable(mark))
+        if (Proc.environment(pid).contains(variable(mark))
             && Proc.stat(pid).filter(stat -> !stat.dead()).isPresent()) {
           found.add(pid);
         }
@@ -48,19 +47,15 @@ final class Children {
     return found;
   }
 
-  static List<String> environment(long pid) {
-    try {
-      String all = Files.readString(Path.of("/proc/" + pid + "/environ"), StandardCharsets.UTF_8);
-      return List.of(all.split("\0"));
-    } catch (IOException gone) {
-      return List.of();
-    }
-  }
-
+  /** Kills again and again: one that is in the midst of a fork or exec may be missed once. */
   void killAll() throws Exception {
-    for (long pid : alive()) {
-      ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
-    }
-    Await.until("all test children are gone", () -> alive().isEmpty());
+    Await.until(
+        "all test children are gone",
+        () -> {
+          for (long pid : alive()) {
+            ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
+          }
+          return alive().isEmpty();
+        });
   }
 }

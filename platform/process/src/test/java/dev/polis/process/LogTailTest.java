@@ -161,11 +161,20 @@ class LogTailTest {
     int bursts = 20;
     int perBurst = 200;
     Path go = directory.resolve("go");
+    // One write for each burst: more than the limit, less than twice as much.
     String script =
-        "i=0; b=0; while [ $b -lt %d ]; do while [ ! -e %s ]; do sleep 0.005; done; rm %s; n=0; "
-                .formatted(bursts, go, go)
-            + "while [ $n -lt %d ]; do echo line $i; i=$((i+1)); n=$((n+1)); done; b=$((b+1)); done; exec sleep 1000"
-                .formatted(perBurst);
+        """
+        i=0; b=0
+        while [ $b -lt %d ]; do
+          while [ ! -e %s ]; do sleep 0.005; done
+          rm %s; n=0; s=
+          while [ $n -lt %d ]; do s="${s}line $i
+        "; i=$((i+1)); n=$((n+1)); done
+          printf %%s "$s"; b=$((b+1))
+        done
+        exec sleep 1000
+        """
+            .formatted(bursts, go, go, perBurst);
     LogTree logs = LogTree.create();
     try (var manager = ProcessManager.open(directory, logs)) {
       ManagedProcess process = manager.ensure(children.shell("x", script));

@@ -293,7 +293,7 @@ class ProcessesTest {
   void startsAgain() throws Exception {
     try (var manager = open()) {
       ManagedProcess first = manager.ensure(sleeper());
-      children.killAll();
+      ProcessHandle.of(first.pid()).orElseThrow().destroyForcibly();
       end(first);
 
       ManagedProcess second = manager.ensure(sleeper());
@@ -405,11 +405,12 @@ class ProcessesTest {
     try (var manager = open()) {
       ManagedProcess process = manager.ensure(sleeper().withDirectory(directory));
 
-      Await.until("the program runs", () -> children.alive().contains(process.pid()));
-      assertEquals(process.pid(), Proc.stat(process.pid()).orElseThrow().session());
+      Await.until(
+          "it leads a session",
+          () -> Proc.stat(process.pid()).orElseThrow().session() == process.pid());
       assertEquals(
           Set.of("PATH", "POLIS_TEST_CHILD", "POLIS_PROCESS_TOKEN"),
-          Children.environment(process.pid()).stream()
+          Proc.environment(process.pid()).stream()
               .map(variable -> variable.split("=")[0])
               // The shell sets it.
               .filter(variable -> !variable.equals("PWD"))
