@@ -39,6 +39,7 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -55,6 +56,7 @@ class ManagementTest {
   private final LogTree logs = LogTree.create();
   private final Launcher launcher = new Launcher();
   private final List<ManagedChannel> channels = new ArrayList<>();
+  private Optional<ManagedChannel> owner = Optional.empty();
   private LocalRpcHost host;
   private ManagementComponent organ;
   private RpcRegistration served;
@@ -89,7 +91,10 @@ class ManagementTest {
   }
 
   private NodeManagementGrpc.NodeManagementBlockingStub owner() {
-    return NodeManagementGrpc.newBlockingStub(ownersChannel());
+    if (owner.isEmpty()) {
+      owner = Optional.of(ownersChannel());
+    }
+    return NodeManagementGrpc.newBlockingStub(owner.get());
   }
 
   private ManagedChannel ownersChannel() {

@@ -89,6 +89,10 @@ final class CallIdentity {
     }
   }
 
+  Optional<Crl> revocations() {
+    return trust.revoked();
+  }
+
   boolean revoked(X509Certificate certificate) {
     return trust.revoked().filter(list -> list.revokes(certificate)).isPresent();
   }

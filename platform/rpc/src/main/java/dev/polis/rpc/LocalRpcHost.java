@@ -132,6 +132,11 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   }
 
   @Override
+  public Optional<Crl> revoked() {
+    return identity.revocations();
+  }
+
+  @Override
   public RpcRegistration serve(String listener, BindableService service) {
     return serve(List.of(listener), service, 0);
   }

@@ -5,6 +5,7 @@ import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
 import io.grpc.BindableService;
 import java.util.List;
+import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -54,6 +55,12 @@ public interface RpcHost {
    *     the old list stays
    */
   void revoke(Crl list);
+
+  /**
+   * The list of revoked certificates that is in force, for organs with a listener of their own.
+   * Empty until there is one.
+   */
+  Optional<Crl> revoked();
 
   /**
    * Serves without a service registry, for tests and programs that have none.

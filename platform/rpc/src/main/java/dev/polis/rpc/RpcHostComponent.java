@@ -11,6 +11,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Constants;
 import org.osgi.framework.FrameworkUtil;
@@ -130,6 +131,11 @@ public final class RpcHostComponent implements RpcHost {
   @Override
   public void revoke(Crl list) {
     host.revoke(list);
+  }
+
+  @Override
+  public Optional<Crl> revoked() {
+    return host.revoked();
   }
 
   @Override

@@ -1,0 +1,55 @@
+package dev.polis.metrics;
+
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.event.Value;
+import dev.polis.pki.Crl;
+import dev.polis.pki.Identity;
+import dev.polis.pki.IdentityException;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
+import java.security.cert.X509Certificate;
+import java.util.Optional;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLContext;
+
+/**
+ * Who this node is and whom it lets read: nodes and users of its cluster. All of it is looked up
+ * when it is needed, so that whatever is renewed or revoked counts from then on.
+ */
+final class MetricsAccess {
+  private final Value<ClusterStatus> cluster;
+  private final TlsTrust.Source members;
+
+  MetricsAccess(Value<ClusterStatus> cluster, Supplier<Optional<Crl>> revoked) {
+    this.cluster = cluster;
+    this.members = TlsTrust.Source.of(this::ca, revoked);
+  }
+
+  /** A context that stays right when the credentials change. */
+  SSLContext context() {
+    return TlsContexts.context(
+        new TlsKeys(() -> credentials().map(NodeCredentials::tls)), TlsTrust.member(members));
+  }
+
+  /**
+   * Judges a caller again: its connection may be older than the revocation of its certificate.
+   *
+   * @throws IdentityException saying why it may not read
+   */
+  Identity verify(X509Certificate certificate) {
+    return members.verify(certificate);
+  }
+
+  private Optional<NodeCredentials> credentials() {
+    return cluster.peek().flatMap(ClusterStatus::credentials);
+  }
+
+  private X509Certificate ca() {
+    return credentials()
+        .map(NodeCredentials::ca)
+        .orElseThrow(
+            () -> new IdentityException("this node belongs to no cluster, so nobody is known"));
+  }
+}

@@ -1,0 +1,122 @@
+package dev.polis.metrics;
+
+import dev.polis.rpc.RpcStatistics;
+import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot.HistogramDataPointSnapshot;
+import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/** What the listeners served. */
+final class RpcMetrics implements MetricsSource {
+  private static final List<Double> BOUNDS =
+      Stream.concat(RpcStatistics.BUCKETS.stream(), Stream.of(Double.POSITIVE_INFINITY)).toList();
+
+  private final Supplier<RpcStatistics> statistics;
+
+  RpcMetrics(Supplier<RpcStatistics> statistics) {
+    this.statistics = statistics;
+  }
+
+  @Override
+  public List<MetricSnapshot> read() {
+    RpcStatistics now = statistics.get();
+    return List.of(
+        calls(now),
+        durations(now),
+        active(now),
+        counted(
+            "polis_rpc_held_calls",
+            "Calls that had to wait for their provider",
+            now,
+            RpcStatistics.Method::held),
+        counted(
+            "polis_rpc_drained_calls",
+            "Calls that were in flight when their provider went",
+            now,
+            RpcStatistics.Method::drained),
+        Figures.gauge("polis_rpc_holding", "Calls that wait for their provider now")
+            .dataPoint(Figures.level(now.heldNow()))
+            .build(),
+        Figures.gauge("polis_rpc_connections", "Connections that are open now")
+            .dataPoint(Figures.level(now.connectionsNow()))
+            .build(),
+        Figures.counter(
+                "polis_rpc_connections_refused",
+                "Connections that were closed at once because there were too many")
+            .dataPoint(Figures.count(now.connectionsRefused()))
+            .build());
+  }
+
+  private static CounterSnapshot calls(RpcStatistics now) {
+    CounterSnapshot.Builder calls = Figures.counter("polis_rpc_calls", "Finished calls by outcome");
+    for (RpcStatistics.Method method : now.methods()) {
+      method
+          .codes()
+          .forEach(
+              (code, times) ->
+                  calls.dataPoint(
+                      Figures.count(
+                          times,
+                          "listener",
+                          method.listener(),
+                          "method",
+                          method.method(),
+                          "code",
+                          code.name())));
+    }
+    return calls.build();
+  }
+
+  private static HistogramSnapshot durations(RpcStatistics now) {
+    HistogramSnapshot.Builder durations =
+        HistogramSnapshot.builder()
+            .name("polis_rpc_call_duration_seconds")
+            .help("Time of finished calls, waiting for a provider included");
+    for (RpcStatistics.Method method : now.methods()) {
+      if (method.calls() > 0) {
+        durations.dataPoint(
+            HistogramDataPointSnapshot.builder()
+                .classicHistogramBuckets(ClassicHistogramBuckets.of(BOUNDS, method.buckets()))
+                .sum(method.seconds())
+                .labels(labels(method))
+                .build());
+      }
+    }
+    return durations.build();
+  }
+
+  private static GaugeSnapshot active(RpcStatistics now) {
+    GaugeSnapshot.Builder active = Figures.gauge("polis_rpc_active_calls", "Calls in progress");
+    for (RpcStatistics.Method method : now.methods()) {
+      active.dataPoint(
+          Figures.level(method.active(), "listener", method.listener(), "method", method.method()));
+    }
+    return active.build();
+  }
+
+  /** Reads one number of a method. */
+  private interface Reading {
+    long of(RpcStatistics.Method method);
+  }
+
+  private static CounterSnapshot counted(
+      String name, String help, RpcStatistics now, Reading reading) {
+    CounterSnapshot.Builder counter = Figures.counter(name, help);
+    for (RpcStatistics.Method method : now.methods()) {
+      counter.dataPoint(
+          Figures.count(
+              reading.of(method), "listener", method.listener(), "method", method.method()));
+    }
+    return counter.build();
+  }
+
+  private static Labels labels(RpcStatistics.Method method) {
+    return Labels.of("listener", method.listener(), "method", method.method());
+  }
+}

@@ -1,0 +1,111 @@
+package dev.polis.metrics;
+
+import dev.polis.supervision.RunState;
+import dev.polis.supervision.RunnableStatus;
+import dev.polis.supervision.Supervisor;
+import dev.polis.supervision.Transition;
+import dev.polis.supervision.TransitionListener;
+import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
+
+/** How the runnables of the supervision tree fare. */
+final class SupervisionMetrics implements MetricsSource, TransitionListener, AutoCloseable {
+  private record Change(RunState from, RunState to) {}
+
+  private final Supervisor supervisor;
+  private final Map<String, Map<Change, LongAdder>> changes = new ConcurrentHashMap<>();
+  private final Supervisor.Registration registration;
+
+  SupervisionMetrics(Supervisor supervisor) {
+    this.supervisor = supervisor;
+    this.registration = supervisor.listen(this);
+  }
+
+  @Override
+  public void changed(Transition transition) {
+    changes
+        .computeIfAbsent(transition.dn(), dn -> new ConcurrentHashMap<>())
+        .computeIfAbsent(new Change(transition.from(), transition.to()), change -> new LongAdder())
+        .increment();
+  }
+
+  /** Forgets it: names come and go for as long as a node runs. */
+  @Override
+  public void removed(String dn) {
+    changes.remove(dn);
+  }
+
+  @Override
+  public List<MetricSnapshot> read() {
+    GaugeSnapshot.Builder states =
+        Figures.gauge(
+            "polis_supervisor_dn_state", "1 for the state that the runnable is in, 0 for others");
+    GaugeSnapshot.Builder overdue =
+        Figures.gauge(
+            "polis_supervisor_dn_overdue",
+            "1 if the runnable was cancelled 5 s ago or more and has not returned");
+    CounterSnapshot.Builder restarts =
+        Figures.counter("polis_supervisor_dn_restarts", "Times the runnable was started again");
+    List<RunnableStatus> all = supervisor.runnables().peek().orElse(List.of());
+    Set<String> late =
+        all.stream()
+            .filter(RunnableStatus::overdue)
+            .map(RunnableStatus::dn)
+            .collect(Collectors.toSet());
+    for (RunnableStatus status : newest(all)) {
+      for (RunState state : RunState.values()) {
+        states.dataPoint(
+            Figures.level(
+                Figures.flag(status.state() == state), "dn", status.dn(), "state", state.name()));
+      }
+      overdue.dataPoint(Figures.level(Figures.flag(late.contains(status.dn())), "dn", status.dn()));
+      restarts.dataPoint(Figures.count(status.restarts(), "dn", status.dn()));
+    }
+    return List.of(states.build(), overdue.build(), restarts.build(), transitions());
+  }
+
+  /** A run that does not return may still be listed beside its successor of the same name. */
+  private static Collection<RunnableStatus> newest(List<RunnableStatus> all) {
+    Map<String, RunnableStatus> byName = new LinkedHashMap<>();
+    for (RunnableStatus status : all) {
+      byName.merge(
+          status.dn(), status, (one, other) -> other.since().isBefore(one.since()) ? one : other);
+    }
+    return byName.values();
+  }
+
+  private CounterSnapshot transitions() {
+    CounterSnapshot.Builder transitions =
+        Figures.counter(
+            "polis_supervisor_dn_state_transitions",
+            "Changes of state of the runnable since the metrics organ was started");
+    changes.forEach(
+        (dn, ofOne) ->
+            ofOne.forEach(
+                (change, times) ->
+                    transitions.dataPoint(
+                        Figures.count(
+                            times.sum(),
+                            "dn",
+                            dn,
+                            "old_state",
+                            change.from().name(),
+                            "new_state",
+                            change.to().name()))));
+    return transitions.build();
+  }
+
+  @Override
+  public void close() {
+    registration.close();
+  }
+}

@@ -1,0 +1,321 @@
+package dev.polis.metrics;
+
+import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.event.MutableValue;
+import dev.polis.fixtures.Await;
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
+import dev.polis.rpc.LocalRpcHost;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcRegistration;
+import dev.polis.rpc.RpcSettings;
+import dev.polis.supervision.RunnableStatus;
+import dev.polis.supervision.SupervisionTree;
+import dev.polis.wire.api.LogsRequest;
+import dev.polis.wire.api.NodeManagementGrpc;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.Proxy;
+import java.math.BigInteger;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.security.KeyPair;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLContext;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.Version;
+
+/** A node with the metrics organ, and those who read it. */
+final class MetricsFixture implements AutoCloseable {
+  static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Pattern AT = Pattern.compile("metrics at https://([0-9.]+):(\\d+)/metrics");
+
+  final CertificateAuthority ca = CertificateAuthority.create("Test cluster");
+  final LogTree logs = LogTree.create();
+  final SupervisionTree tree = SupervisionTree.open(logs);
+  final MutableValue<NetworkStatus> network =
+      new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
+  final LocalRpcHost host =
+      new LocalRpcHost(
+          new RpcSettings(
+              List.of(
+                  new RpcSettings.Listener(
+                      RpcHost.DEBUG,
+                      new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                      false)),
+              RpcSettings.Limits.DEFAULT),
+          logs);
+  int etcdPort = 7842;
+  String etcdAddress = "";
+  volatile boolean consensus = true;
+
+  private final KeyPair nodeKey = Ed25519.generate();
+  private final MutableValue<ClusterStatus> cluster = new MutableValue<>();
+  private volatile Optional<NodeCredentials> credentials = Optional.empty();
+  private Optional<MetricsComponent> organ = Optional.empty();
+
+  void start() throws Exception {
+    renew();
+    int before = announcements().size();
+    activate(0);
+    awaitAnnouncements(before + 1);
+  }
+
+  void startAt(int port) {
+    renew();
+    activate(port);
+  }
+
+  void startWithoutCredentials() {
+    cluster.set(status());
+    activate(0);
+  }
+
+  private void activate(int port) {
+    organ =
+        Optional.of(
+            new MetricsComponent(
+                fake(BundleContext.class, method -> new Bundle[] {bundle()}),
+                config(port),
+                logs,
+                tree,
+                host,
+                fake(Network.class, method -> network),
+                fake(ClusterManager.class, method -> cluster)));
+  }
+
+  void stop() {
+    organ.ifPresent(MetricsComponent::deactivate);
+    organ = Optional.empty();
+  }
+
+  @Override
+  public void close() {
+    stop();
+    host.close();
+    tree.close();
+  }
+
+  /** Gives the node another certificate for its key. */
+  void renew() {
+    NodeCredentials newer =
+        new NodeCredentials(
+            nodeKey.getPrivate(), ca.issueNode(nodeKey.getPublic()), ca.certificate());
+    credentials = Optional.of(newer);
+    host.identify(newer);
+    cluster.set(status());
+  }
+
+  NodeCredentials credentials() {
+    return credentials.orElseThrow();
+  }
+
+  private ClusterStatus status() {
+    return fake(
+        ClusterStatus.class,
+        method -> method.equals("hasLocalConsensus") ? (Object) consensus : credentials);
+  }
+
+  private static Bundle bundle() {
+    return fake(
+        Bundle.class,
+        method ->
+            switch (method) {
+              case "getBundleId" -> 7L;
+              case "getSymbolicName" -> "dev.polis.sample";
+              case "getVersion" -> new Version(1, 2, 3);
+              case "getState" -> Bundle.ACTIVE;
+              default -> throw new AssertionError("not to be asked: " + method);
+            });
+  }
+
+  private MetricsConfig config(int port) {
+    return new MetricsConfig() {
+      @Override
+      public int port() {
+        return port;
+      }
+
+      @Override
+      public String etcd_address() {
+        return etcdAddress;
+      }
+
+      @Override
+      public int etcd_port() {
+        return etcdPort;
+      }
+
+      @Override
+      public Class<? extends Annotation> annotationType() {
+        return MetricsConfig.class;
+      }
+    };
+  }
+
+  private interface Answer {
+    Object to(String method);
+  }
+
+  private static <T> T fake(Class<T> contract, Answer answer) {
+    return contract.cast(
+        Proxy.newProxyInstance(
+            MetricsFixture.class.getClassLoader(),
+            new Class<?>[] {contract},
+            (self, method, arguments) ->
+                switch (method.getName()) {
+                  case "equals" -> self == arguments[0];
+                  case "hashCode" -> System.identityHashCode(self);
+                  case "toString" -> contract.getSimpleName();
+                  default -> answer.to(method.getName());
+                }));
+  }
+
+  // ---- what it says
+
+  /** Where it said that it listens, oldest first. */
+  List<InetSocketAddress> announcements() {
+    try (LogReader reader = logs.read(LogQuery.of("root.metrics.server").backlogAll())) {
+      return reader.backlog().stream()
+          .map(entry -> AT.matcher(((LogPayload.Leveled) entry.payload()).message()))
+          .filter(Matcher::find)
+          .map(at -> new InetSocketAddress(at.group(1), Integer.parseInt(at.group(2))))
+          .toList();
+    }
+  }
+
+  void awaitAnnouncements(int count) throws Exception {
+    Await.until(
+        PATIENCE,
+        "the server to listen, " + count + ". time",
+        () -> announcements().size() >= count);
+  }
+
+  InetSocketAddress address() {
+    return announcements().getLast();
+  }
+
+  Optional<RunnableStatus> runnable(String dn) {
+    return tree.runnables().peek().orElseThrow().stream()
+        .filter(status -> status.dn().equals(dn))
+        .findFirst();
+  }
+
+  /** Calls a method that nobody may call on the plain listener. */
+  void refusedCall() throws InterruptedException {
+    try (RpcRegistration _ =
+        host.serve(RpcHost.DEBUG, new NodeManagementGrpc.NodeManagementImplBase() {})) {
+      ManagedChannel channel = RpcClients.plaintext(host.address(RpcHost.DEBUG));
+      try {
+        NodeManagementGrpc.newBlockingStub(channel).logs(LogsRequest.getDefaultInstance()).next();
+        throw new AssertionError("a stranger was let in");
+      } catch (StatusRuntimeException refused) {
+        channel.shutdownNow().awaitTermination(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      }
+    }
+  }
+
+  // ---- who reads
+
+  TlsIdentity user() {
+    return user(ca);
+  }
+
+  static TlsIdentity user(CertificateAuthority ca) {
+    KeyPair pair = Ed25519.generate();
+    return TlsIdentity.of(pair.getPrivate(), ca.issueUser("prometheus", pair.getPublic()));
+  }
+
+  TlsIdentity otherNode() {
+    KeyPair pair = Ed25519.generate();
+    return TlsIdentity.of(pair.getPrivate(), ca.issueNode(pair.getPublic()));
+  }
+
+  HttpClient client(TlsIdentity identity) {
+    return client(TlsContexts.context(TlsKeys.fixed(identity), thisCluster()));
+  }
+
+  private TlsTrust thisCluster() {
+    return TlsTrust.anyNode(TlsTrust.Source.of(ca.certificate()));
+  }
+
+  private static HttpClient client(SSLContext tls) {
+    return HttpClient.newBuilder()
+        .version(HttpClient.Version.HTTP_1_1)
+        .sslContext(tls)
+        .connectTimeout(PATIENCE)
+        .build();
+  }
+
+  HttpRequest.Builder request(String path) {
+    return request(address(), path);
+  }
+
+  private static HttpRequest.Builder request(InetSocketAddress at, String path) {
+    return HttpRequest.newBuilder(
+            URI.create(
+                "https://%s:%d%s".formatted(at.getAddress().getHostAddress(), at.getPort(), path)))
+        .timeout(PATIENCE);
+  }
+
+  HttpResponse<String> get(HttpClient client, String path)
+      throws IOException, InterruptedException {
+    return client.send(request(path).build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  HttpResponse<String> get(TlsIdentity identity, String path)
+      throws IOException, InterruptedException {
+    return getAt(address(), identity, path);
+  }
+
+  HttpResponse<String> getAt(InetSocketAddress at, TlsIdentity identity, String path)
+      throws IOException, InterruptedException {
+    try (HttpClient client = client(identity)) {
+      return client.send(request(at, path).build(), HttpResponse.BodyHandlers.ofString());
+    }
+  }
+
+  HttpResponse<String> getAnonymously(String path) throws IOException, InterruptedException {
+    try (HttpClient client = client(TlsContexts.anonymous(thisCluster()))) {
+      return get(client, path);
+    }
+  }
+
+  /** Serial number of the certificate that the node presents to a new connection. */
+  BigInteger presented() throws IOException, InterruptedException {
+    HttpResponse<String> response = get(user(), "/metrics");
+    try {
+      X509Certificate certificate =
+          (X509Certificate) response.sslSession().orElseThrow().getPeerCertificates()[0];
+      return certificate.getSerialNumber();
+    } catch (javax.net.ssl.SSLPeerUnverifiedException e) {
+      throw new AssertionError("the node presented nothing", e);
+    }
+  }
+}

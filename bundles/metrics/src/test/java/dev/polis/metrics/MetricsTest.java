@@ -1,0 +1,357 @@
+package dev.polis.metrics;
+
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpServer;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.fixtures.Await;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.supervision.RunnableStatus;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import javax.net.ssl.SSLException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The organ behind real sockets. */
+class MetricsTest {
+  private MetricsFixture node;
+
+  @BeforeEach
+  void start() {
+    node = new MetricsFixture();
+  }
+
+  @AfterEach
+  void stop() {
+    node.close();
+  }
+
+  private void assertLine(String text, String pattern) {
+    assertTrue(
+        text.lines().anyMatch(line -> line.matches(pattern)),
+        () -> "no line like " + pattern + " in:\n" + text);
+  }
+
+  @Test
+  @DisplayName("users and nodes of the cluster read the figures of every part")
+  void membersRead() throws Exception {
+    node.start();
+    node.logs.log("somewhere").info("an entry");
+
+    HttpResponse<String> asUser = node.get(node.user(), "/metrics");
+    HttpResponse<String> asNode = node.get(node.otherNode(), "/metrics");
+
+    String text = asUser.body();
+    assertEquals(200, asUser.statusCode());
+    assertEquals(200, asNode.statusCode());
+    assertTrue(
+        asUser.headers().firstValue("Content-Type").orElse("").startsWith("text/plain"),
+        asUser.headers().toString());
+    assertAll(
+        () -> assertLine(text, "jvm_memory_used_bytes\\{area=\"heap\"\\} .*"),
+        () -> assertLine(text, "process_open_fds [1-9].*"),
+        () -> assertLine(text, "jvm_threads_current [1-9].*"),
+        () ->
+            assertLine(
+                text,
+                "polis_supervisor_dn_state\\{dn=\"root.metrics.server\",state=\"HEALTHY\"\\} 1.0"),
+        () ->
+            assertLine(
+                text,
+                "polis_supervisor_dn_state\\{dn=\"root.metrics.server\",state=\"DEAD\"\\} 0.0"),
+        () ->
+            assertLine(
+                text,
+                "polis_supervisor_dn_state_transitions_total\\{dn=\"root.metrics.server\",new_state=\"HEALTHY\",old_state=\"NEW\"\\} 1.0"),
+        () ->
+            assertLine(
+                text,
+                "polis_bundle_state\\{id=\"7\",name=\"dev.polis.sample\",state=\"ACTIVE\",version=\"1.2.3\"\\} 1.0"),
+        () ->
+            assertLine(
+                text,
+                "polis_bundle_state\\{id=\"7\",name=\"dev.polis.sample\",state=\"STOPPING\",version=\"1.2.3\"\\} 0.0"),
+        () -> assertLine(text, "polis_rpc_connections 0.0"),
+        () -> assertLine(text, "polis_rpc_holding 0.0"),
+        () -> assertLine(text, "polis_log_journals [1-9].*"),
+        () -> assertLine(text, "polis_log_appended_total [1-9].*"));
+  }
+
+  @Test
+  @DisplayName("calls are counted by method and code, with their times")
+  void callsAreCounted() throws Exception {
+    node.start();
+    node.refusedCall();
+    node.refusedCall();
+
+    String text = node.get(node.user(), "/metrics").body();
+
+    String method = "method=\"metropolis.proto.api.NodeManagement/Logs\"";
+    assertAll(
+        () ->
+            assertLine(
+                text,
+                "polis_rpc_calls_total\\{code=\"UNAUTHENTICATED\",listener=\"debug\","
+                    + method
+                    + "\\} 2.0"),
+        () ->
+            assertLine(
+                text,
+                "polis_rpc_call_duration_seconds_count\\{listener=\"debug\"," + method + "\\} 2"),
+        () ->
+            assertLine(
+                text,
+                "polis_rpc_call_duration_seconds_bucket\\{listener=\"debug\","
+                    + method
+                    + ",le=\"\\+Inf\"\\} 2"),
+        () ->
+            assertLine(
+                text, "polis_rpc_held_calls_total\\{listener=\"debug\"," + method + "\\} 0.0"),
+        () ->
+            assertLine(
+                text, "polis_rpc_drained_calls_total\\{listener=\"debug\"," + method + "\\} 0.0"));
+  }
+
+  @Test
+  @DisplayName("who shows no certificate, or one of another cluster, gets no connection")
+  void strangersAreRefused() throws Exception {
+    node.start();
+    CertificateAuthority foreign = CertificateAuthority.create("Another cluster");
+
+    assertThrows(IOException.class, () -> node.getAnonymously("/metrics"));
+    assertThrows(IOException.class, () -> node.get(MetricsFixture.user(foreign), "/metrics"));
+    assertEquals(200, node.get(node.user(), "/metrics").statusCode());
+  }
+
+  @Test
+  @DisplayName("a revoked certificate is refused at once, on open connections and on new ones")
+  void revocation() throws Exception {
+    node.start();
+    TlsIdentity user = node.user();
+    try (HttpClient open = node.client(user)) {
+      assertEquals(200, node.get(open, "/metrics").statusCode());
+
+      node.host.revoke(
+          node.ca.revocationList(BigInteger.ONE, List.of(user.certificate().getSerialNumber())));
+
+      HttpResponse<String> refused = node.get(open, "/metrics");
+      assertEquals(403, refused.statusCode());
+      assertTrue(refused.body().contains("revoked"), refused.body());
+    }
+    assertThrows(SSLException.class, () -> node.get(user, "/metrics"));
+    assertEquals(200, node.get(node.user(), "/metrics").statusCode());
+  }
+
+  @Test
+  @DisplayName("renewed credentials are presented from the next connection on, without a restart")
+  void rotation() throws Exception {
+    node.start();
+    BigInteger before = node.presented();
+
+    node.renew();
+
+    BigInteger after = node.presented();
+    assertEquals(node.credentials().certificate().getSerialNumber(), after);
+    assertFalse(before.equals(after));
+    assertEquals(1, node.announcements().size());
+  }
+
+  @Test
+  @DisplayName("without credentials nothing listens; it begins when they come")
+  void waitsForCredentials() throws Exception {
+    node.startWithoutCredentials();
+    assertEquals(List.of(), node.announcements());
+
+    node.renew();
+
+    node.awaitAnnouncements(1);
+    assertEquals(200, node.get(node.user(), "/metrics").statusCode());
+  }
+
+  @Test
+  @DisplayName("when the node's address changes, it is served at the new one and not at the old")
+  void followsTheAddress() throws Exception {
+    node.start();
+    InetSocketAddress old = node.address();
+
+    node.network.set(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.2")));
+
+    node.awaitAnnouncements(2);
+    assertEquals("127.0.0.2", node.address().getAddress().getHostAddress());
+    assertEquals(200, node.get(node.user(), "/metrics").statusCode());
+    assertThrows(ConnectException.class, () -> node.getAt(old, node.user(), "/metrics"));
+  }
+
+  @Test
+  @DisplayName("a port that is taken is named, with what to do")
+  void takenPort() throws Exception {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      node.startAt(taken.getLocalPort());
+
+      Await.until(
+          MetricsFixture.PATIENCE,
+          "the failure to be told",
+          () ->
+              node.runnable("root.metrics.server")
+                  .map(RunnableStatus::lastError)
+                  .filter(
+                      why ->
+                          why.contains("127.0.0.1:" + taken.getLocalPort())
+                              && why.contains("another port"))
+                  .isPresent());
+    }
+  }
+
+  @Test
+  @DisplayName("what is not there, and what is not a question, is refused in words")
+  void otherRequests() throws Exception {
+    node.start();
+    try (HttpClient client = node.client(node.user())) {
+      HttpResponse<String> elsewhere = node.get(client, "/metrics/moon");
+      HttpResponse<String> post =
+          client.send(
+              node.request("/metrics").POST(HttpRequest.BodyPublishers.ofString("x")).build(),
+              HttpResponse.BodyHandlers.ofString());
+      HttpResponse<String> head =
+          client.send(
+              node.request("/metrics").HEAD().build(), HttpResponse.BodyHandlers.ofString());
+
+      assertEquals(404, elsewhere.statusCode());
+      assertTrue(elsewhere.body().contains("/metrics/etcd"), elsewhere.body());
+      assertEquals(405, post.statusCode());
+      assertEquals("GET, HEAD", post.headers().firstValue("Allow").orElse(""));
+      assertEquals(200, head.statusCode());
+      assertEquals("", head.body());
+    }
+  }
+
+  @Test
+  @DisplayName("/metrics/etcd passes on what etcd says, or says why it cannot")
+  void etcd() throws Exception {
+    CountDownLatch asked = new CountDownLatch(1);
+    HttpServer etcd = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
+    etcd.createContext(
+        "/metrics",
+        exchange -> {
+          byte[] body = "etcd_server_has_leader 1\n".getBytes(StandardCharsets.UTF_8);
+          exchange.getResponseHeaders().set("Content-Type", "text/plain; version=0.0.4");
+          exchange.sendResponseHeaders(200, body.length);
+          exchange.getResponseBody().write(body);
+          exchange.close();
+          asked.countDown();
+        });
+    etcd.start();
+    node.etcdPort = etcd.getAddress().getPort();
+    node.start();
+
+    HttpResponse<String> passed = node.get(node.user(), "/metrics/etcd");
+    etcd.stop(0);
+    HttpResponse<String> gone = node.get(node.user(), "/metrics/etcd");
+    node.consensus = false;
+    HttpResponse<String> none = node.get(node.user(), "/metrics/etcd");
+
+    assertEquals(0, asked.getCount());
+    assertEquals(200, passed.statusCode());
+    assertEquals("etcd_server_has_leader 1\n", passed.body());
+    assertEquals(
+        "text/plain; version=0.0.4", passed.headers().firstValue("Content-Type").orElse(""));
+    assertEquals(502, gone.statusCode());
+    assertTrue(gone.body().contains("127.0.0.1:" + node.etcdPort), gone.body());
+    assertEquals(404, none.statusCode());
+    assertTrue(none.body().contains("no member"), none.body());
+  }
+
+  @Test
+  @DisplayName("a setting that is no address is refused at the start, by its value")
+  void wrongSetting() {
+    node.etcdAddress = "moon";
+
+    IllegalArgumentException refusal =
+        assertThrows(IllegalArgumentException.class, () -> node.start());
+
+    assertTrue(refusal.getMessage().contains("\"moon\""), refusal.getMessage());
+    assertTrue(node.runnable("root.metrics").isEmpty());
+  }
+
+  @Test
+  @DisplayName("a runnable that is gone is no longer counted, and one that died is, with its death")
+  void runnablesComeAndGo() throws Exception {
+    node.start();
+    CountDownLatch dead = new CountDownLatch(1);
+    var organ = node.tree.organ("fragile");
+    organ.run(
+        "task",
+        context -> {
+          dead.countDown();
+          throw new IllegalStateException("on purpose");
+        });
+    dead.await();
+    Await.until(
+        MetricsFixture.PATIENCE,
+        "the death to be counted",
+        () ->
+            node.get(node.user(), "/metrics")
+                .body()
+                .contains("{dn=\"root.fragile.task\",new_state=\"DEAD\",old_state=\"NEW\"}"));
+
+    organ.close();
+
+    assertFalse(node.get(node.user(), "/metrics").body().contains("root.fragile"));
+  }
+
+  @Test
+  @DisplayName("a stopped organ leaves no port, no runnable and no listener behind")
+  void leavesNothing() throws Exception {
+    node.start();
+    InetSocketAddress address = node.address();
+    node.get(node.user(), "/metrics");
+
+    node.stop();
+
+    assertThrows(ConnectException.class, () -> node.getAt(address, node.user(), "/metrics"));
+    assertTrue(node.runnable("root.metrics").isEmpty());
+    node.start();
+    node.awaitAnnouncements(2);
+    assertEquals(200, node.get(node.user(), "/metrics").statusCode());
+  }
+
+  @Test
+  @DisplayName("between two scrapes nothing runs: the library has started no thread of its own")
+  void idle() throws Exception {
+    node.start();
+
+    node.get(node.user(), "/metrics");
+
+    assertEquals(
+        List.of(),
+        Thread.getAllStackTraces().entrySet().stream()
+            .filter(
+                thread ->
+                    Arrays.stream(thread.getValue())
+                        .anyMatch(frame -> frame.getClassName().startsWith("io.prometheus")))
+            .map(thread -> thread.getKey().getName())
+            .toList());
+    assertTrue(
+        Thread.getAllStackTraces().keySet().stream()
+            .noneMatch(thread -> thread.getName().startsWith("prometheus")));
+  }
+}
