@@ -53,7 +53,7 @@ import java.util.concurrent.TimeUnit;
  * A curator that serves over TLS on loopback, on a real etcd. Consensus and network are stand-ins
  * that only say where that etcd is and which address the node has.
  */
-final class CuratorFixture implements AutoCloseable {
+public final class CuratorFixture implements AutoCloseable {
 
   static final Duration SOON = Duration.ofSeconds(15);
 
@@ -64,7 +64,7 @@ final class CuratorFixture implements AutoCloseable {
   final LogTree logs = LogTree.create();
   final CuratorService curator;
   private final EtcdFixture etcd;
-  private volatile EtcdFixture used;
+  private volatile List<String> endpoints;
   private final SupervisionTree tree = SupervisionTree.open(logs);
   private final LocalRpcHost host;
   private final List<ManagedChannel> channels = new ArrayList<>();
@@ -72,7 +72,7 @@ final class CuratorFixture implements AutoCloseable {
 
   private CuratorFixture(EtcdFixture etcd) {
     this.etcd = etcd;
-    this.used = etcd;
+    this.endpoints = etcd.endpoints();
     this.host =
         new LocalRpcHost(
             new RpcSettings(
@@ -96,21 +96,42 @@ final class CuratorFixture implements AutoCloseable {
   /** A curator that has bootstrapped and leads. */
   static CuratorFixture leading() throws Exception {
     CuratorFixture fixture = idle();
-    BootstrapOutcome outcome = fixture.curator.bootstrap(fixture.request());
-    fixture.credentials =
-        new NodeCredentials(fixture.nodeKey.getPrivate(), outcome.node(), outcome.clusterCa());
-    fixture.host.identify(fixture.credentials);
-    fixture.curator.serve(fixture.credentials);
+    fixture.lead();
+    return fixture;
+  }
+
+  /**
+   * A curator that leads, and reaches its etcd on a way of the test's choice.
+   *
+   * @param etcd closed together with this
+   * @param way {@code host:port} to use in place of the etcd's own
+   */
+  public static CuratorFixture leading(EtcdFixture etcd, String way) throws Exception {
+    CuratorFixture fixture = new CuratorFixture(etcd);
+    fixture.endpoints = List.of(way);
+    fixture.lead();
+    return fixture;
+  }
+
+  private void lead() throws Exception {
+    BootstrapOutcome outcome = curator.bootstrap(request());
+    credentials = new NodeCredentials(nodeKey.getPrivate(), outcome.node(), outcome.clusterCa());
+    host.identify(credentials);
+    curator.serve(credentials);
     Values.await(
-        fixture.curator.status(),
+        curator.status(),
         CuratorStatus.Leading.class::isInstance,
         SOON,
         "the only curator to lead");
-    return fixture;
   }
 
   static CuratorFixture idle() throws Exception {
     return new CuratorFixture(EtcdFixture.start(1));
+  }
+
+  /** The only node of this curator's cluster. */
+  public NodeId id() {
+    return id;
   }
 
   BootstrapRequest request() {
@@ -135,7 +156,7 @@ final class CuratorFixture implements AutoCloseable {
 
   /** Lets this curator use the etcd of another one. */
   void redirectTo(CuratorFixture other) {
-    used = other.etcd;
+    endpoints = other.etcd.endpoints();
   }
 
   EtcdFixture etcd() {
@@ -143,7 +164,7 @@ final class CuratorFixture implements AutoCloseable {
   }
 
   private EtcdAccess access() {
-    return EtcdAccess.plaintext(used.endpoints().toArray(String[]::new)).sub("curator");
+    return EtcdAccess.plaintext(endpoints.toArray(String[]::new)).sub("curator");
   }
 
   private Consensus consensus() {
@@ -206,7 +227,8 @@ final class CuratorFixture implements AutoCloseable {
     return dial(RpcClients.anonymous(RpcTrust.cluster(clusterCa())));
   }
 
-  ManagedChannel asOwner() throws Exception {
+  /** A channel with the owner's certificate; closed together with this. */
+  public ManagedChannel asOwner() throws Exception {
     X509Certificate certificate = escrow(asKey(ownerKey), "owner", ownerKey);
     return dial(
         RpcClients.authenticated(

@@ -1,0 +1,305 @@
+package dev.polis.faults.it;
+
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.EtcdBinary;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.UserCredentials;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.Node;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+
+/** A node of the distribution as it ships, owned, and everything a test wants of it. */
+final class FaultNode implements AutoCloseable {
+
+  static final int CURATOR = 7835;
+  static final int DEBUG = 7837;
+  static final int MANAGEMENT = 7839;
+  static final int METRICS = 7840;
+  static final int ETCD_CLIENTS = 7833;
+  static final int ETCD_PEERS = 7834;
+
+  /** A node is home within a few seconds; shared machines are several times slower. */
+  static final Duration PATIENCE = Duration.ofSeconds(180);
+
+  private static final int CALL_SECONDS = 30;
+
+  private static final Path JAVA = Path.of(System.getProperty("java.home"), "bin");
+
+  /** What the script gives every node; the small heap is the point. */
+  private static final List<String> OPTIONS =
+      List.of(
+          "-XX:+UseSerialGC",
+          "-XX:TieredStopAtLevel=1",
+          "-XX:+UseCompactObjectHeaders",
+          "-Xmx96m",
+          "-XX:ReservedCodeCacheSize=48m",
+          "-XX:+CrashOnOutOfMemoryError",
+          "-XX:-CreateCoredumpOnCrash",
+          "--enable-native-access=ALL-UNNAMED",
+          "--sun-misc-unsafe-memory-access=deny");
+
+  private final Path distribution = Path.of(System.getProperty("polis.distribution"));
+  private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
+  private final Path state;
+  private final String address;
+  private final Process process;
+  private final UserCredentials owner;
+  private final NodeCredentials credentials;
+
+  private FaultNode(Path state, String address) throws Exception {
+    this.state = state;
+    this.address = address;
+    Files.createDirectories(state);
+    ctl("params", "make", "--owner=" + state.resolve("owner"), "--to=" + parameters());
+    process = start();
+    try {
+      awaitHome();
+      ctl("takeownership");
+      owner =
+          UserCredentials.fromPem(
+              read("owner/owner-key.pem"), read("owner/owner.pem"), read("owner/ca.pem"));
+      Path own = Path.of("data/node/credentials");
+      credentials =
+          NodeCredentials.fromPem(
+              read(own.resolve("cert-key.pem")),
+              read(own.resolve("cert.pem")),
+              read(own.resolve("ca.pem")));
+    } catch (Exception | Error failed) {
+      close();
+      throw failed;
+    }
+  }
+
+  /** Starts a new node, waits until it is home, and takes ownership of it. */
+  static FaultNode home(Path state, String address) throws Exception {
+    return new FaultNode(state, address);
+  }
+
+  private Path parameters() {
+    return state.resolve("owner/parameters.json");
+  }
+
+  private String read(Object file) throws IOException {
+    return Files.readString(state.resolve(file.toString()));
+  }
+
+  private Process start() throws Exception {
+    List<String> command =
+        launcher(
+            "run",
+            "--state=" + state,
+            "--address=" + address,
+            "--etcd=" + EtcdBinary.folder(),
+            "--security=insecure",
+            "--parameters=" + parameters());
+    return new ProcessBuilder(command)
+        .redirectErrorStream(true)
+        .redirectOutput(output().toFile())
+        .start();
+  }
+
+  private List<String> launcher(String... arguments) {
+    List<String> command = java();
+    command.add("-Dpolis.distribution=" + distribution);
+    command.addAll(List.of("-cp", distribution.resolve("lib") + "/*", "dev.polis.node.Main"));
+    command.addAll(List.of(arguments));
+    return command;
+  }
+
+  private static List<String> java() {
+    List<String> command = new ArrayList<>();
+    command.add(JAVA.resolve("java").toString());
+    command.addAll(OPTIONS);
+    return command;
+  }
+
+  private Path output() {
+    return state.resolve("output.txt");
+  }
+
+  private void ctl(String... arguments) throws Exception {
+    List<String> command = java();
+    command.addAll(List.of("-cp", distribution.resolve("ctl") + "/*", "dev.polis.ctl.Ctl"));
+    command.add("--config=" + state.resolve("no-contexts"));
+    command.add("--state=" + state);
+    command.addAll(List.of(arguments));
+    finish(command);
+  }
+
+  /** Runs a command to its end and returns what it prints. */
+  private static String finish(List<String> command) throws Exception {
+    Path output = Files.createTempFile("polis-faults", ".txt");
+    try {
+      Process running =
+          new ProcessBuilder(command)
+              .redirectErrorStream(true)
+              .redirectOutput(output.toFile())
+              .start();
+      boolean ended = running.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      running.destroyForcibly();
+      String said = Files.readString(output);
+      if (!ended || running.exitValue() != 0) {
+        throw new AssertionError(command + (ended ? " failed: " : " did not end: ") + said);
+      }
+      return said;
+    } finally {
+      Files.delete(output);
+    }
+  }
+
+  private void awaitHome() throws Exception {
+    Await.until(
+        PATIENCE,
+        "the node in " + state + " to be home",
+        () -> {
+          requireAlive();
+          return Files.exists(state.resolve("ephemeral/launcher/home"));
+        });
+  }
+
+  // ---- what it is
+
+  String address() {
+    return address;
+  }
+
+  String id() {
+    return credentials.id().text();
+  }
+
+  long pid() {
+    return process.pid();
+  }
+
+  /** Fails with the node's last words if it has ended. */
+  void requireAlive() throws IOException {
+    if (!process.isAlive()) {
+      throw new AssertionError(
+          "the node has ended with %d:%n%s".formatted(process.exitValue(), said()));
+    }
+  }
+
+  /** What it has printed; its log says more. */
+  String said() throws IOException {
+    return Files.readString(output(), StandardCharsets.UTF_8);
+  }
+
+  /** The etcd that runs for this node now, or nothing between two of them. */
+  List<ProcessHandle> etcd() {
+    return ProcessHandle.allProcesses().filter(this::isOwnEtcd).toList();
+  }
+
+  private boolean isOwnEtcd(ProcessHandle handle) {
+    try {
+      String line = Files.readString(Path.of("/proc", Long.toString(handle.pid()), "cmdline"));
+      return line.split("\0", 2)[0].endsWith("/etcd") && line.contains(state.toString());
+    } catch (IOException gone) {
+      return false;
+    }
+  }
+
+  /** Threads, descriptors and memory of the node at this moment, after a garbage collection. */
+  Footprint footprint() throws Exception {
+    jcmd("GC.run");
+    return Footprint.of(pid(), jcmd("GC.heap_info"), virtualThreads());
+  }
+
+  private long virtualThreads() throws Exception {
+    Path dump = state.resolve("threads.txt");
+    jcmd("Thread.dump_to_file", "-overwrite", dump.toString());
+    try (var lines = Files.lines(dump)) {
+      return lines.filter(line -> line.startsWith("#") && line.contains("virtual")).count();
+    }
+  }
+
+  private String jcmd(String... command) throws Exception {
+    List<String> line = new ArrayList<>();
+    line.add(JAVA.resolve("jcmd").toString());
+    line.add(Long.toString(pid()));
+    line.addAll(List.of(command));
+    return finish(line);
+  }
+
+  // ---- how to talk to it
+
+  RpcClients asOwner() {
+    return RpcClients.authenticated(owner.tls(), RpcTrust.cluster(owner.ca()));
+  }
+
+  RpcClients asNode() {
+    return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
+  }
+
+  RpcClients asNobody() {
+    return RpcClients.anonymous(RpcTrust.cluster(credentials.ca()));
+  }
+
+  ManagedChannel dial(RpcClients as, int port) {
+    return keep(as.dial(new InetSocketAddress(address, port)));
+  }
+
+  ManagedChannel dialDebug() {
+    return keep(RpcClients.plaintext(new InetSocketAddress(address, DEBUG)));
+  }
+
+  private ManagedChannel keep(ManagedChannel channel) {
+    channels.add(channel);
+    return channel;
+  }
+
+  /** Waits until the cluster calls the node healthy. */
+  void awaitHealthy() throws Exception {
+    ManagedChannel channel = dial(asOwner(), CURATOR);
+    try {
+      Await.until(
+          PATIENCE,
+          "the node to be HEALTHY",
+          () -> {
+            requireAlive();
+            return health(channel) == Node.Health.HEALTHY;
+          });
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  private static Node.Health health(ManagedChannel channel) throws InterruptedException {
+    try {
+      var nodes =
+          ManagementGrpc.newBlockingV2Stub(channel)
+              .withDeadlineAfter(CALL_SECONDS, TimeUnit.SECONDS)
+              .getNodes(GetNodesRequest.getDefaultInstance());
+      Node first = nodes.read();
+      nodes.cancel("one is enough", null);
+      return first == null ? Node.Health.UNKNOWN : first.getHealth();
+    } catch (StatusException notNow) {
+      return Node.Health.UNKNOWN;
+    }
+  }
+
+  @Override
+  public void close() {
+    channels.forEach(ManagedChannel::shutdownNow);
+    try {
+      finish(launcher("stop", "--state", state.toString()));
+    } catch (Exception failed) {
+      throw new AssertionError("the node in " + state + " cannot be cleared away", failed);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+}

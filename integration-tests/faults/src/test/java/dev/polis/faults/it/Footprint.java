@@ -1,0 +1,72 @@
+package dev.polis.faults.it;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * What a process holds.
+ *
+ * @param threads threads of the operating system
+ * @param virtualThreads virtual threads
+ * @param descriptors open files and sockets
+ * @param heapKib Java heap in use after a collection
+ * @param residentKib memory the kernel counts for it
+ */
+record Footprint(
+    long threads, long virtualThreads, long descriptors, long heapKib, long residentKib) {
+
+  private static final Pattern USED = Pattern.compile("total \\d+K, used (\\d+)K");
+
+  /**
+   * Reads the numbers of a process.
+   *
+   * @param heap what {@code GC.heap_info} prints of a serial collector: one line for each
+   *     generation
+   */
+  static Footprint of(long pid, String heap, long virtualThreads) throws IOException {
+    Path process = Path.of("/proc", Long.toString(pid));
+    return new Footprint(
+        status(process, "Threads"),
+        virtualThreads,
+        descriptors(pid),
+        used(heap),
+        status(process, "VmRSS"));
+  }
+
+  /** How many descriptors a process has open. */
+  static long descriptors(long pid) throws IOException {
+    try (var open = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
+      return open.count();
+    }
+  }
+
+  private static long status(Path process, String field) throws IOException {
+    return Files.readAllLines(process.resolve("status")).stream()
+        .filter(line -> line.startsWith(field + ":"))
+        .map(line -> line.replaceAll("\\D", ""))
+        .mapToLong(Long::parseLong)
+        .findFirst()
+        .orElseThrow(() -> new AssertionError(process + "/status has no " + field));
+  }
+
+  private static long used(String heap) {
+    long sum = 0;
+    Matcher generations = USED.matcher(heap);
+    while (generations.find()) {
+      sum += Long.parseLong(generations.group(1));
+    }
+    if (sum == 0) {
+      throw new AssertionError("no use of the heap can be read from: " + heap);
+    }
+    return sum;
+  }
+
+  @Override
+  public String toString() {
+    return "%d threads, %d virtual threads, %d descriptors, %d KiB of heap in use, %d KiB resident"
+        .formatted(threads, virtualThreads, descriptors, heapKib, residentKib);
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * Breaks things around a real node and holds it to its promises.
+ *
+ * <pre>
+ *   CuratorChaosTest   writers, watchers ──▶ curator ──▶ etcd ✗ kill -9
+ *   RpcFuzzTest        every method of every listener ◀── senseless messages, with and without a certificate
+ *   TlsGarbageTest     every TLS port ◀── bytes that are no handshake, and handshakes that never end
+ * </pre>
+ *
+ * <p>The node is the distribution as it ships, with the Java options it ships with: a message that
+ * needs more memory than a node has ends it here as it would there. Randomness comes from a seed
+ * that is printed and can be given again as {@code -Dpolis.seed}. {@code -Dpolis.long=true} runs
+ * the long forms.
+ *
+ * <p>What they do not prove: that a cluster of several nodes stands the same, and that a disk which
+ * loses acknowledged writes is noticed; etcd is killed here, the machine is not.
+ */
+package dev.polis.faults.it;
