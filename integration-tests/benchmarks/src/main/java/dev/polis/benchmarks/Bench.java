@@ -1,0 +1,107 @@
+package dev.polis.benchmarks;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** The command: measures, prints tables in Markdown. */
+@Command(
+    name = "polis bench",
+    description = "Measures a node, each figure beside a baseline of the same run.",
+    mixinStandardHelpOptions = true)
+final class Bench implements Callable<Integer> {
+
+  /** What can be measured on its own. */
+  enum Part {
+    start,
+    idle,
+    curator,
+    watch,
+    micro
+  }
+
+  @Option(names = "--quick", description = "Few samples: shows that all works, within 90 s.")
+  boolean quick;
+
+  @Option(
+      names = "--markdown",
+      paramLabel = "FILE",
+      description = "Writes the tables into a file, too.")
+  Optional<Path> markdown;
+
+  @Option(
+      names = "--only",
+      split = ",",
+      paramLabel = "PART",
+      description = "Measures only these: ${COMPLETION-CANDIDATES}.")
+  Set<Part> only = EnumSet.allOf(Part.class);
+
+  /** Runs the command. */
+  public static void main(String[] arguments) {
+    System.exit(new CommandLine(new Bench()).execute(arguments));
+  }
+
+  @Override
+  public Integer call() throws Exception {
+    Settings settings = Settings.read(quick);
+    String loadBefore = Machine.load();
+    Report report = new Report();
+    Path folder = Files.createTempDirectory(settings.work(), "bench");
+    try {
+      if (only.stream().anyMatch(part -> part != Part.micro)) {
+        node(report, settings, folder);
+      }
+      if (only.contains(Part.micro)) {
+        progress("supervision and log tree");
+        MicroBenchmark.run(report, settings);
+      }
+    } finally {
+      NodeUnderTest.delete(folder);
+    }
+    String text = report.markdown(Machine.facts(loadBefore, quick ? "quick run" : "full run"));
+    System.out.println(text);
+    if (markdown.isPresent()) {
+      Report.write(markdown.get(), text);
+    }
+    return CommandLine.ExitCode.OK;
+  }
+
+  private void node(Report report, Settings settings, Path folder) throws Exception {
+    StartBenchmark starts = new StartBenchmark(settings, folder);
+    progress("training the AOT caches");
+    starts.train();
+    try (NodeUnderTest node = NodeUnderTest.fresh(settings)) {
+      if (only.contains(Part.start)) {
+        progress("starts");
+        starts.run(report, node);
+      } else {
+        node.up(starts.nodeOption());
+      }
+      if (only.contains(Part.idle)) {
+        progress("at rest");
+        IdleBenchmark.run(report, settings, starts, node);
+      }
+      if (only.contains(Part.curator) || only.contains(Part.watch)) {
+        node.ctl("--state", node.state().toString(), "takeownership");
+      }
+      if (only.contains(Part.watch)) {
+        progress("watching");
+        WatchBenchmark.run(report, settings, node);
+      }
+      if (only.contains(Part.curator)) {
+        progress("curator");
+        CuratorBenchmark.run(report, settings, node);
+      }
+    }
+  }
+
+  private static void progress(String what) {
+    System.err.println("measuring: " + what);
+  }
+}

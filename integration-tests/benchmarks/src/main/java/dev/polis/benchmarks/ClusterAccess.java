@@ -1,0 +1,142 @@
+package dev.polis.benchmarks;
+
+import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.etcd.EtcdTls;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.Pem;
+import dev.polis.pki.UserCredentials;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import io.etcd.jetcd.Client;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.GrpcSslContexts;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.security.cert.X509Certificate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import javax.net.ssl.KeyManagerFactory;
+
+/** The ways into a running node: as its owner, as the node itself, and to etcd as its root user. */
+final class ClusterAccess implements AutoCloseable {
+
+  static final int CURATOR_PORT = 7835;
+
+  private final NodeUnderTest node;
+  private final List<ManagedChannel> channels = new ArrayList<>();
+
+  ClusterAccess(NodeUnderTest node) {
+    this.node = node;
+  }
+
+  private ManagedChannel dial(RpcClients clients) {
+    ManagedChannel channel =
+        clients.dial(new InetSocketAddress(NodeUnderTest.ADDRESS, CURATOR_PORT));
+    channels.add(channel);
+    return channel;
+  }
+
+  /** A new connection to the curator as the owner of the cluster. */
+  ManagedChannel asOwner() throws IOException {
+    Path owner = node.owner();
+    UserCredentials credentials =
+        UserCredentials.fromPem(
+            Files.readString(owner.resolve("owner-key.pem")),
+            Files.readString(owner.resolve("owner.pem")),
+            Files.readString(owner.resolve("ca.pem")));
+    return dial(RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca())));
+  }
+
+  NodeCredentials nodeCredentials() throws IOException {
+    Path folder = node.state().resolve("data/node/credentials");
+    return NodeCredentials.fromPem(
+        Files.readString(folder.resolve("cert-key.pem")),
+        Files.readString(folder.resolve("cert.pem")),
+        Files.readString(folder.resolve("ca.pem")));
+  }
+
+  /** A new connection to the curator as the node itself. */
+  ManagedChannel asNode() throws IOException {
+    NodeCredentials credentials = nodeCredentials();
+    return dial(RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca())));
+  }
+
+  private EtcdTls etcdTls() throws IOException {
+    Path pki = node.state().resolve("data/etcd/pki");
+    return new EtcdTls(
+        List.of(Pem.certificate(Files.readString(pki.resolve("ca.pem")))),
+        Pem.privateKey(Files.readString(pki.resolve("root-key.pem"))),
+        List.of(Pem.certificate(Files.readString(pki.resolve("root.pem")))));
+  }
+
+  private URI etcdUrl() {
+    return URI.create(node.etcdFlag("listen-client-urls"));
+  }
+
+  /** A new connection to etcd with the client of this project, without a namespace. */
+  EtcdClient etcd() throws IOException {
+    URI url = etcdUrl();
+    return EtcdClient.connect(
+        EtcdAccess.tls(List.of(EtcdEndpoint.of(url.getHost() + ":" + url.getPort())), etcdTls()));
+  }
+
+  /** A new connection to etcd with jetcd alone. */
+  Client jetcd() throws Exception {
+    EtcdTls tls = etcdTls();
+    KeyStore store = KeyStore.getInstance("PKCS12");
+    store.load(null, null);
+    store.setKeyEntry(
+        "client", tls.key(), new char[0], tls.chain().toArray(X509Certificate[]::new));
+    KeyManagerFactory keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+    keys.init(store, new char[0]);
+    return Client.builder()
+        .endpoints(etcdUrl())
+        .sslContext(
+            GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
+                .protocols("TLSv1.3")
+                .keyManager(keys)
+                .trustManager(tls.trusted())
+                .build())
+        .build();
+  }
+
+  /** The public key of the node, as requests name it. */
+  byte[] nodeKey() throws IOException {
+    return Ed25519.raw(nodeCredentials().publicKey());
+  }
+
+  /** What etcd says of itself. */
+  Map<String, Double> etcdMetrics() throws IOException, InterruptedException {
+    URI url = URI.create(node.etcdFlag("listen-client-http-urls") + "/metrics");
+    Map<String, Double> metrics = new TreeMap<>();
+    try (HttpClient client = HttpClient.newHttpClient()) {
+      client
+          .send(HttpRequest.newBuilder(url).build(), HttpResponse.BodyHandlers.ofString())
+          .body()
+          .lines()
+          .filter(line -> line.startsWith("etcd_") && line.indexOf('{') < 0)
+          .map(line -> line.split(" "))
+          .forEach(words -> metrics.put(words[0], Double.parseDouble(words[1])));
+    }
+    return metrics;
+  }
+
+  @Override
+  public void close() {
+    channels.forEach(ManagedChannel::shutdownNow);
+  }
+}

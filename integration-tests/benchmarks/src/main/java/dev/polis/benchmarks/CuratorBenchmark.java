@@ -1,0 +1,255 @@
+package dev.polis.benchmarks;
+
+import com.google.protobuf.ByteString;
+import dev.polis.etcd.Compare;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.KeyRange;
+import dev.polis.etcd.KeyValue;
+import dev.polis.etcd.KeyValues;
+import dev.polis.etcd.Op;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.common.NodeStatus;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.UpdateNodeStatusRequest;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KV;
+import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.PutOption;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The curator over mutual TLS, beside the etcd it writes to, asked for the same. */
+final class CuratorBenchmark {
+
+  private static final int[] CALLERS = {1, 8, 64};
+
+  /** Enough for the compilers of both sides to have seen the hot paths. */
+  private static final int WARM_UP_CALLERS = 8;
+
+  private static final String CURATOR = "curator";
+  private static final String POLIS = "dev.polis.etcd";
+  private static final String JETCD = "jetcd";
+
+  private final Report report;
+  private final Settings settings;
+  private final ClusterAccess access;
+  private final EtcdClient etcd;
+  private final Client jetcd;
+  private final AtomicLong ticker = new AtomicLong();
+
+  private CuratorBenchmark(
+      Report report, Settings settings, ClusterAccess access, EtcdClient etcd, Client jetcd) {
+    this.report = report;
+    this.settings = settings;
+    this.access = access;
+    this.etcd = etcd;
+    this.jetcd = jetcd;
+  }
+
+  static void run(Report report, Settings settings, NodeUnderTest node) throws Exception {
+    try (ClusterAccess access = new ClusterAccess(node);
+        EtcdClient etcd = access.etcd();
+        Client jetcd = access.jetcd()) {
+      CuratorBenchmark benchmark = new CuratorBenchmark(report, settings, access, etcd, jetcd);
+      benchmark.reads();
+      benchmark.writes();
+    }
+  }
+
+  private void reads() throws Exception {
+    ManagementGrpc.ManagementBlockingV2Stub management =
+        ManagementGrpc.newBlockingV2Stub(access.asOwner());
+    GetNodesRequest all = GetNodesRequest.getDefaultInstance();
+    KeyValues kv = etcd.sub(CURATOR).kv();
+    String node = kv.range(KeyRange.prefix("/nodes/")).keys().getFirst().key();
+    Map<String, Load.Call> ways = new LinkedHashMap<>();
+    ways.put(
+        CURATOR,
+        caller -> {
+          var nodes = management.getNodes(all);
+          while (nodes.read() != null) {
+            // One message for each node.
+          }
+        });
+    ways.put(
+        POLIS,
+        caller ->
+            kv.txn().when(Compare.present(node)).then(Op.get(KeyRange.prefix("/nodes/"))).commit());
+    KV bare = jetcd.getKVClient();
+    ByteSequence prefix = bytes("namespaced:curator//nodes/");
+    ByteSequence present = bytes("namespaced:curator/" + node);
+    ways.put(
+        JETCD,
+        caller ->
+            bare.txn()
+                .If(new Cmp(present, Cmp.Op.GREATER, CmpTarget.createRevision(0)))
+                .Then(io.etcd.jetcd.op.Op.get(prefix, GetOption.builder().isPrefix(true).build()))
+                .commit()
+                .get());
+    report.section("Curator: reads (Management.GetNodes)");
+    compare("reads", ways);
+    report.note(
+        "Each is one linearizable transaction of etcd: if a key is as expected, then the range of nodes (one record). The curator's is"
+            + " guarded by its leadership, and adds a second TLS connection, identity, authorization, validation and audit.");
+  }
+
+  private void writes() throws Exception {
+    CuratorGrpc.CuratorBlockingV2Stub curator = CuratorGrpc.newBlockingV2Stub(access.asNode());
+    String id = access.nodeCredentials().id().text();
+    KeyValues kv = etcd.sub("bench").kv();
+    byte[] record = new byte[recordSize()];
+    kv.put("/contended", record);
+    Map<String, Load.Call> ways = new LinkedHashMap<>();
+    ways.put(
+        CURATOR,
+        caller ->
+            curator.updateNodeStatus(
+                UpdateNodeStatusRequest.newBuilder()
+                    .setNodeId(id)
+                    .setStatus(
+                        NodeStatus.newBuilder()
+                            .setExternalAddress(NodeUnderTest.ADDRESS)
+                            .setRunningCurator(
+                                NodeStatus.RunningCurator.newBuilder()
+                                    .setPort(ClusterAccess.CURATOR_PORT)))
+                    .build()));
+    ways.put(POLIS, caller -> replace(kv, "/contended"));
+    KV bare = jetcd.getKVClient();
+    ByteSequence contended = bytes("namespaced:bench//contended");
+    ways.put(JETCD, caller -> replace(bare, contended));
+    report.section("Curator: writes (Curator.UpdateNodeStatus)");
+    compare("writes of one record", ways);
+    report.note(
+        "A cluster of one node has one such record, so all callers change the same: read it, and replace it if nobody else has; otherwise"
+            + " again. Bare etcd is asked for the same, retries included.");
+    independent(ways.get(CURATOR), kv, record);
+  }
+
+  /** What etcd could do at best, if no two callers wrote the same. */
+  private void independent(Load.Call curator, KeyValues kv, byte[] record) throws Exception {
+    for (int i = 0; i < CALLERS[CALLERS.length - 1]; i++) {
+      kv.put("/own/" + i, record);
+    }
+    int callers = CALLERS[CALLERS.length - 1];
+    Map<String, Load.Call> ways = new LinkedHashMap<>();
+    ways.put(CURATOR, curator);
+    ways.put(POLIS, caller -> replace(kv, "/own/" + caller));
+    Map<String, Load.Outcome> outcomes = measure(callers, ways);
+    throughput(
+        "writes, " + callers + " in flight, etcd with a record for each",
+        outcomes.get(CURATOR),
+        outcomes.get(POLIS),
+        POLIS,
+        Aim.NONE);
+  }
+
+  private int recordSize() throws InterruptedException {
+    return etcd.sub(CURATOR)
+        .kv()
+        .range(KeyRange.prefix("/nodes/"))
+        .keys()
+        .getFirst()
+        .value()
+        .length;
+  }
+
+  private void replace(KeyValues kv, String key) throws InterruptedException {
+    while (true) {
+      KeyValue seen = kv.get(key).orElseThrow();
+      byte[] next = seen.value().clone();
+      stamp(next);
+      if (kv.txn().when(Compare.unchanged(seen)).then(Op.put(key, next)).commit().succeeded()) {
+        return;
+      }
+    }
+  }
+
+  private void replace(KV kv, ByteSequence key) throws Exception {
+    while (true) {
+      io.etcd.jetcd.KeyValue seen = kv.get(key).get().getKvs().getFirst();
+      byte[] next = seen.getValue().getBytes();
+      stamp(next);
+      TxnResponse answer =
+          kv.txn()
+              .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.modRevision(seen.getModRevision())))
+              .Then(io.etcd.jetcd.op.Op.put(key, ByteSequence.from(next), PutOption.DEFAULT))
+              .commit()
+              .get();
+      if (answer.isSucceeded()) {
+        return;
+      }
+    }
+  }
+
+  private void stamp(byte[] value) {
+    java.nio.ByteBuffer.wrap(value).putLong(ticker.incrementAndGet());
+  }
+
+  private static ByteSequence bytes(String text) {
+    return ByteSequence.from(ByteString.copyFromUtf8(text));
+  }
+
+  private void compare(String what, Map<String, Load.Call> ways) throws Exception {
+    for (Load.Call way : ways.values()) {
+      Load.run(WARM_UP_CALLERS, settings.round(), way);
+    }
+    for (int callers : CALLERS) {
+      Map<String, Load.Outcome> outcomes = measure(callers, ways);
+      String title = what + ", " + callers + " in flight";
+      Load.Outcome curator = outcomes.get(CURATOR);
+      for (String base : List.of(POLIS, JETCD)) {
+        Load.Outcome baseline = outcomes.get(base);
+        boolean aimed = base.equals(POLIS) && callers == CALLERS[CALLERS.length - 1];
+        double ratio = curator.perSecond() / baseline.perSecond();
+        double slower = curator.latencies().median() / baseline.latencies().median();
+        throughput(
+            title, curator, baseline, base, aimed ? Aim.atLeast(0.8, " ×", ratio) : Aim.NONE);
+        report.row(
+            title + ", p50",
+            Report.millis(curator.latencies().median()),
+            base + ": " + Report.millis(baseline.latencies().median()),
+            slower,
+            aimed ? Aim.atMost(1.25, " ×", slower) : Aim.NONE);
+        report.row(
+            title + ", p99",
+            Report.millis(curator.latencies().p99()),
+            base + ": " + Report.millis(baseline.latencies().p99()),
+            curator.latencies().p99() / baseline.latencies().p99(),
+            Aim.NONE);
+      }
+    }
+  }
+
+  private void throughput(
+      String title, Load.Outcome curator, Load.Outcome baseline, String base, Aim aim) {
+    report.row(
+        title,
+        Report.number("%,.0f/s", curator.perSecond()),
+        Report.number("%s: %,.0f/s", base, baseline.perSecond()),
+        curator.perSecond() / baseline.perSecond(),
+        aim);
+  }
+
+  private Map<String, Load.Outcome> measure(int callers, Map<String, Load.Call> ways)
+      throws Exception {
+    Map<String, List<Load.Outcome>> rounds = new LinkedHashMap<>();
+    for (int round = 0; round < settings.rounds(); round++) {
+      for (Map.Entry<String, Load.Call> way : ways.entrySet()) {
+        rounds
+            .computeIfAbsent(way.getKey(), name -> new ArrayList<>())
+            .add(Load.run(callers, settings.round(), way.getValue()));
+      }
+    }
+    Map<String, Load.Outcome> outcomes = new LinkedHashMap<>();
+    rounds.forEach((name, all) -> outcomes.put(name, Load.Outcome.merge(all)));
+    return outcomes;
+  }
+}

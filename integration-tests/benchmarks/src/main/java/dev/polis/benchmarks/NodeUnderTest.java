@@ -1,0 +1,174 @@
+package dev.polis.benchmarks;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** A node of the distribution, with a state directory of its own. */
+final class NodeUnderTest implements AutoCloseable {
+
+  /** An address that no node has by default, so that one may run meanwhile. */
+  static final String ADDRESS = "127.83.84.86";
+
+  private final Settings settings;
+  private final Path state;
+  private Optional<Timed> running = Optional.empty();
+
+  private NodeUnderTest(Settings settings, Path state) {
+    this.settings = settings;
+    this.state = state;
+  }
+
+  /** A node that was never started. */
+  static NodeUnderTest fresh(Settings settings) throws IOException, InterruptedException {
+    NodeUnderTest node =
+        new NodeUnderTest(settings, Files.createTempDirectory(settings.work(), "node"));
+    node.ctl(
+        "params",
+        "make",
+        "--owner",
+        node.owner().toString(),
+        "--to",
+        node.owner().resolve("parameters.json").toString());
+    return node;
+  }
+
+  Path state() {
+    return state;
+  }
+
+  Path owner() {
+    return state.resolve("owner");
+  }
+
+  /** Runs the operator's command line. */
+  void ctl(String... arguments) throws IOException, InterruptedException {
+    List<String> command =
+        new ArrayList<>(
+            settings.java(List.of("-cp", settings.distribution() + "/ctl/*", "dev.polis.ctl.Ctl")));
+    command.addAll(List.of(arguments));
+    Timed.run(command);
+  }
+
+  /**
+   * Starts it.
+   *
+   * @param options further options of the JVM
+   * @return nanoseconds from the start of the process to HOME
+   */
+  long up(String... options) throws IOException, InterruptedException {
+    Timed started = Timed.start(launcher(List.of(options), run()), "HOME after");
+    running = Optional.of(started);
+    return started.await();
+  }
+
+  /** Boots to HOME and powers off, while the JVM writes down what a next one can begin with. */
+  void train(Path cache) throws IOException, InterruptedException {
+    List<String> arguments = new ArrayList<>(run());
+    arguments.add("--until-home");
+    Timed.run(launcher(List.of("-XX:AOTCacheOutput=" + cache), arguments));
+  }
+
+  private List<String> run() {
+    return List.of(
+        "run",
+        "--state",
+        state.toString(),
+        "--address",
+        ADDRESS,
+        "--etcd",
+        settings.etcd().toString(),
+        "--security",
+        "insecure",
+        "--parameters",
+        owner().resolve("parameters.json").toString());
+  }
+
+  private List<String> launcher(List<String> options, List<String> arguments) throws IOException {
+    List<String> more = new ArrayList<>(options);
+    more.add("-Dpolis.distribution=" + settings.distribution());
+    more.addAll(List.of("-cp", classPath(), "dev.polis.node.Main"));
+    more.addAll(arguments);
+    return settings.java(more);
+  }
+
+  /** Spelled out, because an AOT cache is bound to it. */
+  private String classPath() throws IOException {
+    try (Stream<Path> jars = Files.list(settings.distribution().resolve("lib"))) {
+      return jars.map(Path::toString).sorted().collect(Collectors.joining(":"));
+    }
+  }
+
+  /** The waits that the last start has told of. */
+  List<String> waits() {
+    return running.orElseThrow().lines().stream()
+        .filter(line -> line.startsWith("✓"))
+        .map(line -> line.substring(1).strip())
+        .toList();
+  }
+
+  /** Ends the JVM; etcd goes on. */
+  void terminate() throws InterruptedException {
+    running.orElseThrow().terminate();
+  }
+
+  /** Ends everything. */
+  void down() throws IOException, InterruptedException {
+    Timed.run(launcher(List.of(), List.of("stop", "--state", state.toString())));
+  }
+
+  long pid() {
+    return running.orElseThrow().pid();
+  }
+
+  ProcessHandle etcd() {
+    return ProcessHandle.allProcesses()
+        .filter(handle -> handle.info().command().orElse("").endsWith("/etcd"))
+        .filter(
+            handle -> etcdArguments(handle).stream().anyMatch(a -> a.contains(state.toString())))
+        .findFirst()
+        .orElseThrow(() -> new IllegalStateException("no etcd runs for the node"));
+  }
+
+  private static List<String> etcdArguments(ProcessHandle etcd) {
+    return etcd.info().arguments().map(List::of).orElse(List.of());
+  }
+
+  /** The value of one flag of the node's etcd. */
+  String etcdFlag(String name) {
+    String start = "--" + name + "=";
+    return etcdArguments(etcd()).stream()
+        .filter(argument -> argument.startsWith(start))
+        .map(argument -> argument.substring(start.length()))
+        .findFirst()
+        .orElseThrow(() -> new IllegalStateException("etcd runs without " + start));
+  }
+
+  @Override
+  public void close() throws IOException {
+    try {
+      down();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while the node in " + state + " was stopped");
+    } finally {
+      running.ifPresent(Timed::close);
+      delete(state);
+    }
+  }
+
+  static void delete(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+package dev.polis.benchmarks;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What is measured, and for how long.
+ *
+ * @param quick a tenth of the samples: shows that everything works, and the order of magnitude
+ * @param distribution the node as it ships
+ * @param etcd the folder with etcd
+ * @param work where states of nodes may be put; on the disk that nodes are on
+ * @param jvm the options that a node's JVM gets
+ */
+record Settings(boolean quick, Path distribution, Path etcd, Path work, List<String> jvm) {
+
+  static Settings read(boolean quick) {
+    return new Settings(
+        quick,
+        path("polis.distribution"),
+        path("polis.etcd"),
+        path("polis.work"),
+        List.of(property("polis.jvm").split(" ")));
+  }
+
+  private static Path path(String name) {
+    return Path.of(property(name)).toAbsolutePath();
+  }
+
+  private static String property(String name) {
+    String value = System.getProperty(name);
+    if (value == null) {
+      throw new IllegalStateException("-D" + name + " is not set; start with ./polis bench");
+    }
+    return value;
+  }
+
+  /** A Java command line with the options of a node. */
+  List<String> java(List<String> more) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(jvm);
+    command.addAll(more);
+    return command;
+  }
+
+  int starts() {
+    return quick ? 1 : 5;
+  }
+
+  /** Until a started node has done what it does once. */
+  Duration settle() {
+    return quick ? Duration.ofSeconds(3) : Duration.ofSeconds(10);
+  }
+
+  Duration idle() {
+    return quick ? Duration.ofSeconds(5) : Duration.ofSeconds(20);
+  }
+
+  /** One round of one load. */
+  Duration round() {
+    return quick ? Duration.ofMillis(500) : Duration.ofMillis(1500);
+  }
+
+  int rounds() {
+    return quick ? 1 : 2;
+  }
+
+  int streams() {
+    return 1000;
+  }
+
+  int watchedWrites() {
+    return quick ? 20 : 100;
+  }
+}
