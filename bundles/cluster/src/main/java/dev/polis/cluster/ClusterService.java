@@ -15,7 +15,9 @@ import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.supervision.Context;
 import dev.polis.wire.storage.EnrolmentJournal;
+import java.time.InstantSource;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 
 /** Runs the enrolment once and publishes where the node stands. */
 final class ClusterService implements ClusterManager {
@@ -55,10 +57,14 @@ final class ClusterService implements ClusterManager {
 
   @Override
   public ClusterStatus awaitHome() throws InterruptedException {
+    return awaitHome(status, () -> machine.phase() == EnrolmentPhase.FAILED);
+  }
+
+  static ClusterStatus awaitHome(Value<ClusterStatus> status, BooleanSupplier failed)
+      throws InterruptedException {
     try (Watcher<ClusterStatus> watcher = status.watch()) {
       ClusterStatus decided =
-          watcher.get(
-              now -> DECIDED.contains(now.state()) || machine.phase() == EnrolmentPhase.FAILED);
+          watcher.get(now -> DECIDED.contains(now.state()) || failed.getAsBoolean());
       if (decided.state() == ClusterState.DISOWNING) {
         throw new DisownedException(ClusterState.DISOWNING.meaning() + ": " + decided.reason());
       }
@@ -79,6 +85,10 @@ final class ClusterService implements ClusterManager {
       machine.transition(EnrolmentPhase.RUNNING, "this node is a member");
       home(credentials);
       log.info("Cluster enrolment done.");
+      CredentialRenewal renewal =
+          new CredentialRenewal(organs, credentials, this::renewed, InstantSource.system());
+      context.run("renewal", renewal::run);
+      context.healthy();
     } catch (InterruptedException e) {
       throw e;
     } catch (RuntimeException e) {
@@ -87,7 +97,6 @@ final class ClusterService implements ClusterManager {
       context.done();
       return;
     }
-    context.healthy();
     followConsensus(log);
   }
 
@@ -139,6 +148,14 @@ final class ClusterService implements ClusterManager {
     organs.boot().home(organs.summary(credentials));
   }
 
+  private void renewed(NodeCredentials credentials) {
+    status.update(
+        before -> {
+          ClusterStatus now = before.orElseThrow();
+          return ClusterSnapshot.member(now.state(), now.reason(), organs.membership(credentials));
+        });
+  }
+
   private void giveUp(RuntimeException failure, Log log) {
     String reason = failure.getMessage() == null ? failure.toString() : failure.getMessage();
     log.error("Cluster enrolment failed: %s", reason, failure);
@@ -168,14 +185,16 @@ final class ClusterService implements ClusterManager {
   }
 
   private void become(ClusterState next, CuratorStatus curator, Log log) {
-    ClusterStatus before = status.peek().orElseThrow();
-    if (before.state() != next) {
-      log.info("cluster state %s -> %s: %s", before.state(), next, curator.describe());
-      status.set(
-          ClusterSnapshot.member(
-              next,
-              next.meaning() + "; the curator is " + curator.describe(),
-              organs.membership(before.credentials().orElseThrow())));
+    ClusterState before = status.peek().orElseThrow().state();
+    if (before == next) {
+      return;
     }
+    log.info("cluster state %s -> %s: %s", before, next, curator.describe());
+    status.update(
+        now ->
+            ClusterSnapshot.member(
+                next,
+                next.meaning() + "; the curator is " + curator.describe(),
+                organs.membership(now.orElseThrow().credentials().orElseThrow())));
   }
 }

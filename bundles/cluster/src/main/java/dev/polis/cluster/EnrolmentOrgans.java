@@ -1,8 +1,9 @@
 package dev.polis.cluster;
 
+import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
-import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
@@ -38,6 +39,9 @@ record EnrolmentOrgans(
     BootReport boot,
     Duration readyWithin) {
 
+  /** What operators look for in a log when etcd does not come up. */
+  private static final String NOT_READY = "consensus service failed to become ready";
+
   /** Waits until the node has an address; for as long as it takes. */
   InetAddress awaitAddress(Wait wait) throws InterruptedException {
     try (Watcher<NetworkStatus> watcher = network.status().watch()) {
@@ -65,8 +69,13 @@ record EnrolmentOrgans(
 
   private String awaitConsensus(Wait wait) throws InterruptedException {
     consensus.status().peek().ifPresent(status -> wait.detail(status.text()));
-    ConsensusStatus.Running running = consensus.awaitRunning(readyWithin);
-    return "member " + running.memberId();
+    try {
+      return "member " + consensus.awaitRunning(readyWithin).memberId();
+    } catch (ConsensusException e) {
+      throw new EnrolmentException(
+          e.getMessage().contains(NOT_READY) ? e.getMessage() : NOT_READY + ": " + e.getMessage(),
+          e);
+    }
   }
 
   /** Opens the node's listeners and waits until the curator answers. */

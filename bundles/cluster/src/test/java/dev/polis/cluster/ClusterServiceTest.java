@@ -10,9 +10,11 @@ import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.cluster.ConsensusUnavailableException;
 import dev.polis.api.cluster.ConsensusUser;
+import dev.polis.api.cluster.DisownedException;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.cluster.NodeParameterSource.Form;
+import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
@@ -265,7 +267,7 @@ class ClusterServiceTest {
 
   @ParameterizedTest
   @EnumSource(ClusterState.class)
-  @DisplayName("CON-08 consensus clients are handed out in HOME and SPLIT only")
+  @DisplayName("CON-08 and SEED-09 consensus clients are handed out in HOME and SPLIT only")
   void con08_states(ClusterState state) {
     ClusterSnapshot outside = ClusterSnapshot.outside(state, "test");
     String message =
@@ -300,5 +302,44 @@ class ClusterServiceTest {
         assertThrows(IllegalArgumentException.class, () -> ConsensusUser.of("nobody"))
             .getMessage()
             .contains("known are curator, kubernetes"));
+  }
+
+  @Test
+  @DisplayName("SEED-10 awaitHome passes all states on the way, and tells a disowned node so")
+  void seed10_statesOnTheWay() throws Exception {
+    MutableValue<ClusterStatus> status =
+        new MutableValue<>(ClusterSnapshot.outside(ClusterState.UNKNOWN, "test"));
+    CompletableFuture<ClusterState> waiting = asked(status);
+    status.set(ClusterSnapshot.outside(ClusterState.FOREIGN, "test"));
+    status.set(ClusterSnapshot.outside(ClusterState.TRUSTED, "test"));
+    status.set(ClusterSnapshot.outside(ClusterState.HOME, "test"));
+    assertEquals(ClusterState.HOME, waiting.get(SOON.toSeconds(), TimeUnit.SECONDS));
+    status.set(ClusterSnapshot.outside(ClusterState.DISOWNING, "removed by the operator"));
+    String message =
+        assertThrows(DisownedException.class, () -> ClusterService.awaitHome(status, () -> false))
+            .getMessage();
+    assertEquals("the cluster has disowned this node: removed by the operator", message);
+  }
+
+  private static CompletableFuture<ClusterState> asked(MutableValue<ClusterStatus> status) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          try {
+            return ClusterService.awaitHome(status, () -> false).state();
+          } catch (InterruptedException e) {
+            throw new AssertionError("nobody interrupts this test", e);
+          }
+        });
+  }
+
+  @Test
+  @DisplayName("SEED-10 a cancelled wait says so, and a later one works")
+  void seed10_cancelled() throws Exception {
+    MutableValue<ClusterStatus> status =
+        new MutableValue<>(ClusterSnapshot.outside(ClusterState.UNKNOWN, "test"));
+    Thread.currentThread().interrupt();
+    assertThrows(InterruptedException.class, () -> ClusterService.awaitHome(status, () -> false));
+    status.set(ClusterSnapshot.outside(ClusterState.HOME, "test"));
+    assertEquals(ClusterState.HOME, ClusterService.awaitHome(status, () -> false).state());
   }
 }

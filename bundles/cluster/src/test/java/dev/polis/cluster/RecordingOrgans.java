@@ -28,10 +28,12 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
 
 /**
  * Organs that record what the manager asks of them, in order, and fail where a test wants it. They
@@ -57,6 +59,10 @@ final class RecordingOrgans {
   private volatile Optional<EnrolmentJournal> journal = Optional.empty();
   private volatile Optional<SealedConfiguration> sealed = Optional.empty();
   volatile boolean consensusComesUp = true;
+  volatile Supplier<X509Certificate> renewals =
+      () -> {
+        throw new AssertionError("nobody asked for a renewal");
+      };
 
   RecordingOrgans(Path directory, String failingCall) {
     this.root = Root.at(directory);
@@ -210,6 +216,10 @@ final class RecordingOrgans {
         record("serve");
         curatorStatus.set(new CuratorStatus.Leading(7));
         yield null;
+      }
+      case "renew" -> {
+        record("renew");
+        yield renewals.get();
       }
       default -> throw new AssertionError("nobody asked the curator for " + method);
     };

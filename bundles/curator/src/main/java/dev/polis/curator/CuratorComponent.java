@@ -12,6 +12,7 @@ import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.Dictionary;
 import java.util.Hashtable;
@@ -42,6 +43,7 @@ public final class CuratorComponent implements Curator {
       BundleContext bundle,
       CuratorConfig config,
       @Reference Supervisor supervisor,
+      @Reference RpcHost rpc,
       @Reference Consensus consensus,
       @Reference Network network) {
     this.bundle = bundle;
@@ -50,6 +52,7 @@ public final class CuratorComponent implements Curator {
         new CuratorService(
             consensus,
             network,
+            rpc,
             subtree,
             this::publish,
             Duration.ofSeconds(config.leader_ttl()),
@@ -79,6 +82,11 @@ public final class CuratorComponent implements Curator {
   @Override
   public void serve(NodeCredentials credentials) {
     service.serve(credentials);
+  }
+
+  @Override
+  public X509Certificate renew(NodeCredentials credentials) throws InterruptedException {
+    return service.renew(credentials);
   }
 
   @Override

@@ -17,9 +17,11 @@ import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcException;
+import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
 import io.grpc.BindableService;
 import java.security.SecureRandom;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -33,6 +35,7 @@ final class CuratorService implements Curator, AutoCloseable {
 
   private final Consensus consensus;
   private final Network network;
+  private final RpcHost rpc;
   private final Subtree subtree;
   private final Consumer<List<BindableService>> publish;
   private final Duration leaderTtl;
@@ -45,6 +48,7 @@ final class CuratorService implements Curator, AutoCloseable {
   /**
    * Creates the service.
    *
+   * @param rpc is told whose certificates are revoked
    * @param publish takes the gRPC services once there is something behind them
    * @param leaderTtl how long a dead leader's lock outlives it
    * @param port the port of the curator listener, as told to those who look for the leader
@@ -52,12 +56,14 @@ final class CuratorService implements Curator, AutoCloseable {
   CuratorService(
       Consensus consensus,
       Network network,
+      RpcHost rpc,
       Subtree subtree,
       Consumer<List<BindableService>> publish,
       Duration leaderTtl,
       int port) {
     this.consensus = consensus;
     this.network = network;
+    this.rpc = rpc;
     this.subtree = subtree;
     this.publish = publish;
     this.leaderTtl = leaderTtl;
@@ -91,6 +97,7 @@ final class CuratorService implements Curator, AutoCloseable {
         new CuratorElection(
             this::connect, credentials.id(), leaderTtl, gate, status, System::nanoTime);
     subtree.run("election", election::run);
+    subtree.run("revocations", new CuratorRevocations(this::connect, rpc)::run);
     publish.accept(services(credentials));
   }
 
@@ -102,6 +109,18 @@ final class CuratorService implements Curator, AutoCloseable {
         new LeaderCurator(gate, streams, consensus, InstantSource.system()),
         new LeaderEtcd(consensus),
         new CuratorDiscovery(credentials.id(), port, clusterCa, status, network, streams));
+  }
+
+  @Override
+  public X509Certificate renew(NodeCredentials credentials) throws InterruptedException {
+    try {
+      return gate.require().pki().ensureNode(credentials.id(), credentials.publicKey());
+    } catch (RpcException | EtcdException | PkiException e) {
+      throw new CuratorException(
+          "the certificate of %s cannot be renewed now: %s"
+              .formatted(credentials.id(), e.getMessage()),
+          e);
+    }
   }
 
   private EtcdClient connect() {

@@ -9,6 +9,7 @@ import dev.polis.api.curator.NodeLabels;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdClient;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.fixtures.EtcdFixture;
@@ -87,6 +88,7 @@ public final class CuratorFixture implements AutoCloseable {
         new CuratorService(
             consensus(),
             network(),
+            host,
             tree.organ("curator"),
             this::serve,
             Duration.ofSeconds(2),
@@ -152,6 +154,15 @@ public final class CuratorFixture implements AutoCloseable {
             .build(),
         NodeTPMUsage.NODE_TPM_NOT_PRESENT,
         NodeLabels.of(Map.of("test1", "a", "test2", "b", "test3", "c")));
+  }
+
+  /** A client of the curator's own keys, past all of its rules. */
+  EtcdClient records() {
+    return EtcdClient.connect(access());
+  }
+
+  NodeCredentials credentials() {
+    return credentials;
   }
 
   /** Lets this curator use the etcd of another one. */

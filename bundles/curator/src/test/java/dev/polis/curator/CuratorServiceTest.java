@@ -9,6 +9,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.FieldMask;
 import dev.polis.api.curator.BootstrapOutcome;
 import dev.polis.api.curator.CuratorException;
+import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
@@ -38,6 +39,7 @@ import dev.polis.wire.curator.WatchRequest;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -448,6 +450,38 @@ class CuratorServiceTest {
                 Status.Code.INVALID_ARGUMENT,
                 () -> owner().deleteNode(DeleteNodeRequest.newBuilder().setId("x").build()))
             .contains("\"x\""));
+  }
+
+  @Test
+  @DisplayName("D-18 a revoked certificate is refused within a second, also on an open connection")
+  void d18_revocation() throws Exception {
+    try (CuratorFixture own = CuratorFixture.leading();
+        EtcdClient etcd = own.records()) {
+      ManagementBlockingV2Stub stub = ManagementGrpc.newBlockingV2Stub(own.asOwner());
+      assertTrue(answers(stub));
+      new CuratorPki(etcd, etcd.kv(), InstantSource.system()).authority().revoke("owner");
+      long revoked = System.nanoTime();
+      Await.until(
+          CuratorFixture.SOON, "the revoked owner to be refused", () -> unauthenticated(stub));
+      long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - revoked);
+      assertTrue(millis <= 1000, "it took " + millis + " ms");
+    }
+  }
+
+  private static boolean unauthenticated(ManagementBlockingV2Stub stub)
+      throws InterruptedException {
+    try {
+      stub.withDeadlineAfter(2, TimeUnit.SECONDS)
+          .getClusterInfo(GetClusterInfoRequest.getDefaultInstance());
+      return false;
+    } catch (StatusException e) {
+      return e.getStatus().getCode() == Status.Code.UNAUTHENTICATED;
+    }
+  }
+
+  @Test
+  void givenYoungCertificate_thenRenewalReturnsIt() throws Exception {
+    assertEquals(fixture.credentials().certificate(), fixture.curator.renew(fixture.credentials()));
   }
 
   @Test

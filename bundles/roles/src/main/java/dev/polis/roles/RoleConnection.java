@@ -11,6 +11,7 @@ import io.grpc.ManagedChannel;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 /** The way of this node to the leader of its cluster's curator. Thread-safe. */
 final class RoleConnection implements AutoCloseable {
@@ -22,10 +23,16 @@ final class RoleConnection implements AutoCloseable {
   private final ClusterResolver resolver;
   private final ManagedChannel channel;
 
-  RoleConnection(NodeCredentials credentials, InetSocketAddress seed, Log log) {
-    this.self = credentials.id();
+  /**
+   * Opens the way.
+   *
+   * @param newest this node's credentials, asked for at each new connection
+   */
+  RoleConnection(Supplier<NodeCredentials> newest, InetSocketAddress seed, Log log) {
+    NodeCredentials first = newest.get();
+    this.self = first.id();
     RpcClients clients =
-        RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
+        RpcClients.authenticated(() -> newest.get().tls(), RpcTrust.cluster(first.ca()));
     this.resolver = ClusterResolver.open(List.of(seed), clients, log);
     this.channel = clients.leader(resolver);
   }

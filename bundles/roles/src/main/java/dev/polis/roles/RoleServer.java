@@ -2,7 +2,6 @@ package dev.polis.roles;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.ClusterManager;
-import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
@@ -12,6 +11,7 @@ import dev.polis.api.storage.Storage;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
+import dev.polis.pki.NodeCredentials;
 import dev.polis.supervision.Context;
 import dev.polis.wire.version.Version;
 import java.net.InetAddress;
@@ -59,10 +59,10 @@ final class RoleServer implements LocalRoleServer {
   }
 
   void run(Context context) throws InterruptedException {
-    ClusterStatus home = cluster.awaitHome();
+    cluster.awaitHome();
     InetSocketAddress seed = new InetSocketAddress(awaitAddress(), curatorPort);
     try (RoleConnection connection =
-        new RoleConnection(home.credentials().orElseThrow(), seed, context.subLog("resolver"))) {
+        new RoleConnection(this::credentials, seed, context.subLog("resolver"))) {
       RoleFetch fetch = new RoleFetch(connection, storage.root().data().node().roles(), roles);
       RoleStatusPush push =
           new RoleStatusPush(
@@ -73,6 +73,10 @@ final class RoleServer implements LocalRoleServer {
       context.healthy();
       followRoles();
     }
+  }
+
+  private NodeCredentials credentials() {
+    return cluster.status().peek().orElseThrow().credentials().orElseThrow();
   }
 
   private InetAddress awaitAddress() throws InterruptedException {

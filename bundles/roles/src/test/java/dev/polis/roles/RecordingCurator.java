@@ -69,7 +69,7 @@ final class RecordingCurator implements AutoCloseable {
   }
 
   RoleConnection connect() {
-    return new RoleConnection(credentials, address(), logs.log("test"));
+    return new RoleConnection(() -> credentials, address(), logs.log("test"));
   }
 
   private final class Records extends CuratorGrpc.CuratorImplBase {

@@ -8,8 +8,8 @@ import java.util.concurrent.TimeoutException;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The local member of consensus. All methods may be called from any thread. What was started goes on
- * when the service goes away; its successor adopts the running member when it is started again.
+ * The local member of consensus. All methods may be called from any thread. What was started goes
+ * on when the service goes away; its successor adopts the running member when it is started again.
  */
 @ProviderType
 public interface Consensus {
@@ -51,10 +51,10 @@ public interface Consensus {
   Value<ConsensusStatus> status();
 
   /**
-   * Hands out the way to etcd for one user, bound to the namespace of that user, which is all it can
-   * read and write. It stays valid over restarts of etcd. When its certificate is renewed or this
-   * node's address changes, {@link ConsensusStatus.Running} is published anew; whoever holds an
-   * access for long asks again then.
+   * Hands out the way to etcd for one user, bound to the namespace of that user, which is all it
+   * can read and write. It stays valid over restarts of etcd. When its certificate is renewed or
+   * this node's address changes, {@link ConsensusStatus.Running} is published anew; whoever holds
+   * an access for long asks again then.
    *
    * @param user {@code curator} or {@code kubernetes}
    * @throws ConsensusException if there is no such user (the message names those there are), or no
@@ -70,8 +70,8 @@ public interface Consensus {
   ConsensusMember memberInfo();
 
   /**
-   * Asks etcd about itself: members, leader, sizes, alarms. Figures are those of the local member at
-   * the time of the call.
+   * Asks etcd about itself: members, leader, sizes, alarms. Figures are those of the local member
+   * at the time of the call.
    *
    * @throws ConsensusException if the member is not running or does not answer
    * @throws InterruptedException if interrupted while waiting for the answer
@@ -83,8 +83,8 @@ public interface Consensus {
    *
    * @param within how long to wait at most
    * @return the status that said so
-   * @throws ConsensusException if the start failed, with its reason, or is not through in time, with
-   *     what it was waiting for
+   * @throws ConsensusException if the start failed, with its reason, or is not through in time,
+   *     with what it was waiting for
    * @throws InterruptedException if interrupted while waiting
    */
   default ConsensusStatus.Running awaitRunning(Duration within) throws InterruptedException {

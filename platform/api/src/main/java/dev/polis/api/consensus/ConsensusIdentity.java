@@ -20,7 +20,11 @@ public record ConsensusIdentity(NodeId node, PrivateKey nodeKey) {
     NodeId ofKey = NodeId.of(Ed25519.publicKey(nodeKey));
     if (!ofKey.equals(node)) {
       throw new IllegalArgumentException(
-          "the private key belongs to " + ofKey + ", not to " + node + "; give the node its own key");
+          "the private key belongs to "
+              + ofKey
+              + ", not to "
+              + node
+              + "; give the node its own key");
     }
   }
 

@@ -2,6 +2,7 @@ package dev.polis.api.curator;
 
 import dev.polis.event.Value;
 import dev.polis.pki.NodeCredentials;
+import java.security.cert.X509Certificate;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** The local curator of a node that runs consensus. All methods may be called from any thread. */
@@ -31,6 +32,17 @@ public interface Curator {
    * @throws CuratorException if the curator already serves for another node
    */
   void serve(NodeCredentials credentials);
+
+  /**
+   * Issues this node's certificate anew, once no more than a third of its life is left; before, the
+   * present one is returned. Needs a leader, which this node has to be: others ask theirs.
+   *
+   * @param credentials this node's credentials
+   * @return the certificate for the same key
+   * @throws CuratorException if no certificate can be issued now; try again later
+   * @throws InterruptedException if the caller was interrupted while waiting for leadership
+   */
+  X509Certificate renew(NodeCredentials credentials) throws InterruptedException;
 
   /**
    * Returns what this curator does now.

@@ -12,8 +12,8 @@
  * records of a cluster before any service can be called and says when serving may begin.
  *
  * <p>Not promised: that this node leads. A caller that needs the leader uses the RPC services
- * through a leader-following channel. The records themselves are no part of this contract either:
- * a method here for each of them would be a second, unauthorized way to the same data.
+ * through a leader-following channel. The records themselves are no part of this contract either: a
+ * method here for each of them would be a second, unauthorized way to the same data.
  */
 @Export
 @Version("1.0.0")

@@ -1,0 +1,93 @@
+package dev.polis.cluster;
+
+import dev.polis.api.curator.CuratorException;
+import dev.polis.api.storage.StorageException;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.Pem;
+import dev.polis.pki.Renewal;
+import dev.polis.supervision.Context;
+import java.nio.charset.StandardCharsets;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.function.Consumer;
+
+/** Replaces the node's certificate in time, without a restart. */
+final class CredentialRenewal {
+
+  /** A machine that was suspended finds out this late at worst that its clock has moved. */
+  private static final Duration LONGEST_SLEEP = Duration.ofHours(1);
+
+  /** How soon a renewal that failed is tried again: ten days are left for it. */
+  private static final Duration RETRY = Duration.ofMinutes(1);
+
+  private final EnrolmentOrgans organs;
+  private final Consumer<NodeCredentials> publish;
+  private final InstantSource clock;
+  private NodeCredentials present;
+
+  /**
+   * Creates the runnable.
+   *
+   * @param first the credentials to begin with
+   * @param publish takes each newer ones
+   */
+  CredentialRenewal(
+      EnrolmentOrgans organs,
+      NodeCredentials first,
+      Consumer<NodeCredentials> publish,
+      InstantSource clock) {
+    this.organs = organs;
+    this.present = first;
+    this.publish = publish;
+    this.clock = clock;
+  }
+
+  void run(Context context) throws InterruptedException {
+    context.healthy();
+    while (true) {
+      Thread.sleep(step(context));
+    }
+  }
+
+  /** Renews if it is time to, and returns how long to wait before looking again. */
+  Duration step(Context context) throws InterruptedException {
+    Duration left = Renewal.of(present.certificate()).until(clock.instant());
+    if (left.isPositive()) {
+      return left.compareTo(LONGEST_SLEEP) < 0 ? left : LONGEST_SLEEP;
+    }
+    try {
+      replace(organs.curator().renew(present));
+      context
+          .log()
+          .info(
+              "the node's certificate was renewed and is valid until %s",
+              present.certificate().getNotAfter().toInstant());
+      return Duration.ZERO;
+    } catch (CuratorException | StorageException e) {
+      context
+          .log()
+          .warning(
+              "the node's certificate, valid until %s, could not be renewed: %s",
+              present.certificate().getNotAfter().toInstant(), e.getMessage());
+      return RETRY;
+    }
+  }
+
+  private void replace(X509Certificate newer) throws StorageException {
+    if (newer.equals(present.certificate())) {
+      throw new CuratorException("the curator found nothing to renew; are the clocks apart?");
+    }
+    organs
+        .storage()
+        .root()
+        .data()
+        .node()
+        .credentials()
+        .certificate()
+        .write(Pem.encode(newer).getBytes(StandardCharsets.UTF_8));
+    present = present.renewed(newer);
+    organs.rpc().identify(present);
+    publish.accept(present);
+  }
+}
