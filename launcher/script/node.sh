@@ -4,11 +4,11 @@
 NODE_MAIN=dev.polis.node.Main
 
 # What every JVM of ours is told. C1 alone and the serial collector: half of the CPU time and two thirds of the memory at start, and a node's own code
-# is never what its throughput hangs on. Compact headers and 96 MiB of heap keep a whole control plane within 150 MiB. A node out of memory is worth
-# less than one that is started again, its children go on meanwhile.
+# is never what its throughput hangs on. Compact headers and a heap that starts small, where the JVM would take a 64th of the machine at once, keep a
+# control plane within 150 MiB. A node out of memory is worth less than one that is started again, its children go on meanwhile.
 JVM_OPTIONS=(
   -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+UseCompactObjectHeaders
-  -Xmx96m -XX:ReservedCodeCacheSize=48m
+  -Xms16m -Xmx96m -XX:ReservedCodeCacheSize=48m
   -XX:+CrashOnOutOfMemoryError -XX:-CreateCoredumpOnCrash
   --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=deny
 )
