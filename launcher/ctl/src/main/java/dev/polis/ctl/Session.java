@@ -65,7 +65,7 @@ final class Session implements AutoCloseable {
   /** Without a deadline: a log that is followed has no end. */
   NodeManagementGrpc.NodeManagementBlockingV2Stub node(String address) {
     return NodeManagementGrpc.newBlockingV2Stub(
-        keep(owner().dial(InetSocketAddress.createUnresolved(address, MANAGEMENT_PORT))));
+        keep(owner().dial(new InetSocketAddress(address, MANAGEMENT_PORT))));
   }
 
   DebugGrpc.DebugBlockingV2Stub debug() {
