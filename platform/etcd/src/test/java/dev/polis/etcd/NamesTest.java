@@ -42,7 +42,7 @@ class NamesTest {
   }
 
   @Test
-  @DisplayName("CON-06 a namespace joins its parts and refuses ':' in any")
+  @DisplayName("CON-06 and SEED-17 a namespace joins its parts and refuses ':' in any")
   void con06_namespaceGrammar() {
     assertEquals("namespaced:foo:bar:baz/", EtcdNamespace.of("foo", "bar", "baz").prefix());
     assertEquals("", EtcdNamespace.ROOT.prefix());
