@@ -3,10 +3,10 @@ package dev.polis.ctl;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.polis.ctl.Document.Column;
-import dev.polis.pki.Pem;
 import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.GetClusterInfoResponse;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParentCommand;
@@ -45,7 +45,13 @@ final class ClusterCommand {
       }
     }
 
-    private static Document document(GetClusterInfoResponse info) {
+    private static String curators(JsonObject row) {
+      return row.getAsJsonArray("directory").asList().stream()
+          .map(node -> Document.plain(node.getAsJsonObject().get("addresses")))
+          .collect(Collectors.joining(","));
+    }
+
+    static Document document(GetClusterInfoResponse info) {
       var configuration = info.getClusterConfiguration();
       JsonObject row = new JsonObject();
       row.addProperty("domain", configuration.getClusterDomain());
@@ -53,7 +59,7 @@ final class ClusterCommand {
       row.addProperty("storageSecurityPolicy", configuration.getStorageSecurityPolicy().name());
       row.addProperty(
           "caFingerprint",
-          TakeOwnershipCommand.fingerprint(Pem.certificate(info.getCaCertificate().toByteArray())));
+          TakeOwnershipCommand.fingerprint(TakeOwnershipCommand.answered(info.getCaCertificate())));
       JsonArray nodes = new JsonArray();
       info.getClusterDirectory()
           .getNodesList()
@@ -61,8 +67,9 @@ final class ClusterCommand {
               node -> {
                 JsonObject entry = new JsonObject();
                 entry.addProperty("id", node.getId());
-                node.getAddressesList()
-                    .forEach(address -> entry.addProperty("address", address.getHost()));
+                JsonArray addresses = new JsonArray();
+                node.getAddressesList().forEach(address -> addresses.add(address.getHost()));
+                entry.add("addresses", addresses);
                 nodes.add(entry);
               });
       row.add("directory", nodes);
@@ -72,7 +79,7 @@ final class ClusterCommand {
           Column.of("TPM", "tpmMode"),
           Column.of("STORAGE", "storageSecurityPolicy"),
           Column.of("CA", "caFingerprint"),
-          Column.of("CURATORS", "directory"));
+          new Column("CURATORS", InfoCommand::curators, false));
     }
   }
 }

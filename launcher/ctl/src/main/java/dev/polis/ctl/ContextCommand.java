@@ -81,6 +81,10 @@ final class ContextCommand {
             ExitCode.USAGE,
             "\"%s\" cannot name a context; use letters, digits, '.', '_' and '-'".formatted(name));
       }
+      if (host.isBlank() || host.contains("/")) {
+        throw new CtlException(
+            ExitCode.USAGE, "\"%s\" is no host; give an address or a name".formatted(host));
+      }
       context.load().with(name, host).save();
       spec.commandLine()
           .getOut()

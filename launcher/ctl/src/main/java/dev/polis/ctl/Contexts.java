@@ -3,7 +3,9 @@ package dev.polis.ctl;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
@@ -19,7 +21,7 @@ import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 final class Contexts {
 
   private final Path folder;
-  private final Map<String, String> endpoints;
+  private final SortedMap<String, String> endpoints;
   private final String current;
 
   private Contexts(Path folder, Map<String, String> endpoints, String current) {
@@ -36,19 +38,34 @@ final class Contexts {
     String text = CtlFiles.read(file, "mend or remove it");
     try {
       return parse(folder, new Load(LoadSettings.builder().build()).loadFromString(text));
-    } catch (YamlEngineException | ClassCastException e) {
+    } catch (YamlEngineException | IllegalArgumentException e) {
       throw new CtlException(
           ExitCode.FAILED, file + " is damaged: " + e.getMessage() + "; mend or remove it", e);
     }
   }
 
   private static Contexts parse(Path folder, Object document) {
-    Map<?, ?> top = (Map<?, ?>) document;
+    Map<?, ?> top = map(document, "the whole file");
     Map<String, String> endpoints = new TreeMap<>();
-    if (top.get("contexts") instanceof Map<?, ?> contexts) {
-      contexts.forEach((name, endpoint) -> endpoints.put((String) name, (String) endpoint));
+    map(top.get("contexts"), "\"contexts\"")
+        .forEach(
+            (name, endpoint) ->
+                endpoints.put(text(name, "a name"), text(endpoint, "the endpoint of " + name)));
+    return new Contexts(folder, endpoints, text(top.get("current"), "\"current\""));
+  }
+
+  private static Map<?, ?> map(Object value, String what) {
+    if (value instanceof Map<?, ?> map) {
+      return map;
     }
-    return new Contexts(folder, endpoints, top.get("current") instanceof String name ? name : "");
+    throw new IllegalArgumentException(what + " must be a map, and is " + value);
+  }
+
+  private static String text(Object value, String what) {
+    if (value instanceof String text) {
+      return text;
+    }
+    throw new IllegalArgumentException(what + " must be a text, and is " + value);
   }
 
   boolean hasCurrent() {
@@ -59,8 +76,9 @@ final class Contexts {
     return current;
   }
 
-  Map<String, String> endpoints() {
-    return Map.copyOf(endpoints);
+  /** Returns the endpoints by name, sorted. */
+  SortedMap<String, String> endpoints() {
+    return Collections.unmodifiableSortedMap(endpoints);
   }
 
   CtlTarget target(String name) {

@@ -23,6 +23,15 @@ final class CtlFiles {
     }
   }
 
+  /** Half a file, or a key, is not left lying about. */
+  private static void remove(Path temporary, IOException failure) {
+    try {
+      Files.deleteIfExists(temporary);
+    } catch (IOException e) {
+      failure.addSuppressed(e);
+    }
+  }
+
   static void write(Path file, byte[] content) {
     Path temporary = file.resolveSibling("." + file.getFileName() + ".tmp");
     try {
@@ -36,6 +45,7 @@ final class CtlFiles {
       Files.write(temporary, content, StandardOpenOption.SYNC);
       Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
     } catch (IOException e) {
+      remove(temporary, e);
       throw new CtlException(
           ExitCode.FAILED, file + " cannot be written: " + e + "; make room or choose another", e);
     }

@@ -65,18 +65,32 @@ final class CtlOptions {
     return base.resolve("polis");
   }
 
+  /** Refuses a number of an option that is too small to mean anything. */
+  static void requireAtLeast(long least, long given, String option) {
+    if (given < least) {
+      throw new CtlException(
+          ExitCode.USAGE, "%s %d makes no sense; give %d or more".formatted(option, given, least));
+    }
+  }
+
   /** Decides whose cluster is meant: what was said, then the current context, then a node here. */
   CtlTarget target() {
-    Contexts contexts = Contexts.load(configFolder());
-    CtlTarget target;
-    if (state != null) {
-      target = CtlTarget.ofState(state);
-    } else if (context != null) {
-      target = contexts.target(context);
-    } else {
-      target = byDefault(contexts);
-    }
+    CtlTarget target = named();
     return endpoint == null ? target : target.at(endpoint);
+  }
+
+  private CtlTarget named() {
+    if (state != null && context != null) {
+      throw new CtlException(
+          ExitCode.USAGE,
+          "--state %s and --context %s name two clusters; give one of them"
+              .formatted(state, context));
+    }
+    if (state != null) {
+      return CtlTarget.ofState(state);
+    }
+    Contexts contexts = Contexts.load(configFolder());
+    return context != null ? contexts.target(context) : byDefault(contexts);
   }
 
   private CtlTarget byDefault(Contexts contexts) {

@@ -17,7 +17,8 @@ import picocli.CommandLine.Spec;
 /** Says whether the cluster is well. */
 @Command(
     name = "health",
-    description = "Checks every node of the cluster. Exit code 5 if one is not healthy.")
+    description = "Checks every node of the cluster. Exit code 5 if one is not healthy.",
+    mixinStandardHelpOptions = true)
 final class HealthCommand implements Callable<Integer> {
 
   /** Health changes with heartbeats, which come every 2.5 s. */
@@ -34,6 +35,7 @@ final class HealthCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
+    CtlOptions.requireAtLeast(0, wait, "--wait");
     long deadline = System.nanoTime() + Duration.ofSeconds(wait).toNanos();
     List<Node> nodes = fetch();
     while (!healthy(nodes) && System.nanoTime() < deadline) {

@@ -14,6 +14,7 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
+import picocli.CommandLine;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
@@ -22,6 +23,9 @@ final class LogPrinter {
 
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("MMdd HH:mm:ss.SSSSSS").withZone(ZoneId.systemDefault());
+
+  /** The value of {@code --backlog} when it is not given. */
+  private static final long ALL = -1;
 
   @Option(
       names = "--dn",
@@ -41,7 +45,7 @@ final class LogPrinter {
       names = {"-n", "--backlog"},
       paramLabel = "COUNT",
       description = "how many earlier entries to show (default: all)")
-  long backlog = -1;
+  long backlog = ALL;
 
   @Option(
       names = "--severity",
@@ -49,13 +53,14 @@ final class LogPrinter {
       description = "leave out entries below INFO, WARNING, ERROR or FATAL, and all raw output")
   String severity = "";
 
-  LogsRequest request(picocli.CommandLine line) {
+  LogsRequest request(CommandLine line) {
+    CtlOptions.requireAtLeast(ALL, backlog, "--backlog");
     LogsRequest.Builder request =
         LogsRequest.newBuilder()
             .setDn(dn)
             .setStreamMode(
                 follow ? StreamMode.STREAM_MODE_UNBUFFERED : StreamMode.STREAM_MODE_DISABLE);
-    if (backlog < 0) {
+    if (backlog == ALL) {
       request.setBacklogMode(BacklogMode.BACKLOG_MODE_ALL);
     } else if (backlog == 0) {
       request.setBacklogMode(BacklogMode.BACKLOG_MODE_DISABLE);
@@ -75,7 +80,7 @@ final class LogPrinter {
     return request.build();
   }
 
-  private LeveledLogSeverity minimum(picocli.CommandLine line) {
+  private LeveledLogSeverity minimum(CommandLine line) {
     try {
       LeveledLogSeverity parsed = LeveledLogSeverity.valueOf(severity.toUpperCase(Locale.ROOT));
       if (parsed != LeveledLogSeverity.INVALID && parsed != LeveledLogSeverity.UNRECOGNIZED) {
@@ -87,7 +92,7 @@ final class LogPrinter {
     throw wrong(line, null);
   }
 
-  private ParameterException wrong(picocli.CommandLine line, Throwable cause) {
+  private ParameterException wrong(CommandLine line, Throwable cause) {
     return new ParameterException(
         line,
         "--severity \"%s\" is none of INFO, WARNING, ERROR and FATAL".formatted(severity),
@@ -102,7 +107,11 @@ final class LogPrinter {
         out.println("... " + chunk.getMissedEntries() + " entries missed: this reader is too slow");
       }
       chunk.getStreamEntriesList().forEach(entry -> print(entry, out));
-      out.flush();
+      // A reader that has gone, such as the "head" of a pipe, wants no more of a log without end.
+      if (out.checkError()) {
+        call.cancel("nobody reads any more", null);
+        return null;
+      }
     }
     return null;
   }

@@ -1,5 +1,6 @@
 package dev.polis.ctl;
 
+import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.Node;
 import java.io.PrintWriter;
 import java.util.List;
@@ -35,11 +36,9 @@ final class NodeLogsCommand implements Callable<Integer> {
         throw new CtlException(
             ExitCode.FAILED, chosen.getId() + " has not reported an address yet; ask again soon");
       }
+      LogsRequest request = printer.request(spec.commandLine());
       out.printf("=== Logs from %s (%s):%n", chosen.getId(), address);
-      session.call(
-          () ->
-              LogPrinter.print(
-                  session.node(address).logs(printer.request(spec.commandLine())), out));
+      session.call(() -> LogPrinter.print(session.node(address).logs(request), out));
       out.println("=== Done.");
       return ExitCode.OK.code();
     }

@@ -4,6 +4,7 @@ import com.google.gson.JsonParser;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
+import dev.polis.api.curator.DomainNames;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
 import dev.polis.wire.api.NodeParameters;
@@ -15,24 +16,26 @@ import dev.polis.wire.common.NodeLabels;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
 import java.security.PrivateKey;
-import java.security.PublicKey;
 import java.security.interfaces.XECPrivateKey;
 import java.security.spec.NamedParameterSpec;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.bouncycastle.math.ec.rfc7748.X25519;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
@@ -79,7 +82,7 @@ final class ParamsCommand {
     private static NodeParameters read(Path file) {
       try {
         byte[] content = Files.readAllBytes(file);
-        if (!file.getFileName().toString().endsWith(".json")) {
+        if (!file.toString().endsWith(".json")) {
           return NodeParameters.parseFrom(content);
         }
         NodeParameters.Builder parameters = NodeParameters.newBuilder();
@@ -88,8 +91,11 @@ final class ParamsCommand {
       } catch (InvalidProtocolBufferException e) {
         throw new CtlException(
             ExitCode.FAILED, file + " holds no node parameters: " + e.getMessage(), e);
+      } catch (NoSuchFileException e) {
+        throw new CtlException(
+            ExitCode.NOT_FOUND, file + " does not exist; name a file of node parameters", e);
       } catch (IOException e) {
-        throw new CtlException(ExitCode.NOT_FOUND, file + " cannot be read: " + e, e);
+        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e, e);
       }
     }
   }
@@ -166,7 +172,7 @@ final class ParamsCommand {
                       .setLabels(labels())
                       .setInitialClusterConfiguration(
                           ClusterConfiguration.newBuilder()
-                              .setClusterDomain(domain)
+                              .setClusterDomain(domain())
                               .setTpmMode(choice(TPMMode.class, "TPM_MODE_", "--tpm-mode", tpmMode))
                               .setStorageSecurityPolicy(
                                   choice(
@@ -176,7 +182,7 @@ final class ParamsCommand {
                                       storagePolicy))))
               .build();
       byte[] content =
-          to.getFileName().toString().endsWith(".json")
+          to.toString().endsWith(".json")
               ? json(parameters).getBytes(StandardCharsets.UTF_8)
               : parameters.toByteArray();
       CtlFiles.write(to, content);
@@ -186,35 +192,52 @@ final class ParamsCommand {
 
     private <E extends Enum<E>> E choice(
         Class<E> type, String prefix, String option, String value) {
-      String wanted = prefix + value.toUpperCase(java.util.Locale.ROOT).replace('-', '_');
+      String wanted = prefix + value.toUpperCase(Locale.ROOT).replace('-', '_');
       return Arrays.stream(type.getEnumConstants())
           .filter(each -> each.name().equals(wanted) && !each.name().endsWith("_INVALID"))
           .findFirst()
           .orElseThrow(
               () ->
-                  new picocli.CommandLine.ParameterException(
+                  new ParameterException(
                       spec.commandLine(),
                       "%s \"%s\" is unknown; see --help".formatted(option, value)));
     }
 
     private NodeLabels labels() {
       NodeLabels.Builder wire = NodeLabels.newBuilder();
+      labels.forEach(this::checkLabel);
       labels.forEach(
           (key, value) -> wire.addPairs(NodeLabels.Pair.newBuilder().setKey(key).setValue(value)));
       return wire.build();
+    }
+
+    private void checkLabel(String key, String value) {
+      dev.polis.api.curator.NodeLabels.problemOfKey(key)
+          .or(() -> dev.polis.api.curator.NodeLabels.problemOfValue(value))
+          .ifPresent(problem -> refuse("--label", key + "=" + value, problem));
+    }
+
+    /** A domain that the cluster would refuse is refused before there is a volume. */
+    private String domain() {
+      DomainNames.problem(domain).ifPresent(problem -> refuse("--domain", domain, problem));
+      return domain;
+    }
+
+    private void refuse(String option, String value, String problem) {
+      throw new ParameterException(
+          spec.commandLine(), "%s \"%s\" %s".formatted(option, value, problem));
     }
 
     private byte[] ownerKey() {
       Path file = owner.resolve("owner-key.pem");
       PrivateKey key;
       if (Files.exists(file)) {
-        key = Pem.privateKey(CtlFiles.read(file, "remove it to have another one made"));
+        key = TakeOwnershipCommand.ownerKey(file, "remove it to have another one made");
       } else {
         key = Ed25519.generate().getPrivate();
         CtlFiles.write(file, Pem.encode(key).getBytes(StandardCharsets.UTF_8));
       }
-      PublicKey publicKey = Ed25519.publicKey(key);
-      return Ed25519.raw(publicKey);
+      return Ed25519.raw(Ed25519.publicKey(key));
     }
 
     private byte[] recoveryKey() {
@@ -231,7 +254,10 @@ final class ParamsCommand {
         }
         return recoveryPublicKey(file);
       } catch (GeneralSecurityException | IllegalArgumentException e) {
-        throw new CtlException(ExitCode.FAILED, file + " is no X25519 key: " + e.getMessage(), e);
+        throw new CtlException(
+            ExitCode.FAILED,
+            "%s is no X25519 key: %s; restore it from your copy".formatted(file, e.getMessage()),
+            e);
       }
     }
 

@@ -16,9 +16,16 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.AbstractStub;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.security.cert.CertificateException;
+import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLException;
 
 /** The channels of one command. */
 final class Session implements AutoCloseable {
@@ -43,6 +50,7 @@ final class Session implements AutoCloseable {
   }
 
   static Session open(CtlOptions options) {
+    CtlOptions.requireAtLeast(1, options.timeout, "--timeout");
     return new Session(options.target(), options.timeout);
   }
 
@@ -65,7 +73,7 @@ final class Session implements AutoCloseable {
   /** Without a deadline: a log that is followed has no end. */
   NodeManagementGrpc.NodeManagementBlockingV2Stub node(String address) {
     return NodeManagementGrpc.newBlockingV2Stub(
-        keep(owner().dial(new InetSocketAddress(address, MANAGEMENT_PORT))));
+        keep(owner().dial(resolved(address, MANAGEMENT_PORT))));
   }
 
   DebugGrpc.DebugBlockingV2Stub debug() {
@@ -77,7 +85,7 @@ final class Session implements AutoCloseable {
   }
 
   private ManagedChannel plaintext() {
-    return keep(RpcClients.plaintext(new InetSocketAddress(host(), DEBUG_PORT)));
+    return keep(RpcClients.plaintext(address(DEBUG_PORT)));
   }
 
   private <S extends AbstractStub<S>> S limited(S stub) {
@@ -85,11 +93,26 @@ final class Session implements AutoCloseable {
   }
 
   private ManagedChannel asOwner(int port) {
-    return keep(owner().dial(new InetSocketAddress(host(), port)));
+    return keep(owner().dial(address(port)));
   }
 
   String host() {
     return target.endpoint();
+  }
+
+  InetSocketAddress address(int port) {
+    return resolved(host(), port);
+  }
+
+  private static InetSocketAddress resolved(String host, int port) {
+    InetSocketAddress address = new InetSocketAddress(host, port);
+    if (address.isUnresolved()) {
+      throw new CtlException(
+          ExitCode.UNREACHABLE,
+          "no address is known for \"%s\"; give an IP address, or a name that resolves, without a port"
+              .formatted(host));
+    }
+    return address;
   }
 
   ManagedChannel keep(ManagedChannel channel) {
@@ -129,6 +152,15 @@ final class Session implements AutoCloseable {
 
   private CtlException refusal(Status status) {
     String why = status.getDescription() == null ? "no reason given" : status.getDescription();
+    Optional<Throwable> distrust = causes(status).filter(Session::isDistrust).findFirst();
+    if (distrust.isPresent()) {
+      return new CtlException(
+          ExitCode.FAILED,
+          "%s is there, but it and the files in %s do not trust each other: %s; if it is the right"
+                  .formatted(host(), target.folder(), distrust.get().getMessage())
+              + " cluster, remove ca.pem there and take ownership again: polisctl takeownership",
+          status.getCause());
+    }
     return switch (status.getCode()) {
       case UNAVAILABLE, DEADLINE_EXCEEDED ->
           new CtlException(
@@ -144,8 +176,16 @@ final class Session implements AutoCloseable {
     return status.getCause() == null ? "" : ", " + status.getCause().getMessage();
   }
 
+  private static Stream<Throwable> causes(Status status) {
+    return Stream.iterate(status.getCause(), Objects::nonNull, Throwable::getCause);
+  }
+
+  private static boolean isDistrust(Throwable cause) {
+    return cause instanceof SSLException || cause instanceof CertificateException;
+  }
+
   /** Reads a certificate that was written by this tool or by a node. */
-  static java.security.cert.X509Certificate certificate(java.nio.file.Path file, String remedy) {
+  static X509Certificate certificate(Path file, String remedy) {
     try {
       return Pem.certificate(CtlFiles.read(file, remedy));
     } catch (PkiException e) {

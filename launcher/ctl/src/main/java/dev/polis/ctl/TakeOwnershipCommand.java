@@ -15,9 +15,9 @@ import dev.polis.wire.curator.GetCACertificateRequest;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.io.Console;
-import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -35,7 +35,8 @@ import picocli.CommandLine.Spec;
 /** Turns the owner's key into a certificate of the cluster. */
 @Command(
     name = "takeownership",
-    description = "Gets the owner's certificate from a new cluster. May be repeated.")
+    description = "Gets the owner's certificate from a new cluster. May be repeated.",
+    mixinStandardHelpOptions = true)
 final class TakeOwnershipCommand implements Callable<Integer> {
 
   @ParentCommand Ctl ctl;
@@ -74,17 +75,24 @@ final class TakeOwnershipCommand implements Callable<Integer> {
   }
 
   private static KeyPair ownerKey(CtlTarget target) {
-    String pem =
-        CtlFiles.read(
+    PrivateKey key =
+        ownerKey(
             target.ownerKey(),
             "it is the key whose public half the first node was given; make one with"
                 + " 'polisctl params make'");
+    return new KeyPair(Ed25519.publicKey(key), key);
+  }
+
+  /** Reads an owner's key. */
+  static PrivateKey ownerKey(Path file, String ifMissing) {
+    String pem = CtlFiles.read(file, ifMissing);
     try {
-      PrivateKey key = Pem.privateKey(pem);
-      return new KeyPair(Ed25519.publicKey(key), key);
+      return Pem.privateKey(pem);
     } catch (PkiException e) {
       throw new CtlException(
-          ExitCode.FAILED, target.ownerKey() + " is no Ed25519 key: " + e.getMessage(), e);
+          ExitCode.FAILED,
+          "%s is no Ed25519 key: %s; restore it from your copy".formatted(file, e.getMessage()),
+          e);
     }
   }
 
@@ -101,14 +109,26 @@ final class TakeOwnershipCommand implements Callable<Integer> {
         CuratorLocalGrpc.newBlockingV2Stub(
                 session.keep(
                     RpcClients.anonymous(RpcTrust.anybody())
-                        .dial(new InetSocketAddress(session.host(), Session.CURATOR_PORT))))
+                        .dial(session.address(Session.CURATOR_PORT))))
             .withDeadlineAfter(ctl.options.timeout, TimeUnit.SECONDS);
     ByteString der =
         session.call(
             () ->
                 stub.getCACertificate(GetCACertificateRequest.getDefaultInstance())
                     .getIdentityCaCertificate());
-    return confirmed(session, Pem.certificate(der.toByteArray()));
+    return confirmed(session, answered(der));
+  }
+
+  static X509Certificate answered(ByteString der) {
+    try {
+      return Pem.certificate(der.toByteArray());
+    } catch (PkiException e) {
+      throw new CtlException(
+          ExitCode.FAILED,
+          "the cluster answered with %d bytes that are no certificate: %s"
+              .formatted(der.size(), e.getMessage()),
+          e);
+    }
   }
 
   private X509Certificate confirmed(Session session, X509Certificate ca) {
@@ -120,7 +140,7 @@ final class TakeOwnershipCommand implements Callable<Integer> {
         "The authenticity of the cluster at %s can't be established.%n".formatted(session.host())
             + "ED25519 key fingerprint of the cluster CA is %s.%n".formatted(fingerprint);
     Console console = System.console();
-    if (!accepted.isEmpty() || console == null) {
+    if (!accepted.isEmpty() || console == null || !console.isTerminal()) {
       throw new CtlException(
           ExitCode.FAILED,
           question
@@ -152,10 +172,10 @@ final class TakeOwnershipCommand implements Callable<Integer> {
         AAAGrpc.newBlockingV2Stub(
                 session.keep(
                     RpcClients.ephemeral(owner, RpcTrust.cluster(ca))
-                        .dial(new InetSocketAddress(session.host(), Session.CURATOR_PORT))))
+                        .dial(session.address(Session.CURATOR_PORT))))
             .withDeadlineAfter(ctl.options.timeout, TimeUnit.SECONDS);
     EscrowFromServer answer = session.call(() -> ask(stub.escrow(), owner));
-    return Pem.certificate(answer.getEmittedCertificate().toByteArray());
+    return answered(answer.getEmittedCertificate());
   }
 
   private static EscrowFromServer ask(
