@@ -65,9 +65,7 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
     Predicate<String> chosen =
         switch (request.getKindCase()) {
           case NODE_IN_CLUSTER -> {
-            String id =
-                NodeRecords.idOf(
-                    Optional.empty(), Optional.of(request.getNodeInCluster().getNodeId()));
+            String id = NodeRecords.idOfText(request.getNodeInCluster().getNodeId());
             yield id::equals;
           }
           case NODES_IN_CLUSTER -> id -> true;

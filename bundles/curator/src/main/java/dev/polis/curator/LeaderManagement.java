@@ -31,7 +31,6 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
@@ -119,7 +118,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
 
   @Override
   public void approveNode(ApproveNodeRequest request, StreamObserver<ApproveNodeResponse> caller) {
-    String id = NodeRecords.idOf(Optional.of(request.getPubkey()), Optional.empty());
+    String id = NodeRecords.idOfKey(request.getPubkey());
     LeaderCalls.unary(
         gate,
         caller,
@@ -145,8 +144,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
       UpdateNodeRolesRequest request, StreamObserver<UpdateNodeRolesResponse> caller) {
     String id =
         NodeRecords.idOf(
-            request.hasPubkey() ? Optional.of(request.getPubkey()) : Optional.empty(),
-            request.hasId() ? Optional.of(request.getId()) : Optional.empty());
+            request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
     LeaderCalls.unary(
         gate,
         caller,
@@ -204,8 +202,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
       DecommissionNodeRequest request, StreamObserver<DecommissionNodeResponse> caller) {
     String id =
         NodeRecords.idOf(
-            request.hasPubkey() ? Optional.of(request.getPubkey()) : Optional.empty(),
-            request.hasId() ? Optional.of(request.getId()) : Optional.empty());
+            request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
     throw LeaderCalls.answer(
         () -> {
           gate.require().records().requireNode(id);
@@ -220,8 +217,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
   public void deleteNode(DeleteNodeRequest request, StreamObserver<DeleteNodeResponse> caller) {
     String id =
         NodeRecords.idOf(
-            request.hasPubkey() ? Optional.of(request.getPubkey()) : Optional.empty(),
-            request.hasId() ? Optional.of(request.getId()) : Optional.empty());
+            request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
     throw LeaderCalls.answer(
         () -> {
           Node node = gate.require().records().requireNode(id);
@@ -236,8 +232,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
       UpdateNodeLabelsRequest request, StreamObserver<UpdateNodeLabelsResponse> caller) {
     String id =
         NodeRecords.idOf(
-            request.hasPubkey() ? Optional.of(request.getPubkey()) : Optional.empty(),
-            request.hasId() ? Optional.of(request.getId()) : Optional.empty());
+            request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
     requireDistinct(request);
     LeaderCalls.unary(
         gate,

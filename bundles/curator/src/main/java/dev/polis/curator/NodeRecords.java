@@ -5,12 +5,12 @@ import com.google.protobuf.Duration;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.curator.NodeLabels;
 import dev.polis.etcd.KeyValue;
+import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.stored.Node;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 
 /** A node's record in its three forms: as stored, as nodes see it, as operators see it. */
@@ -122,22 +122,32 @@ final class NodeRecords {
     return wire.build();
   }
 
-  /** Returns the node that a request means: by public key or by id. */
-  static String idOf(Optional<ByteString> pubkey, Optional<String> id) {
-    if (pubkey.isPresent()) {
-      if (pubkey.get().size() != 32) {
-        throw Refusal.invalid("pubkey has %d bytes; an Ed25519 key has 32", pubkey.get().size());
-      }
-      return NodeId.of(pubkey.get().toByteArray()).text();
+  /** Returns the node that a request means: by public key, or else by id. */
+  static String idOf(boolean hasKey, ByteString key, boolean hasId, String id) {
+    if (hasKey) {
+      return idOfKey(key);
     }
-    String text =
-        id.orElseThrow(() -> Refusal.invalid("the request names no node; set either pubkey or id"));
-    if (!NodeId.matches(text)) {
+    if (!hasId) {
+      throw Refusal.invalid("the request names no node; set either pubkey or id");
+    }
+    return idOfText(id);
+  }
+
+  static String idOfKey(ByteString key) {
+    if (key.size() != Ed25519.KEY_BYTES) {
+      throw Refusal.invalid(
+          "pubkey has %d bytes; an Ed25519 key has %d", key.size(), Ed25519.KEY_BYTES);
+    }
+    return NodeId.of(key.toByteArray()).text();
+  }
+
+  static String idOfText(String id) {
+    if (!NodeId.matches(id)) {
       throw Refusal.invalid(
           "\"%s\" is no node id; one looks like %s followed by 32 hexadecimal digits",
-          text, NodeId.PREFIX);
+          id, NodeId.PREFIX);
     }
-    return text;
+    return id;
   }
 
   static boolean isUp(Node node) {
