@@ -68,7 +68,8 @@ final class Container implements AutoCloseable {
     try (InputStream bundle = probe.build().getStream()) {
       if (container.installProbe(bundle) < 0) {
         // It has printed why.
-        throw new TestContainerException("the bundle with the tests of " + tests + " did not start");
+        throw new TestContainerException(
+            "the bundle with the tests of " + tests + " did not start");
       }
     } catch (IOException | RuntimeException e) {
       container.stop();
@@ -105,8 +106,7 @@ final class Container implements AutoCloseable {
   private static void requirePublic(Method method) {
     boolean alone =
         Arrays.stream(method.getDeclaringClass().getDeclaredMethods())
-            .noneMatch(
-                other -> !other.equals(method) && other.getName().equals(method.getName()));
+            .noneMatch(other -> !other.equals(method) && other.getName().equals(method.getName()));
     int needed = Modifier.PUBLIC;
     if ((method.getModifiers() & method.getDeclaringClass().getModifiers() & needed) == 0
         || !alone) {

@@ -17,9 +17,7 @@ final class ContainerExtension implements BeforeAllCallback, InvocationIntercept
   @Override
   public void beforeAll(ExtensionContext context) throws Exception {
     // The store closes what it holds after the last method of the class.
-    context
-        .getStore(OURS)
-        .put(Container.class, Container.start(context.getRequiredTestClass()));
+    context.getStore(OURS).put(Container.class, Container.start(context.getRequiredTestClass()));
   }
 
   @Override

@@ -30,7 +30,9 @@ record ContainerOptions(Path distribution, Path scratch) {
   /** How long the framework may take to start or to stop, on a machine that does other things. */
   private static final Duration PATIENCE = Duration.ofSeconds(120);
 
-  /** The launcher lends these; their classes are on the class path of whoever starts a framework. */
+  /**
+   * The launcher lends these; their classes are on the class path of whoever starts a framework.
+   */
   private static final List<String> LENT =
       List.of(
           "dev.polis.boot;version=1.0.0",

@@ -59,8 +59,7 @@ public class PlatformContainerTest {
     String records = Path.of(System.getProperty("polis.scratch"), "processes").toString();
     Bundles.configure("dev.polis.process", Map.of("records", records));
     Bundles.configure(
-        "dev.polis.rpc",
-        Map.of("address", ADDRESS, "hold.ms", Bundles.PATIENCE.toMillis()));
+        "dev.polis.rpc", Map.of("address", ADDRESS, "hold.ms", Bundles.PATIENCE.toMillis()));
     Bundles.start(Bundles.platform());
   }
 
@@ -171,16 +170,14 @@ public class PlatformContainerTest {
     RpcHost host = Bundles.ask(RpcHost.class, found -> found);
     ServiceRegistration<BindableService> first = serve("the first");
     ManagedChannel channel =
-        RpcClients.plaintext(
-            new InetSocketAddress(InetAddress.ofLiteral(ADDRESS), DEBUG_PORT));
+        RpcClients.plaintext(new InetSocketAddress(InetAddress.ofLiteral(ADDRESS), DEBUG_PORT));
     try {
       Await.until(Bundles.PATIENCE, "the debug listener to open", () -> debug(host).open());
       assertEquals("the first", ask(channel).get(seconds(), TimeUnit.SECONDS).getDebugKubeconfig());
       first.unregister();
       assertEquals(List.of(NodeDebugServiceGrpc.SERVICE_NAME), debug(host).away());
       Future<GetDebugKubeconfigResponse> held = ask(channel);
-      Await.until(
-          Bundles.PATIENCE, "the call to be held", () -> host.statistics().heldNow() == 1);
+      Await.until(Bundles.PATIENCE, "the call to be held", () -> host.statistics().heldNow() == 1);
       assertFalse(held.isDone(), "a call was answered by nobody");
       ServiceRegistration<BindableService> second = serve("the second");
       assertEquals("the second", held.get(seconds(), TimeUnit.SECONDS).getDebugKubeconfig());
@@ -225,8 +222,7 @@ public class PlatformContainerTest {
     @Override
     public void getDebugKubeconfig(
         GetDebugKubeconfigRequest request, StreamObserver<GetDebugKubeconfigResponse> caller) {
-      caller.onNext(
-          GetDebugKubeconfigResponse.newBuilder().setDebugKubeconfig(words).build());
+      caller.onNext(GetDebugKubeconfigResponse.newBuilder().setDebugKubeconfig(words).build());
       caller.onCompleted();
     }
   }

@@ -1,0 +1,176 @@
+package dev.polis.container.it;
+
+import com.google.protobuf.ByteString;
+import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.cluster.ClusterState;
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.roles.LocalRoleServer;
+import dev.polis.boot.BootReport;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.EtcdBinary;
+import dev.polis.pki.Ed25519;
+import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessRecord;
+import dev.polis.supervision.RunnableStatus;
+import dev.polis.supervision.Supervisor;
+import dev.polis.wire.api.NodeParameters;
+import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
+import dev.polis.wire.common.ClusterConfiguration.TPMMode;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Hashtable;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.osgi.framework.Bundle;
+
+/** A node with its organs, in the framework the tests run in. */
+final class ContainedNode {
+
+  /** In the order they need each other. */
+  static final List<String> ORGANS =
+      List.of("storage", "network", "consensus", "curator", "cluster", "roles");
+
+  /** An address of its own, for the ports every node has. */
+  private static final String ADDRESS = "127.0.26.2";
+
+  private final TestBoot boot = new TestBoot();
+  private final Path state;
+  private final Map<String, Set<String>> services = new HashMap<>();
+
+  private ContainedNode(Path state) {
+    this.state = state;
+  }
+
+  /** Creates a cluster of one on an empty disk and waits until the node is home. */
+  static ContainedNode create() throws Exception {
+    Path scratch = Files.createDirectories(Path.of(System.getProperty("polis.scratch")));
+    ContainedNode node = new ContainedNode(Files.createTempDirectory(scratch, "node"));
+    node.configure();
+    Bundles.context().registerService(BootReport.class, node.boot, new Hashtable<>());
+    Bundles.start(Bundles.platform());
+    for (String organ : ORGANS) {
+      bundle(organ).start();
+    }
+    Await.until(Bundles.PATIENCE, "the organs to report home", node.boot::isHome);
+    Await.until(
+        Bundles.PATIENCE, "roles of the node", () -> Bundles.offered(LocalRoleServer.class));
+    for (String organ : ORGANS) {
+      node.services.put(organ, Bundles.services(bundle(organ)));
+    }
+    node.awaitHome("after the first start");
+    return node;
+  }
+
+  private void configure() throws Exception {
+    Path parameters = state.resolve("parameters.pb");
+    Files.write(parameters, parameters().toByteArray());
+    Bundles.configure(
+        "dev.polis.process",
+        Map.of("records", state.resolve("root/ephemeral/processes").toString()));
+    Bundles.configure("dev.polis.rpc", Map.of("address", ADDRESS));
+    Bundles.configure(
+        "dev.polis.storage",
+        Map.of("root", state.resolve("root").toString(), "security", "INSECURE"));
+    Bundles.configure("dev.polis.network", Map.of("address", ADDRESS));
+    Bundles.configure("dev.polis.consensus", Map.of("etcd", EtcdBinary.folder().toString()));
+    Bundles.configure(
+        "dev.polis.cluster",
+        Map.of(
+            "parameters",
+            parameters.toString(),
+            "consensus.ready",
+            Math.toIntExact(Bundles.PATIENCE.toSeconds())));
+  }
+
+  private static NodeParameters parameters() {
+    return NodeParameters.newBuilder()
+        .setClusterBootstrap(
+            ClusterBootstrap.newBuilder()
+                .setOwnerPublicKey(ByteString.copyFrom(Ed25519.raw(Ed25519.generate().getPublic())))
+                .setInitialClusterConfiguration(
+                    ClusterConfiguration.newBuilder()
+                        .setClusterDomain("cluster.internal")
+                        .setTpmMode(TPMMode.TPM_MODE_DISABLED)
+                        .setStorageSecurityPolicy(
+                            StorageSecurityPolicy.STORAGE_SECURITY_POLICY_PERMISSIVE)))
+        .build();
+  }
+
+  static Bundle bundle(String organ) {
+    return Bundles.named("dev.polis." + organ);
+  }
+
+  /** What an organ offered when the node was home for the first time. */
+  Set<String> services(String organ) {
+    return services.get(organ);
+  }
+
+  /** Waits until all organs offer what they offered, are in the tree, and the node is home. */
+  void awaitHome(String when) throws Exception {
+    for (String organ : ORGANS) {
+      Await.until(
+          Bundles.PATIENCE,
+          "%s to offer %s again %s".formatted(organ, services(organ), when),
+          () -> Bundles.services(bundle(organ)).equals(services(organ)));
+      Await.until(
+          Bundles.PATIENCE,
+          "root.%s in the supervision tree %s".formatted(organ, when),
+          () -> !supervised(organ).isEmpty());
+    }
+    Await.until(
+        Bundles.PATIENCE,
+        "the node to be HOME " + when,
+        () -> boot.isHome() && state() == ClusterState.HOME);
+  }
+
+  private static ClusterState state() throws Exception {
+    return Bundles.ask(
+        ClusterManager.class,
+        cluster -> cluster.status().peek().map(ClusterStatus::state).orElse(ClusterState.UNKNOWN));
+  }
+
+  /** Who is in the tree of an organ, sorted. */
+  static Set<String> supervised(String organ) throws Exception {
+    String root = "root." + organ;
+    return Bundles.ask(
+        Supervisor.class,
+        supervisor ->
+            supervisor.runnables().peek().orElseThrow().stream()
+                .map(RunnableStatus::dn)
+                .filter(dn -> dn.equals(root) || dn.startsWith(root + "."))
+                .collect(Collectors.toCollection(TreeSet::new)));
+  }
+
+  /** The process id of etcd. */
+  static long etcd() throws Exception {
+    return Bundles.ask(
+        ProcessManager.class,
+        processes ->
+            processes.records().stream()
+                .filter(record -> record.command().getFirst().endsWith("etcd"))
+                .map(ProcessRecord::pid)
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no etcd in " + processes.records())));
+  }
+
+  /** Stops the organs as for a power off, and removes what they wrote. */
+  void powerOff() throws Exception {
+    boot.goDown();
+    for (String organ : ORGANS.reversed()) {
+      bundle(organ).stop();
+    }
+    try (Stream<Path> files = Files.walk(state)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+package dev.polis.container.it;
+
+import com.sun.management.HotSpotDiagnosticMXBean;
+import dev.polis.fixtures.Await;
+import java.lang.management.ManagementFactory;
+import java.lang.ref.WeakReference;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.osgi.framework.wiring.BundleWiring;
+
+/** What is left of organs that are gone. */
+final class Residue {
+
+  /** A line of a thread dump that begins a thread: its number and its name. */
+  private static final Pattern THREAD = Pattern.compile("#[0-9]+ \"([^\"]*)\".*");
+
+  private final Map<String, List<WeakReference<ClassLoader>>> loaders = new TreeMap<>();
+
+  /** Remembers, without holding it, the loader an organ has now. */
+  void note(String organ) {
+    loaders.computeIfAbsent(organ, name -> new ArrayList<>()).add(loader(organ));
+  }
+
+  private static WeakReference<ClassLoader> loader(String organ) {
+    return new WeakReference<>(
+        ContainedNode.bundle(organ).adapt(BundleWiring.class).getClassLoader());
+  }
+
+  /**
+   * Waits until none of the loaders that were noted is left.
+   *
+   * @throws AssertionError naming the organs whose former loaders are held
+   */
+  void awaitCollected() throws Exception {
+    try {
+      Await.until(
+          Bundles.PATIENCE,
+          "the former class loaders to be collected",
+          () -> {
+            System.gc();
+            return held().isEmpty();
+          });
+    } catch (AssertionError e) {
+      throw new AssertionError("former class loaders are still held, by organ: " + held(), e);
+    }
+  }
+
+  /** How many former loaders of each organ are held, if any. */
+  private Map<String, Long> held() {
+    Map<String, Long> held = new TreeMap<>();
+    loaders.forEach(
+        (organ, noted) -> {
+          long count = noted.stream().filter(loader -> loader.get() != null).count();
+          if (count > 0) {
+            held.put(organ, count);
+          }
+        });
+    return held;
+  }
+
+  /** The JVM's threads, virtual ones too, by name without digits. */
+  static Map<String, Integer> threads() throws Exception {
+    Path scratch = Path.of(System.getProperty("polis.scratch"));
+    Path folder = Files.createTempDirectory(scratch, "threads");
+    Path dump = folder.resolve("dump.txt");
+    ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class)
+        .dumpThreads(dump.toString(), HotSpotDiagnosticMXBean.ThreadDumpFormat.TEXT_PLAIN);
+    Map<String, Integer> threads = new TreeMap<>();
+    for (String line : Files.readAllLines(dump)) {
+      Matcher thread = THREAD.matcher(line);
+      if (thread.matches()) {
+        threads.merge(thread.group(1).replaceAll("[0-9]+", "#"), 1, Integer::sum);
+      }
+    }
+    Files.delete(dump);
+    Files.delete(folder);
+    return threads;
+  }
+
+  static int count(Map<String, Integer> threads) {
+    return threads.values().stream().mapToInt(Integer::intValue).sum();
+  }
+}

@@ -1,0 +1,69 @@
+package dev.polis.container.it;
+
+import dev.polis.boot.BootReport;
+import dev.polis.boot.StopIntent;
+import dev.polis.boot.Wait;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/** The launcher's part towards the organs, played by the tests. */
+final class TestBoot implements BootReport {
+
+  private final Queue<String> fatal = new ConcurrentLinkedQueue<>();
+  private volatile boolean home;
+  private volatile StopIntent intent = StopIntent.NONE;
+
+  /**
+   * Whether an organ has said that the node is home.
+   *
+   * @throws AssertionError if one has given up
+   */
+  boolean isHome() {
+    if (!fatal.isEmpty()) {
+      throw new AssertionError("the trapdoor was opened by " + fatal);
+    }
+    return home;
+  }
+
+  /** From now on, what is deactivated stops its children. */
+  void goDown() {
+    intent = StopIntent.POWER_OFF;
+  }
+
+  @Override
+  public Wait waiting(String name) {
+    return new Quiet();
+  }
+
+  @Override
+  public void home(String summary) {
+    home = true;
+  }
+
+  @Override
+  public void fatal(String organ, Throwable cause) {
+    fatal.add(organ + ": " + cause);
+  }
+
+  @Override
+  public void powerOff(String reason) {
+    fatal.add("a power off: " + reason);
+  }
+
+  @Override
+  public StopIntent stopIntent() {
+    return intent;
+  }
+
+  /** Nobody looks at it. */
+  private static final class Quiet implements Wait {
+    @Override
+    public void detail(String text) {}
+
+    @Override
+    public void done(String result) {}
+
+    @Override
+    public void close() {}
+  }
+}
