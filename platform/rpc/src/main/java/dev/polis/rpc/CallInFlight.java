@@ -141,7 +141,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     try {
       synchronized (state) {
         if (!delegate().isCancelled()) {
-          delegate().close(status, trailers);
+          delegate().close(CallWords.fit(status), trailers);
         }
       }
     } finally {

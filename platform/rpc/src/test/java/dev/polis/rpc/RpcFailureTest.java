@@ -103,6 +103,29 @@ class RpcFailureTest {
   }
 
   @Test
+  @DisplayName("a refusal that quotes a huge value is cut, and other calls of the connection live")
+  void longWordsAreCut() {
+    Failing service = new Failing();
+    fixture.host.serve(RpcHost.CURATOR, service);
+    ManagedChannel owner = fixture.asOwner();
+    assertTrue(configure(owner).isOk());
+
+    for (String huge : new String[] {"x".repeat(100_000), "\u00fc%\ud83d\ude00\n".repeat(50_000)}) {
+      service.failure =
+          Optional.of(RpcException.invalid("label \"" + huge + "\" is too long; shorten it"));
+      Status refused = configure(owner);
+      assertEquals(Status.Code.INVALID_ARGUMENT, refused.getCode(), refused.toString());
+      assertTrue(refused.getDescription().startsWith("label \"" + huge.substring(0, 100)));
+      assertTrue(refused.getDescription().endsWith("\" is too long; shorten it"));
+      assertTrue(refused.getDescription().length() < 5000);
+    }
+    service.failure = Optional.of(RpcException.invalid("x".repeat(4096)));
+    assertEquals("x".repeat(4096), configure(owner).getDescription());
+    service.failure = Optional.empty();
+    assertTrue(configure(owner).isOk());
+  }
+
+  @Test
   @DisplayName("an internal error is told by reference, under which the log has its stack")
   void defectsAreLoggedByReference() {
     Failing service = new Failing();
