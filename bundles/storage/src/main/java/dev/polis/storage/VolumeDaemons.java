@@ -11,7 +11,12 @@ interface VolumeDaemons {
   /** Asked again and again until a daemon is ready. */
   @FunctionalInterface
   interface Ready {
-    boolean now() throws StorageException;
+    /**
+     * Looks once.
+     *
+     * @param said what the daemon has printed since it was asked for
+     */
+    boolean now(String said) throws StorageException;
   }
 
   /**

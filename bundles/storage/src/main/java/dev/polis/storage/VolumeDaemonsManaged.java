@@ -36,11 +36,13 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
   public void start(String name, List<String> command, Ready ready)
       throws StorageException, InterruptedException {
     try {
+      // One that runs already may have said long ago that it is ready.
+      int before = running(name) ? 0 : log(processes.log(name)).length();
       ManagedProcess process =
           processes.ensure(
               ProcessSpec.of(name, Commands.located(command)).withEnvironment(ENVIRONMENT));
       long deadline = System.nanoTime() + PATIENCE.toNanos();
-      while (!ready.now()) {
+      while (!ready.now(since(before, log(process.log())))) {
         if (!process.running() || System.nanoTime() > deadline) {
           throw failed(process);
         }
@@ -48,6 +50,20 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
       }
     } catch (ProcessException e) {
       throw new StorageException(Problem.IO, "cannot start " + name, e.getMessage(), e);
+    }
+  }
+
+  /** A log that has become shorter was cut off meanwhile and begins anew. */
+  private static String since(int before, String log) {
+    return log.substring(log.length() < before ? 0 : before);
+  }
+
+  /** The log as far as it can be read; bytes are characters. */
+  private static String log(Path file) {
+    try {
+      return Files.exists(file) ? Files.readString(file, StandardCharsets.ISO_8859_1) : "";
+    } catch (IOException e) {
+      return "(its log cannot be read: " + e.getMessage() + ")";
     }
   }
 
@@ -61,12 +77,8 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
   }
 
   private static String lastWords(Path log) {
-    try {
-      String all = Files.readString(log, StandardCharsets.ISO_8859_1).strip();
-      return all.substring(Math.max(0, all.length() - LAST_WORDS)).replace('\n', ' ');
-    } catch (IOException e) {
-      return "(its log cannot be read: " + e.getMessage() + ")";
-    }
+    String all = log(log).strip();
+    return all.substring(Math.max(0, all.length() - LAST_WORDS)).replace('\n', ' ');
   }
 
   @Override

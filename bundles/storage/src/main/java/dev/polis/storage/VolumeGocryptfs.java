@@ -37,6 +37,10 @@ final class VolumeGocryptfs implements Volume {
   private final Path cipher;
   private final Path data;
   private final Path keyPath;
+
+  /** What gocryptfs prints when it answers. */
+  private static final String READY = "Filesystem mounted and ready.";
+
   private final Root root;
   private final VolumeTools tools;
   private final VolumeDaemons daemons;
@@ -174,13 +178,17 @@ final class VolumeGocryptfs implements Volume {
   private void serve() throws StorageException, InterruptedException {
     root.data().create();
     List<String> command =
-        new ArrayList<>(List.of("gocryptfs", "-fg", "-q", "-nosyslog", "-noexec", "-rw"));
+        new ArrayList<>(List.of("gocryptfs", "-fg", "-nosyslog", "-noexec", "-rw"));
     if (tools.root()) {
       // Workloads run as other users; who may see what is then decided by the modes of the files.
       command.add("-allow_other");
     }
     command.addAll(List.of("-passfile", keyPath.toString(), cipher.toString(), data.toString()));
-    daemons.start(DAEMON, List.copyOf(command), () -> Mounts.at(data).isPresent());
+    // The mount is there before the daemon is ready: it still opens a file of its own in it. A file
+    // made by anyone else in that moment keeps the folder locked until the daemon answers, which
+    // waits for the folder: both hang for ever.
+    daemons.start(
+        DAEMON, List.copyOf(command), said -> said.contains(READY) && Mounts.at(data).isPresent());
   }
 
   @Override

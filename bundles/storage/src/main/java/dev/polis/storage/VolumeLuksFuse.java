@@ -200,7 +200,7 @@ final class VolumeLuksFuse implements Volume {
             "driver=luks,node-name=clear,file=image,key-secret=key,discard=unmap",
             "--export",
             "type=fuse,id=export,node-name=clear,writable=on,mountpoint=" + escape(export)),
-        () -> Mounts.at(export).isPresent() && Files.isReadable(export) && size(export) > 0);
+        _ -> Mounts.at(export).isPresent() && Files.isReadable(export) && size(export) > 0);
   }
 
   @FunctionalInterface

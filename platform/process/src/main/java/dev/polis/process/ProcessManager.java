@@ -46,6 +46,9 @@ public interface ProcessManager {
   /** The live process of this name that this manager started or adopted. */
   Optional<ManagedProcess> find(String name);
 
+  /** The file that a process of this name appends its output to; it need not exist yet. */
+  Path log(String name);
+
   /** What is on record, whether it lives or not. */
   List<ProcessRecord> records();
 

@@ -163,6 +163,12 @@ final class Processes implements ProcessManager.OpenManager {
   }
 
   @Override
+  public Path log(String name) {
+    ProcessSpec.requireName(name);
+    return files.log(name);
+  }
+
+  @Override
   public List<ProcessRecord> records() {
     return files.readAll();
   }

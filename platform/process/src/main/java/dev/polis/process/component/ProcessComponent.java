@@ -58,6 +58,11 @@ public final class ProcessComponent implements ProcessManager {
   }
 
   @Override
+  public Path log(String name) {
+    return processes.log(name);
+  }
+
+  @Override
   public List<ProcessRecord> records() {
     return processes.records();
   }
