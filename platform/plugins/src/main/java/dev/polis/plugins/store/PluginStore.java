@@ -33,6 +33,7 @@ public final class PluginStore {
   private final Path files;
   private final Path generations;
   private final Path pointer;
+  private final CheckedNotes checked;
   private final Consumer<StoreStep> steps;
 
   private PluginStore(Path root, Consumer<StoreStep> steps) {
@@ -40,6 +41,7 @@ public final class PluginStore {
     this.files = root.resolve("files");
     this.generations = root.resolve("generations");
     this.pointer = root.resolve("current");
+    this.checked = new CheckedNotes(root.resolve("checked"));
     this.steps = steps;
   }
 
@@ -116,7 +118,7 @@ public final class PluginStore {
   public synchronized void put(StoredPlugin plugin, Path source)
       throws PluginStoreException, IOException {
     Path place = place(plugin);
-    if (Files.exists(place) && Digest.of(place).equals(plugin.digest())) {
+    if (Files.exists(place) && isWhole(plugin, place)) {
       return;
     }
     Path temporary = files.resolve(TEMPORARY + plugin.digest());
@@ -139,6 +141,11 @@ public final class PluginStore {
     steps.accept(StoreStep.FILE_FORCED);
     move(temporary, place);
     steps.accept(StoreStep.FILE_RENAMED);
+    checked.note(plugin.digest(), place);
+  }
+
+  private boolean isWhole(StoredPlugin plugin, Path place) throws IOException {
+    return checked.agrees(plugin.digest(), place) || Digest.of(place).equals(plugin.digest());
   }
 
   /**
@@ -184,7 +191,8 @@ public final class PluginStore {
 
   /**
    * @param plugin a plugin of a generation of this store
-   * @return its file, whose content was just compared with the digest
+   * @return its file, whose content was just compared with the digest, or with the checksum it had
+   *     when it last was
    * @throws PluginStoreException if it is missing or has another digest
    * @throws IOException if it can not be read
    */
@@ -192,6 +200,9 @@ public final class PluginStore {
     Path file = place(plugin);
     Digest found;
     try {
+      if (checked.agrees(plugin.digest(), file)) {
+        return file;
+      }
       found = Digest.of(file);
     } catch (NoSuchFileException e) {
       throw new PluginStoreException(
@@ -211,6 +222,7 @@ public final class PluginStore {
               + found,
           RESEED);
     }
+    checked.note(plugin.digest(), file);
     return file;
   }
 
@@ -250,6 +262,7 @@ public final class PluginStore {
         steps.accept(StoreStep.FILE_DELETED);
       }
     }
+    checked.keep(named);
     return deleted;
   }
 
@@ -319,7 +332,11 @@ public final class PluginStore {
   }
 
   private static String fileName(StoredPlugin plugin) {
-    return plugin.digest() + ".jar";
+    return fileName(plugin.digest().hex());
+  }
+
+  static String fileName(String digest) {
+    return digest + ".jar";
   }
 
   private static void sweep(Path folder) throws IOException {

@@ -6,7 +6,8 @@
  *   root/
  *   ├── current                 "7 &lt;digest of generations/7&gt;"      the pointer
  *   ├── generations/6, 7        "name version digest" per plugin
- *   └── files/&lt;digest&gt;.jar      never changed once it bears its name
+ *   ├── files/&lt;digest&gt;.jar      never changed once it bears its name
+ *   └── checked/&lt;digest&gt;        length and CRC-32C the file had when its digest was last compared
  *
  *   install:  file ──fsync──rename──▶ generation ──fsync──rename──▶ pointer ──fsync──rename
  * </pre>
@@ -15,7 +16,8 @@
  * too; a pointer is only switched to a generation whose files are all in place. So whatever moment
  * the process or the machine dies at, the next start finds the old generation or the new one,
  * whole. Every read is verified: the pointer bears the digest of the generation, the generation
- * those of the files.
+ * those of the files. A file that still has the CRC-32C it had when its digest was compared is not
+ * digested again: that finds damage all the same, and was half of the time a node took to start.
  *
  * <p>A damaged store is refused, never repaired by guessing: the refusal names the file and what to
  * do. What is not referenced any more is deleted by {@link
@@ -24,7 +26,7 @@
  *
  * <p>Not promised: a second process may not write the same store at the same time (the node's lock
  * on its state directory sees to that), and there is no protection against a person who rewrites
- * pointer, generation and file alike: a digest is no signature.
+ * file and note, or pointer, generation and file alike: a digest is no signature.
  *
  * <p>Why not the framework's own bundle cache? It is written as the framework runs, without being
  * forced to disk; after a power loss entries may be missing, and it can not tell. Why not a

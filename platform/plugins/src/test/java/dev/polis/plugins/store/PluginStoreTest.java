@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
@@ -94,6 +95,50 @@ class PluginStoreTest {
     assertTrue(refusal.getMessage().contains("damaged"), refusal.getMessage());
     store.put(victim, StoreFixture.source(folder, victim));
     assertEquals(victim.digest(), Digest.of(store.verified(victim)));
+  }
+
+  @Test
+  @DisplayName("One flipped bit is found although the digest was compared before")
+  void flippedBitIsFound() throws Exception {
+    Generation generation = StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    StoredPlugin victim = generation.plugins().getFirst();
+    Path file = store.verified(victim);
+    byte[] content = Files.readAllBytes(file);
+    content[content.length / 2] ^= 1;
+    FileTime before = Files.getLastModifiedTime(file);
+    Files.write(file, content);
+    Files.setLastModifiedTime(file, before);
+
+    assertThrows(PluginStoreException.class, () -> store.verified(victim));
+  }
+
+  @Test
+  @DisplayName("A note that is lost or garbled costs a digest, and is made again")
+  void notesAreNotTheTruth() throws Exception {
+    Generation generation = StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    StoredPlugin plugin = generation.plugins().getFirst();
+    Path note = root.resolve("checked").resolve(plugin.digest().hex());
+    String whole = Files.readString(note);
+
+    Files.writeString(note, "");
+    store.verified(plugin);
+    assertEquals(whole, Files.readString(note));
+
+    Files.delete(note);
+    store.verified(plugin);
+    assertEquals(whole, Files.readString(note));
+  }
+
+  @Test
+  @DisplayName("Notes go with their files")
+  void notesGoWithTheirFiles() throws Exception {
+    StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    StoreFixture.install(store, folder, StoreFixture.plugins("2.0.0"));
+    StoreFixture.install(store, folder, StoreFixture.plugins("3.0.0"));
+
+    store.collect();
+
+    assertEquals(count("files"), count("checked"));
   }
 
   @Test

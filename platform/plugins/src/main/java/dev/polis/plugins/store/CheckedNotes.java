@@ -1,0 +1,90 @@
+package dev.polis.plugins.store;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Set;
+import java.util.zip.CRC32C;
+
+/**
+ * Remembers of each file whose digest was compared once its length and CRC-32C, so that damage is
+ * found at each start without the digest: the processor computes a CRC a hundred times faster than
+ * a JVM without its optimizing compiler computes SHA-256.
+ *
+ * <p>A note is never trusted against the file: one that is missing, torn or does not fit only means
+ * that the digest is computed again.
+ */
+final class CheckedNotes {
+  private static final int BUFFER_BYTES = 64 * 1024;
+
+  private final Path folder;
+
+  CheckedNotes(Path folder) {
+    this.folder = folder;
+  }
+
+  /**
+   * Says whether the file is still as it was when its digest was compared.
+   *
+   * @throws IOException if it can not be read
+   */
+  boolean agrees(Digest digest, Path file) throws IOException {
+    Optional<String> noted = read(digest);
+    return noted.isPresent() && noted.get().equals(sum(file));
+  }
+
+  /**
+   * Notes how a file is whose digest was just compared.
+   *
+   * @throws IOException if it can not be read, or the note not written
+   */
+  void note(Digest digest, Path file) throws IOException {
+    Files.createDirectories(folder);
+    // Neither forced nor renamed: a torn note does not fit the file.
+    Files.writeString(place(digest), sum(file), StandardCharsets.ISO_8859_1);
+  }
+
+  /** Drops the notes of all files but these. */
+  void keep(Set<String> fileNames) throws IOException {
+    if (!Files.exists(folder)) {
+      return;
+    }
+    try (DirectoryStream<Path> notes = Files.newDirectoryStream(folder)) {
+      for (Path note : notes) {
+        if (!fileNames.contains(PluginStore.fileName(note.getFileName().toString()))) {
+          Files.delete(note);
+        }
+      }
+    }
+  }
+
+  private Optional<String> read(Digest digest) throws IOException {
+    try {
+      return Optional.of(Files.readString(place(digest), StandardCharsets.ISO_8859_1));
+    } catch (NoSuchFileException never) {
+      return Optional.empty();
+    }
+  }
+
+  private Path place(Digest digest) {
+    return folder.resolve(digest.hex());
+  }
+
+  private static String sum(Path file) throws IOException {
+    CRC32C crc = new CRC32C();
+    long length = 0;
+    try (InputStream in = Files.newInputStream(file)) {
+      byte[] buffer = new byte[BUFFER_BYTES];
+      for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
+        crc.update(buffer, 0, n);
+        length += n;
+      }
+    }
+    return length + " " + Long.toHexString(crc.getValue()) + "\n";
+  }
+}
