@@ -58,7 +58,7 @@ public final class ClusterComponent implements ClusterManager {
             rpc,
             boot,
             Duration.ofSeconds(config.consensus_ready()));
-    EnrolmentSteps steps = new EnrolmentSteps(boot, log);
+    EnrolmentSteps steps = new EnrolmentSteps(boot, log, config.halt_after());
     this.service =
         new ClusterService(
             organs,

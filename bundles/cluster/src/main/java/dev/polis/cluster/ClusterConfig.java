@@ -39,4 +39,12 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       description = "seconds that consensus may take to become ready",
       min = "1")
   int consensus_ready() default 60;
+
+  /** For tests of crashes: the step of the enrolment after which the JVM halts; empty for none. */
+  @AttributeDefinition(
+      name = "Halt after",
+      description =
+          "for tests of crashes: name of the step of the enrolment after which the process ends as if"
+              + " killed; empty for none")
+  String halt_after() default "";
 }
