@@ -12,17 +12,11 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.util.concurrent.DefaultThreadFactory;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
-import java.security.GeneralSecurityException;
-import java.security.KeyStore;
-import java.security.cert.X509Certificate;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLException;
 
 /** Opens channels, one for each member, on an event loop of their own. */
@@ -81,23 +75,14 @@ final class EtcdChannels implements AutoCloseable {
   /** The JDK's TLS: the only provider that knows Ed25519. */
   private static SslContext sslContext(EtcdTls tls) {
     try {
-      KeyStore store = KeyStore.getInstance("PKCS12");
-      store.load(null, null);
-      store.setKeyEntry(
-          "client", tls.key(), new char[0], tls.chain().toArray(X509Certificate[]::new));
-      KeyManagerFactory keys =
-          KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-      keys.init(store, new char[0]);
       return GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
           .protocols("TLSv1.3")
-          .keyManager(keys)
+          .keyManager(new EtcdKeyManager(tls))
           .trustManager(tls.trusted())
           .build();
-    } catch (GeneralSecurityException | SSLException unusable) {
+    } catch (SSLException unusable) {
       throw new IllegalArgumentException(
           "the etcd client's key or certificate cannot be used for TLS: " + tls, unusable);
-    } catch (IOException impossible) {
-      throw new UncheckedIOException("an empty key store could not be made", impossible);
     }
   }
 
