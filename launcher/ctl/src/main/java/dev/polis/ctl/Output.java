@@ -10,6 +10,7 @@ import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
+import org.snakeyaml.engine.v2.schema.CoreSchema;
 
 /** Prints a document in the format the operator asked for. */
 enum Output {
@@ -35,11 +36,19 @@ enum Output {
     out.flush();
   }
 
-  /** JSON is YAML, so the YAML reader turns the document into the maps the YAML writer wants. */
+  /**
+   * JSON is YAML, so the YAML reader turns the document into the maps the YAML writer wants. It
+   * writes for readers of the core schema: to them 0012 is a number, so a text of that kind is
+   * quoted.
+   */
   private static String yaml(Document document) {
     Object plain =
         new Load(LoadSettings.builder().build()).loadFromString(GSON.toJson(document.body()));
-    return new Dump(DumpSettings.builder().setDefaultFlowStyle(FlowStyle.BLOCK).build())
+    return new Dump(
+            DumpSettings.builder()
+                .setDefaultFlowStyle(FlowStyle.BLOCK)
+                .setSchema(new CoreSchema())
+                .build())
         .dumpToString(plain);
   }
 

@@ -1,0 +1,21 @@
+package dev.polis.ctl;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+
+/**
+ * What a command line led to.
+ *
+ * @param code the exit code
+ * @param out standard output
+ * @param err standard error
+ */
+record CtlRun(int code, String out, String err) {
+
+  static CtlRun of(String... arguments) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int code = Ctl.run(arguments, new PrintWriter(out, true), new PrintWriter(err, true));
+    return new CtlRun(code, out.toString(), err.toString());
+  }
+}

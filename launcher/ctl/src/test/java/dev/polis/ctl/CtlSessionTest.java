@@ -1,0 +1,226 @@
+package dev.polis.ctl;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.Pem;
+import dev.polis.rpc.LocalRpcHost;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcSettings;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.common.NodeState;
+import dev.polis.wire.debug.DebugGrpc;
+import dev.polis.wire.debug.GetConditionRequest;
+import dev.polis.wire.debug.GetConditionResponse;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Each class of answer against real listeners, and the exit code it leads to. */
+class CtlSessionTest {
+
+  /** The ports of a node are fixed, so this test has an address of its own, by its process id. */
+  private static final String ADDRESS =
+      "127.77.%d.%d"
+          .formatted(
+              ProcessHandle.current().pid() / 250 % 250, 1 + ProcessHandle.current().pid() % 250);
+
+  private static final String NOBODY = "127.78.1.1";
+
+  private static final CertificateAuthority CLUSTER = CertificateAuthority.create("this cluster");
+  private static final AtomicReference<Node> NODE = new AtomicReference<>();
+  private static final AtomicReference<Status> REFUSAL = new AtomicReference<>(Status.OK);
+  private static LocalRpcHost host;
+
+  @TempDir Path state;
+
+  @BeforeAll
+  static void listen() {
+    host =
+        new LocalRpcHost(
+            new RpcSettings(
+                List.of(
+                    listener(RpcHost.CURATOR, Session.CURATOR_PORT, true),
+                    listener(RpcHost.DEBUG, Session.DEBUG_PORT, false)),
+                RpcSettings.Limits.DEFAULT),
+            LogTree.create());
+    KeyPair pair = Ed25519.generate();
+    host.identify(
+        new NodeCredentials(
+            pair.getPrivate(), CLUSTER.issueNode(pair.getPublic()), CLUSTER.certificate()));
+    host.serve(RpcHost.CURATOR, new Records());
+    host.serve(RpcHost.DEBUG, new Conditions());
+  }
+
+  private static RpcSettings.Listener listener(String name, int port, boolean tls) {
+    return new RpcSettings.Listener(name, new InetSocketAddress(ADDRESS, port), tls);
+  }
+
+  @AfterAll
+  static void close() {
+    host.close();
+  }
+
+  @BeforeEach
+  void owner() throws Exception {
+    REFUSAL.set(Status.OK);
+    NODE.set(
+        Node.newBuilder()
+            .setId("metropolis-1")
+            .setState(NodeState.NODE_STATE_UP)
+            .setHealth(Node.Health.HEALTHY)
+            .build());
+    own(CLUSTER);
+  }
+
+  private void own(CertificateAuthority cluster) throws Exception {
+    KeyPair pair = Ed25519.generate();
+    Path owner = Files.createDirectories(state.resolve("owner"));
+    Files.writeString(owner.resolve("owner-key.pem"), Pem.encode(pair.getPrivate()));
+    Files.writeString(
+        owner.resolve("owner.pem"), Pem.encode(cluster.issueUser("owner", pair.getPublic())));
+    Files.writeString(owner.resolve("ca.pem"), Pem.encode(cluster.certificate()));
+  }
+
+  private static final class Records extends ManagementGrpc.ManagementImplBase {
+    @Override
+    public void getNodes(GetNodesRequest request, StreamObserver<Node> caller) {
+      if (!REFUSAL.get().isOk()) {
+        caller.onError(REFUSAL.get().asRuntimeException());
+        return;
+      }
+      caller.onNext(NODE.get());
+      caller.onCompleted();
+    }
+  }
+
+  private static final class Conditions extends DebugGrpc.DebugImplBase {
+    @Override
+    public void getCondition(
+        GetConditionRequest request, StreamObserver<GetConditionResponse> caller) {
+      switch (request.getName()) {
+        case "Met" -> caller.onNext(GetConditionResponse.newBuilder().setOk(true).build());
+        case "Unmet" -> caller.onNext(GetConditionResponse.getDefaultInstance());
+        default -> {
+          caller.onError(Status.NOT_FOUND.withDescription("no such thing").asRuntimeException());
+          return;
+        }
+      }
+      caller.onCompleted();
+    }
+  }
+
+  private CtlRun run(String address, String... command) {
+    String[] all = new String[command.length + 4];
+    System.arraycopy(command, 0, all, 4, command.length);
+    all[0] = "--state";
+    all[1] = state.toString();
+    all[2] = "--endpoint";
+    all[3] = address;
+    return CtlRun.of(all);
+  }
+
+  @Test
+  void ok() {
+    CtlRun run = run(ADDRESS, "node", "list");
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    assertTrue(run.out().contains("metropolis-1   UP"), run.out());
+    assertEquals("", run.err());
+  }
+
+  @Test
+  void aNodeThatIsNotThere_isNotFound() {
+    CtlRun run = run(ADDRESS, "node", "describe", "metropolis-2");
+    assertEquals(ExitCode.NOT_FOUND.code(), run.code());
+    assertTrue(run.err().contains("[metropolis-1]"), "it says which there are: " + run.err());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "HEALTHY, 0, 'heartbeat 0 s ago'",
+    "HEARTBEAT_TIMEOUT, 5, not heard of",
+    "UNKNOWN, 5, too young"
+  })
+  void health_tellsByItsExitCode(Node.Health health, int code, String reason) {
+    NODE.set(NODE.get().toBuilder().setHealth(health).build());
+    CtlRun run = run(ADDRESS, "health");
+    assertEquals(code, run.code(), run.err());
+    assertTrue(run.out().contains(reason), run.out());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"Met, 0", "Unmet, 5", "Unknown, 4"})
+  void condition_tellsByItsExitCode(String name, int code) {
+    assertEquals(code, run(ADDRESS, "debug", "condition", name).code());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "UNAVAILABLE, 3",
+    "NOT_FOUND, 4",
+    "PERMISSION_DENIED, 1",
+    "FAILED_PRECONDITION, 1",
+    "INTERNAL, 1"
+  })
+  void aRefusal_keepsItsWords(Status.Code refusal, int code) {
+    REFUSAL.set(refusal.toStatus().withDescription("because of the test"));
+    CtlRun run = run(ADDRESS, "node", "list");
+    assertEquals(code, run.code());
+    assertTrue(run.err().contains("because of the test"), run.err());
+    assertEquals("", run.out());
+  }
+
+  @Test
+  void withoutANode_unreachable() {
+    for (String[] command :
+        List.of(new String[] {"node", "list"}, new String[] {"debug", "condition", "Met"})) {
+      CtlRun run = run(NOBODY, command);
+      assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
+      assertTrue(run.err().contains(NOBODY + " does not answer"), run.err());
+    }
+  }
+
+  @Test
+  void aNameWithoutAnAddress_unreachable() {
+    CtlRun run = run("nobody.invalid", "node", "list");
+    assertEquals(ExitCode.UNREACHABLE.code(), run.code());
+    assertTrue(run.err().contains("\"nobody.invalid\""), run.err());
+  }
+
+  @Test
+  void anotherClusterThanTheFilesTrust_isNoNodeThatIsDown() throws Exception {
+    own(CertificateAuthority.create("another cluster"));
+    CtlRun run = run(ADDRESS, "node", "list");
+    assertEquals(ExitCode.FAILED.code(), run.code(), run.err());
+    assertTrue(run.err().contains("do not trust each other"), run.err());
+    assertFalse(run.err().contains("is the node up?"), run.err());
+  }
+
+  @Test
+  void filesThatDoNotBelongTogether_areRefusedBeforeAnythingIsAsked() throws Exception {
+    Files.writeString(
+        state.resolve("owner/owner-key.pem"), Pem.encode(Ed25519.generate().getPrivate()));
+    CtlRun run = run(NOBODY, "node", "list");
+    assertEquals(ExitCode.FAILED.code(), run.code());
+    assertTrue(run.err().contains("do not fit together"), run.err());
+  }
+}

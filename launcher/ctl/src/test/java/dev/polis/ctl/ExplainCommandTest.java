@@ -1,0 +1,116 @@
+package dev.polis.ctl;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.cluster.ClusterState;
+import dev.polis.api.roles.Role;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.supervision.RunState;
+import dev.polis.wire.api.Node.Health;
+import dev.polis.wire.common.NodeState;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** A new state, role, organ or condition without an entry fails here. */
+class ExplainCommandTest {
+
+  private static final Set<String> NO_VALUE = Set.of("INVALID", "UNRECOGNIZED");
+  private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
+
+  private static void assertExplained(String kind, Stream<String> names) {
+    List<String> all = names.filter(name -> !NO_VALUE.contains(name)).toList();
+    assertFalse(all.isEmpty(), "there is no " + kind + " at all: this test looks at nothing");
+    Map<String, String> words = ExplainCommand.words();
+    for (String name : all) {
+      assertTrue(
+          words.getOrDefault(name, "").contains(kind + ":")
+              || words.getOrDefault(name, "").contains(kind + " of the debug service:"),
+          "explain.yaml has no entry \"%s\" that says \"%s:\"".formatted(name, kind));
+    }
+  }
+
+  private static Stream<String> names(Enum<?>[] values) {
+    return Arrays.stream(values).map(Enum::name);
+  }
+
+  @Test
+  void everyClusterStateIsExplained() {
+    assertExplained("Cluster state", names(ClusterState.values()));
+  }
+
+  @Test
+  void everyNodeStateIsExplained() {
+    assertExplained(
+        "Node state", names(NodeState.values()).map(name -> name.replace("NODE_STATE_", "")));
+  }
+
+  @Test
+  void everyHealthIsExplained() {
+    assertExplained("Health", names(Health.values()));
+  }
+
+  @Test
+  void everyRunStateIsExplained() {
+    assertExplained("Supervision", names(RunState.values()));
+  }
+
+  @Test
+  void everyRoleIsExplained() {
+    assertExplained("Role", Arrays.stream(Role.values()).map(Role::roleName));
+  }
+
+  @Test
+  void everyStorageSecurityIsExplained() {
+    assertExplained("Storage", names(StorageSecurity.values()));
+  }
+
+  @Test
+  void everyOrganIsExplained() throws Exception {
+    try (Stream<Path> bundles = Files.list(REPOSITORY.resolve("bundles"))) {
+      assertExplained(
+          "Organ",
+          bundles
+              .filter(bundle -> Files.exists(bundle.resolve("pom.xml")))
+              .map(bundle -> bundle.getFileName().toString()));
+    }
+  }
+
+  /** The conditions are known to the debug organ alone, which nothing may depend on. */
+  @Test
+  void everyConditionIsExplained() throws Exception {
+    String board =
+        Files.readString(
+            REPOSITORY.resolve("bundles/debug/src/main/java/dev/polis/debug/ConditionBoard.java"));
+    List<String> conditions =
+        Pattern.compile("conditions\\.put\\(\\s*\"(\\w+)\"")
+            .matcher(board)
+            .results()
+            .map((MatchResult found) -> found.group(1))
+            .toList();
+    assertExplained("Condition", conditions.stream());
+  }
+
+  @Test
+  void wordsAreFoundInAnyCase_andAllAreListed() {
+    assertEquals(CtlRun.of("explain", "HOME"), CtlRun.of("explain", "home"));
+    assertEquals(
+        List.copyOf(ExplainCommand.words().keySet()), CtlRun.of("explain").out().lines().toList());
+  }
+
+  @Test
+  void anUnknownWord_isNotFound() {
+    CtlRun run = CtlRun.of("explain", "nonsense");
+    assertEquals(ExitCode.NOT_FOUND.code(), run.code());
+    assertTrue(run.err().contains("\"nonsense\""), run.err());
+  }
+}
