@@ -31,8 +31,19 @@ final class MetricsPages implements HttpHandler {
   @Override
   public void handle(HttpExchange exchange) throws IOException {
     try (exchange) {
+      readBody(exchange);
       send(exchange, answer((HttpsExchange) exchange));
     }
+  }
+
+  /**
+   * Reads what nobody asked for before the answer is sent. Otherwise the JDK's server reads it
+   * afterwards, and with it, out of TLS' buffer, the begin of the next request on this connection,
+   * which it then overlooks. However long the body is, it costs its sender, a member of the
+   * cluster, more than this node.
+   */
+  private static void readBody(HttpExchange exchange) throws IOException {
+    exchange.getRequestBody().transferTo(OutputStream.nullOutputStream());
   }
 
   /** The JDK's server would hang up without a word if anything got out of here. */
