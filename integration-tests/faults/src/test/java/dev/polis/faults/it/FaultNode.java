@@ -2,6 +2,7 @@ package dev.polis.faults.it;
 
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
+import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.UserCredentials;
 import dev.polis.rpc.RpcClients;
@@ -179,6 +180,14 @@ final class FaultNode implements AutoCloseable {
 
   String id() {
     return credentials.id().text();
+  }
+
+  /** Public keys the node knows: its own, its cluster's and its owner's. */
+  List<byte[]> keys() {
+    return List.of(
+        Ed25519.raw(credentials.publicKey()),
+        Ed25519.raw(credentials.ca().getPublicKey()),
+        Ed25519.raw(owner.tls().certificate().getPublicKey()));
   }
 
   long pid() {

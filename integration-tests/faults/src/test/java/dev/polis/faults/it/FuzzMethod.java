@@ -1,0 +1,106 @@
+package dev.polis.faults.it;
+
+import com.google.protobuf.Descriptors.Descriptor;
+import com.google.protobuf.Descriptors.MethodDescriptor;
+import io.grpc.ServiceDescriptor;
+import io.grpc.protobuf.ProtoMethodDescriptorSupplier;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * A method of the wire format, called with bytes.
+ *
+ * @param call what gRPC needs to call it
+ * @param request what it takes
+ */
+record FuzzMethod(io.grpc.MethodDescriptor<byte[], byte[]> call, Descriptor request) {
+
+  String name() {
+    return call.getFullMethodName();
+  }
+
+  String service() {
+    return call.getServiceName();
+  }
+
+  boolean unary() {
+    return call.getType() == io.grpc.MethodDescriptor.MethodType.UNARY;
+  }
+
+  /** All methods there are, found by the generated classes: a new service is called unasked. */
+  static List<FuzzMethod> all() throws Exception {
+    List<FuzzMethod> methods = new ArrayList<>();
+    for (String type : generatedServices()) {
+      ServiceDescriptor service =
+          (ServiceDescriptor) Class.forName(type).getMethod("getServiceDescriptor").invoke(null);
+      service.getMethods().forEach(method -> methods.add(of(method)));
+    }
+    methods.sort(Comparator.comparing(FuzzMethod::name));
+    return methods;
+  }
+
+  private static FuzzMethod of(io.grpc.MethodDescriptor<?, ?> method) {
+    MethodDescriptor schema =
+        ((ProtoMethodDescriptorSupplier) method.getSchemaDescriptor()).getMethodDescriptor();
+    return new FuzzMethod(
+        io.grpc.MethodDescriptor.newBuilder(new Bytes(), new Bytes())
+            .setFullMethodName(method.getFullMethodName())
+            .setType(method.getType())
+            .build(),
+        schema.getInputType());
+  }
+
+  private static List<String> generatedServices() throws Exception {
+    Path wire =
+        Path.of(
+            dev.polis.wire.api.ManagementGrpc.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .toURI());
+    if (Files.isDirectory(wire)) {
+      return generatedServices(wire);
+    }
+    try (FileSystem jar = FileSystems.newFileSystem(URI.create("jar:" + wire.toUri()), Map.of())) {
+      return generatedServices(jar.getPath("/"));
+    }
+  }
+
+  private static List<String> generatedServices(Path root) throws IOException {
+    try (Stream<Path> files = Files.walk(root)) {
+      return files
+          .map(file -> root.relativize(file).toString())
+          .filter(name -> name.endsWith("Grpc.class"))
+          .map(name -> name.substring(0, name.length() - ".class".length()).replace('/', '.'))
+          .toList();
+    }
+  }
+
+  private static final class Bytes implements io.grpc.MethodDescriptor.Marshaller<byte[]> {
+    @Override
+    public InputStream stream(byte[] value) {
+      return new ByteArrayInputStream(value);
+    }
+
+    @Override
+    public byte[] parse(InputStream stream) {
+      try {
+        return stream.readAllBytes();
+      } catch (IOException broken) {
+        throw new UncheckedIOException("an answer could not be read", broken);
+      }
+    }
+  }
+}
