@@ -99,7 +99,7 @@ final class CuratorElection {
   private ElectionState lead(
       EtcdClient etcd, ElectionState.Leader leader, Watcher<ElectionState> watcher, Log log)
       throws InterruptedException {
-    try (LeaderTerm term = new LeaderTerm(etcd, leader.fence(), nanoTime)) {
+    try (LeaderTerm term = new LeaderTerm(etcd, leader.fence(), log, nanoTime)) {
       log.info("Curator became leader. Its fencing token is %d.", term.fencingToken());
       gate.open(term);
       status.set(new CuratorStatus.Leading(term.fencingToken()));

@@ -7,6 +7,7 @@ import dev.polis.etcd.KeyValue;
 import dev.polis.etcd.WatchEvent;
 import dev.polis.etcd.WatchOptions;
 import dev.polis.etcd.WatchUpdate;
+import dev.polis.logtree.Log;
 import dev.polis.wire.curator.stored.Node;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -24,26 +25,31 @@ import java.util.function.Predicate;
  */
 final class LeaderNodeHub implements AutoCloseable {
 
+  private static final String OVER = "this leadership is over";
+
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition ready = lock.newCondition();
   private final Map<String, Node> nodes = new TreeMap<>();
   private final Set<Listener> listeners = new HashSet<>();
   private final EtcdClient etcd;
+  private final Log log;
   private final Thread reader;
   private boolean listed;
   private boolean closed;
+  private String closedBecause = "";
 
-  LeaderNodeHub(EtcdClient etcd) {
+  LeaderNodeHub(EtcdClient etcd, Log log) {
     this.etcd = etcd;
+    this.log = log;
     this.reader = Thread.ofVirtual().name("curator node watch").start(this::read);
   }
 
-  /** Says that the hub is closed: this leadership is over. */
+  /** Says that the hub is closed: this leadership is over, or its watch has failed. */
   static final class ClosedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    ClosedException() {
-      super("this leadership is over");
+    ClosedException(String reason) {
+      super(reason);
     }
   }
 
@@ -76,7 +82,11 @@ final class LeaderNodeHub implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (EtcdClosedException e) {
-      end();
+      end(OVER);
+    } catch (RuntimeException e) {
+      // Without this, those who listen would wait for ever, and nobody would know why.
+      log.error("The curator's watch of the nodes ended: %s", e.getMessage(), e);
+      end("the leader can no longer watch its nodes: " + e.getMessage());
     }
   }
 
@@ -135,14 +145,18 @@ final class LeaderNodeHub implements AutoCloseable {
 
   private void requireOpen() {
     if (closed) {
-      throw new ClosedException();
+      throw new ClosedException(closedBecause);
     }
   }
 
-  private void end() {
+  private void end(String reason) {
     lock.lock();
     try {
+      if (closed) {
+        return;
+      }
       closed = true;
+      closedBecause = reason;
       ready.signalAll();
       listeners.forEach(listener -> listener.arrived.signalAll());
     } finally {
@@ -152,7 +166,7 @@ final class LeaderNodeHub implements AutoCloseable {
 
   @Override
   public void close() {
-    end();
+    end(OVER);
     reader.interrupt();
   }
 

@@ -3,6 +3,7 @@ package dev.polis.curator;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.Fence;
 import dev.polis.etcd.KeyValues;
+import dev.polis.logtree.Log;
 import java.time.InstantSource;
 import java.util.function.LongSupplier;
 
@@ -18,13 +19,13 @@ final class LeaderTerm implements AutoCloseable {
   private final LeaderHeartbeats heartbeats;
   private final LeaderNodeHub nodes;
 
-  LeaderTerm(EtcdClient etcd, Fence fence, LongSupplier nanoTime) {
+  LeaderTerm(EtcdClient etcd, Fence fence, Log log, LongSupplier nanoTime) {
     this.fence = fence;
     KeyValues fenced = etcd.kv().fenced(fence);
     this.records = new RecordStore(fenced);
     this.pki = new CuratorPki(etcd, fenced, InstantSource.system());
     this.heartbeats = new LeaderHeartbeats(nanoTime);
-    this.nodes = new LeaderNodeHub(etcd);
+    this.nodes = new LeaderNodeHub(etcd, log);
   }
 
   RecordStore records() {
