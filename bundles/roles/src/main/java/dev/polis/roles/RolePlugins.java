@@ -5,12 +5,11 @@ import dev.polis.api.roles.Role;
 import dev.polis.api.roles.RolePlugin;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Subtree;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 
 /** Runs the plugins of the present roles, and no others. Thread-safe. */
 final class RolePlugins {
@@ -48,21 +47,19 @@ final class RolePlugins {
             .filter(plugin -> !known.containsKey(plugin) || !wanted.contains(known.get(plugin)))
             .toList();
     ending.forEach(this::stop);
-    Map<String, RolePlugin> beginning = new TreeMap<>();
-    known.forEach(
-        (plugin, role) -> {
-          if (wanted.contains(role) && !running.containsKey(plugin)) {
-            beginning.put(role.roleName() + beginning.size(), plugin);
-          }
-        });
-    new ArrayList<>(beginning.values()).forEach(this::start);
+    known.entrySet().stream()
+        .filter(each -> wanted.contains(each.getValue()) && !running.containsKey(each.getKey()))
+        .sorted(Map.Entry.comparingByValue())
+        .map(Map.Entry::getKey)
+        .toList()
+        .forEach(this::start);
   }
 
   private void start(RolePlugin plugin) {
     Role role = known.get(plugin);
     log.info("starting role %s", role.roleName());
     // A number of its own, since a plugin of the same role may still be ending beside it.
-    Subtree place = subtree.subtree(role.name().toLowerCase() + "-" + ++started);
+    Subtree place = subtree.subtree(role.name().toLowerCase(Locale.ROOT) + "-" + ++started);
     running.put(plugin, place);
     place.run("plugin", plugin::run);
   }
