@@ -23,6 +23,22 @@ final class MetricsServer {
   /** The system's own length of the queue of connections. */
   private static final int BACKLOG = 0;
 
+  /**
+   * What a connection may take for its handshake and its request: as long as with the other
+   * listeners of a node.
+   */
+  private static final String REQUEST_SECONDS = "10";
+
+  /** How often the server looks for connections that take longer. */
+  private static final String LOOK_MILLISECONDS = "1000";
+
+  static {
+    // The JDK's server waits for ever otherwise, and takes this from nowhere else; it is the only
+    // one of its kind in a node.
+    System.setProperty("sun.net.httpserver.maxReqTime", REQUEST_SECONDS);
+    System.setProperty("sun.net.httpserver.clockTick", LOOK_MILLISECONDS);
+  }
+
   private final int port;
   private final Network network;
   private final ClusterManager cluster;

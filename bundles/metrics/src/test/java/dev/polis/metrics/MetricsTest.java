@@ -18,6 +18,7 @@ import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -32,6 +33,9 @@ import org.junit.jupiter.api.Test;
 
 /** The organ behind real sockets. */
 class MetricsTest {
+  /** A record of five bytes around an alert of two. */
+  private static final int ALERT_BYTES = 7;
+
   private MetricsFixture node;
 
   @BeforeEach
@@ -183,6 +187,25 @@ class MetricsTest {
     node.renew();
 
     node.awaitAnnouncements(1);
+    assertEquals(200, node.get(node.user(), "/metrics").statusCode());
+  }
+
+  @Test
+  @DisplayName("a connection that shakes no hands is closed in time")
+  void silenceIsClosed() throws Exception {
+    node.start();
+    try (Socket silent = new Socket();
+        Socket begun = new Socket()) {
+      silent.connect(node.address());
+      begun.connect(node.address());
+      begun.getOutputStream().write(0x16);
+      // Twice what the server grants: it must be the server that ends them, not these time-outs.
+      silent.setSoTimeout(20_000);
+      begun.setSoTimeout(20_000);
+
+      assertEquals(-1, silent.getInputStream().read());
+      assertTrue(begun.getInputStream().readAllBytes().length <= ALERT_BYTES);
+    }
     assertEquals(200, node.get(node.user(), "/metrics").statusCode());
   }
 
