@@ -16,6 +16,7 @@ import dev.polis.wire.curator.stored.RegisterTicket;
 import java.security.SecureRandom;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.UnaryOperator;
 
 /**
@@ -31,6 +32,12 @@ final class RecordStore {
   private static final int TICKET_BYTES = 32;
 
   private final KeyValues kv;
+
+  /**
+   * Changes take turns here rather than collide in etcd, where each collision costs two round
+   * trips. There are few records, and only the leader changes them.
+   */
+  private final ReentrantLock changes = new ReentrantLock(true);
 
   RecordStore(KeyValues kv) {
     this.kv = kv;
@@ -58,6 +65,15 @@ final class RecordStore {
    * @return the record as written
    */
   Node updateNode(String id, UnaryOperator<Node> change) throws InterruptedException {
+    changes.lockInterruptibly();
+    try {
+      return changeNode(id, change);
+    } finally {
+      changes.unlock();
+    }
+  }
+
+  private Node changeNode(String id, UnaryOperator<Node> change) throws InterruptedException {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       KeyValue stored =
           kv.get(RecordKeys.node(id))
@@ -81,6 +97,16 @@ final class RecordStore {
   }
 
   ClusterConfiguration updateConfiguration(UnaryOperator<ClusterConfiguration> change)
+      throws InterruptedException {
+    changes.lockInterruptibly();
+    try {
+      return changeConfiguration(change);
+    } finally {
+      changes.unlock();
+    }
+  }
+
+  private ClusterConfiguration changeConfiguration(UnaryOperator<ClusterConfiguration> change)
       throws InterruptedException {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       KeyValue stored = required(RecordKeys.CLUSTER_CONFIGURATION);

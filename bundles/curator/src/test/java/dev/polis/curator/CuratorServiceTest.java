@@ -43,6 +43,9 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -196,6 +199,27 @@ class CuratorServiceTest {
             .contains(other));
     assertTrue(
         refused(Status.Code.INVALID_ARGUMENT, () -> reportStatus("nowhere")).contains("nowhere"));
+  }
+
+  @Test
+  @DisplayName("Many changes of one record at once all take place")
+  void oneRecordChangedByMany() throws Exception {
+    int many = 64;
+    ConcurrentLinkedQueue<String> failed = new ConcurrentLinkedQueue<>();
+    try (ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int i = 1; i <= many; i++) {
+        String address = "127.0.9." + i;
+        callers.execute(
+            () -> {
+              try {
+                reportStatus(address);
+              } catch (Exception refusal) {
+                failed.add(refusal.toString());
+              }
+            });
+      }
+    }
+    assertEquals(List.of(), List.copyOf(failed));
   }
 
   @Test
