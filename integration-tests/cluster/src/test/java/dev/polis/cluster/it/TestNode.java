@@ -137,6 +137,14 @@ final class TestNode implements AutoCloseable {
     }
   }
 
+  /** Waits for a while, and returns whether the node is home then. */
+  boolean isHomeWithin(Duration limit) throws InterruptedException {
+    if (process.orElseThrow().waitFor(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+      throw new AssertionError("the node has ended: " + said());
+    }
+    return isHome();
+  }
+
   private boolean isHome() {
     if (!process.orElseThrow().isAlive()) {
       throw new AssertionError("the node has ended with " + process.orElseThrow().exitValue());

@@ -1,0 +1,94 @@
+package dev.polis.cluster.it;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What lives in a node's JVM after a full collection.
+ *
+ * @param instances objects of each class of ours, without arrays; and of the loaders of bundles
+ * @param threads threads by name without its digits, virtual ones too
+ */
+record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
+
+  static final String LOADERS = "org.apache.felix.framework.BundleWiringImpl$BundleClassLoader";
+
+  private static final String OURS = "dev.polis.";
+
+  /** Counts; the JVM collects first, so that only what is held is counted. */
+  static JvmCensus of(long pid, Path scratch) throws Exception {
+    Map<String, Integer> instances = new TreeMap<>();
+    jcmd(pid, "GC.class_histogram")
+        .lines()
+        .map(line -> line.strip().split("\\s+"))
+        .filter(words -> words.length >= 4 && words[1].matches("[0-9]+"))
+        .filter(words -> words[3].startsWith(OURS) || words[3].equals(LOADERS))
+        .forEach(words -> instances.merge(words[3], Integer.parseInt(words[1]), Integer::sum));
+    return new JvmCensus(instances, threads(pid, scratch));
+  }
+
+  private static Map<String, Integer> threads(long pid, Path scratch) throws Exception {
+    Path dump = Files.createTempDirectory(scratch, "threads").resolve("dump.json");
+    jcmd(pid, "Thread.dump_to_file", "-format=json", dump.toString());
+    Map<String, Integer> threads = new TreeMap<>();
+    JsonObject all = JsonParser.parseString(Files.readString(dump)).getAsJsonObject();
+    for (JsonElement container :
+        all.getAsJsonObject("threadDump").getAsJsonArray("threadContainers")) {
+      for (JsonElement thread : container.getAsJsonObject().getAsJsonArray("threads")) {
+        String name = thread.getAsJsonObject().get("name").getAsString();
+        threads.merge(name.replaceAll("[0-9]+", "#"), 1, Integer::sum);
+      }
+    }
+    return threads;
+  }
+
+  private static String jcmd(long pid, String... command) throws Exception {
+    java.util.List<String> line = new java.util.ArrayList<>();
+    line.add(Path.of(System.getProperty("java.home"), "bin", "jcmd").toString());
+    line.add(Long.toString(pid));
+    line.addAll(java.util.List.of(command));
+    Finished finished = TestNode.finish(line, Map.of());
+    if (finished.code() != 0) {
+      throw new AssertionError("jcmd: " + finished.all());
+    }
+    return finished.out();
+  }
+
+  int loaders() {
+    return instances.getOrDefault(LOADERS, 0);
+  }
+
+  int allThreads() {
+    return threads.values().stream().mapToInt(Integer::intValue).sum();
+  }
+
+  /** Components of ours: one object each, unless a dead one is still held. */
+  Map<String, Integer> components() {
+    Map<String, Integer> components = new TreeMap<>();
+    instances.forEach(
+        (name, count) -> {
+          if (name.matches("dev\\.polis\\.[a-z.]+\\.[A-Za-z0-9]+Component")) {
+            components.put(name, count);
+          }
+        });
+    return components;
+  }
+
+  /** Where there are more of something than there were, as text. */
+  static String more(Map<String, Integer> before, Map<String, Integer> after) {
+    StringBuilder text = new StringBuilder();
+    after.forEach(
+        (name, count) -> {
+          int was = before.getOrDefault(name, 0);
+          if (count > was) {
+            text.append("\n  ").append(name).append(": ").append(was).append(" -> ").append(count);
+          }
+        });
+    return text.toString();
+  }
+}

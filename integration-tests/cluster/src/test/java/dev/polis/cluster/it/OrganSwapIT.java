@@ -1,0 +1,188 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dev.polis.fixtures.Await;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Every organ of one running node is stopped and started, through the operator's command line. */
+class OrganSwapIT {
+
+  /**
+   * Rounds of stops and starts after which the JVM is counted again: a leak of one object or thread
+   * a round stands out by as many.
+   */
+  private static final int ROUNDS = Boolean.getBoolean("polis.long") ? 30 : 3;
+
+  /**
+   * How many threads may be added by chance while {@link #ROUNDS} rounds leave none behind: a call
+   * under way, an idle carrier of virtual threads and the JVM's own compiler threads.
+   */
+  private static final int THREADS_BY_CHANCE = 2;
+
+  @TempDir static Path directory;
+  private static TestNode node;
+  private static OwnerApi owner;
+
+  @BeforeAll
+  static void start() throws Exception {
+    node = TestNode.prepared(directory.resolve("n"), "127.0.22.1");
+    // Between a stop and a start lies the start of one more JVM, for which a busy machine needs
+    // more than the ten seconds that calls wait out by default.
+    node.up("--set", "dev.polis.rpc.hold.ms=100000");
+    node.takeOwnership();
+    owner = OwnerApi.of(node);
+  }
+
+  @AfterAll
+  static void stop() {
+    if (owner != null) {
+      owner.close();
+    }
+    node.close();
+  }
+
+  /** The folders below bundles/ that are built into the distribution: the organs. */
+  static List<String> organs() throws IOException {
+    Path bundles = Path.of(System.getProperty("polis.repository"), "bundles");
+    List<String> shipped = Files.readAllLines(TestNode.distribution().resolve("bundles.list"));
+    try (Stream<Path> folders = Files.list(bundles)) {
+      List<String> organs =
+          folders
+              .map(folder -> "dev.polis." + folder.getFileName())
+              .filter(name -> shipped.stream().anyMatch(line -> line.startsWith(name + " ")))
+              .sorted()
+              .toList();
+      assertTrue(organs.size() >= 6, "the distribution has only the organs " + organs);
+      return organs;
+    }
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("organs")
+  @DisplayName("an organ goes and comes back, and nobody notices")
+  void anOrganIsSwapped(String organ) throws Exception {
+    long etcd = node.etcd().pid();
+    String id = node.id();
+    try (SteadyCaller caller = SteadyCaller.of(owner::clusterInfo)) {
+      caller.awaitMore("before the stop of " + organ);
+      assertEquals("RESOLVED", moved("stop", organ));
+      assertEquals("ACTIVE", moved("start", organ));
+      caller.awaitMore("after " + organ + " was stopped and started");
+      awaitHealthy("after " + organ + " was stopped and started");
+      caller.check("while " + organ + " came back");
+    }
+    assertEquals(id, node.id());
+    assertEquals(etcd, node.etcd().pid(), "etcd was restarted by a swap of " + organ);
+    assertEquals(List.of(), inactive());
+  }
+
+  private static String moved(String verb, String organ) throws Exception {
+    JsonElement shown = node.json("bundle", verb, organ);
+    JsonObject row = shown.isJsonArray() ? shown.getAsJsonArray().get(0).getAsJsonObject() : null;
+    assertNotEquals(null, row, shown.toString());
+    return row.get("state").getAsString();
+  }
+
+  private static void awaitHealthy(String when) throws Exception {
+    Finished health = node.ctl("health", "--wait", "" + TestNode.PATIENCE.toSeconds());
+    assertEquals(0, health.code(), when + ": " + health.all() + "\n" + node.said());
+  }
+
+  private static List<String> inactive() throws Exception {
+    return node.json("bundle", "list").getAsJsonArray().asList().stream()
+        .map(JsonElement::getAsJsonObject)
+        .filter(bundle -> !bundle.get("state").getAsString().equals("ACTIVE"))
+        .map(bundle -> bundle.get("name").getAsString())
+        .toList();
+  }
+
+  @Test
+  @DisplayName("a call that begins while its organ is away is held, and answered by the next one")
+  void aCallIsHeld() throws Exception {
+    assertEquals("RESOLVED", moved("stop", "dev.polis.curator"));
+    try (SteadyCaller caller = SteadyCaller.of(owner::clusterInfo)) {
+      // This takes longer than a call that is answered, and none is.
+      assertTrue(node.json("bundle", "list").getAsJsonArray().size() > 0);
+      caller.check("while the curator is away: it must be held");
+      assertEquals(0, caller.answered(), "a call was answered by a curator that is stopped");
+      assertEquals("ACTIVE", moved("start", "dev.polis.curator"));
+      caller.awaitMore("after the curator came back");
+    }
+    awaitHealthy("after the curator came back");
+  }
+
+  @Test
+  @DisplayName("a bundle of the platform is not stopped, and the operator is told why")
+  void thePlatformStandsStill() throws Exception {
+    for (String bundle :
+        List.of("dev.polis.rpc", "dev.polis.supervision", "org.apache.felix.scr")) {
+      Finished refused = node.ctl("bundle", "stop", bundle);
+      assertEquals(1, refused.code(), refused.all());
+      assertTrue(refused.lastLine().contains(bundle), refused.lastLine());
+      assertTrue(refused.lastLine().contains("stands still"), refused.lastLine());
+      assertTrue(refused.lastLine().contains("dev.polis.curator"), refused.lastLine());
+    }
+    Finished unknown = node.ctl("bundle", "stop", "dev.polis.curatr");
+    assertEquals(4, unknown.code(), unknown.all());
+    assertTrue(unknown.lastLine().contains("dev.polis.curator"), unknown.lastLine());
+    assertEquals(List.of(), inactive());
+  }
+
+  @Test
+  @DisplayName("what is stopped and started leaves no thread, no loader and no component behind")
+  void nothingAccumulates() throws Exception {
+    // What is made once, at the first swap, is no leak.
+    swapAll();
+    JvmCensus before = JvmCensus.of(node.jvmPid(), directory);
+    for (int round = 0; round < ROUNDS; round++) {
+      swapAll();
+    }
+    JvmCensus after = JvmCensus.of(node.jvmPid(), directory);
+    // A bundle that is stopped and started keeps its loader, so not one may be added.
+    assertEquals(before.loaders(), after.loaders());
+    for (Map.Entry<String, Integer> component : after.components().entrySet()) {
+      assertEquals(
+          1, component.getValue(), "objects of " + component.getKey() + " after a collection");
+    }
+    String more = JvmCensus.more(before.threads(), after.threads());
+    assertTrue(
+        after.allThreads() <= before.allThreads() + THREADS_BY_CHANCE,
+        () ->
+            "%d threads became %d in %d rounds:%s"
+                .formatted(before.allThreads(), after.allThreads(), ROUNDS, more));
+    assertEquals(
+        before.instances().getOrDefault("dev.polis.supervision.Node", 0),
+        after.instances().getOrDefault("dev.polis.supervision.Node", 0),
+        "nodes of the supervision tree:" + JvmCensus.more(before.instances(), after.instances()));
+  }
+
+  /** Storage and network carry all others, which therefore go and come back with them. */
+  private static void swapAll() throws Exception {
+    for (String organ : List.of("dev.polis.storage", "dev.polis.network")) {
+      moved("stop", organ);
+      moved("start", organ);
+      Await.until(
+          TestNode.PATIENCE,
+          "a call to be answered after a swap of " + organ,
+          () -> !owner.clusterInfo().getCaCertificate().isEmpty());
+    }
+    awaitHealthy("after all organs were swapped");
+  }
+}

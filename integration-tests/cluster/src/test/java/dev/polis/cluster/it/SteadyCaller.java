@@ -1,0 +1,68 @@
+package dev.polis.cluster.it;
+
+import dev.polis.fixtures.Await;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** Calls a node without a pause, one call after the other, and keeps the first failure. */
+final class SteadyCaller implements AutoCloseable {
+
+  /** A call. */
+  @FunctionalInterface
+  interface Call {
+    void make() throws Exception;
+  }
+
+  private final AtomicInteger answered = new AtomicInteger();
+  private final AtomicReference<Exception> failure = new AtomicReference<>();
+  private final Thread thread;
+
+  private SteadyCaller(Call call) {
+    thread = Thread.ofVirtual().name("steady caller").start(() -> run(call));
+  }
+
+  static SteadyCaller of(Call call) {
+    return new SteadyCaller(call);
+  }
+
+  private void run(Call call) {
+    try {
+      while (!Thread.currentThread().isInterrupted()) {
+        call.make();
+        answered.incrementAndGet();
+      }
+    } catch (Exception e) {
+      if (!Thread.currentThread().isInterrupted()) {
+        failure.set(e);
+      }
+    }
+  }
+
+  int answered() {
+    return answered.get();
+  }
+
+  /** Waits until calls that begin now are answered; fails with the first that was refused. */
+  void awaitMore(String when) throws Exception {
+    int before = answered.get();
+    // The one that is on its way, and one that begins after it.
+    Await.until(
+        TestNode.PATIENCE,
+        "calls to be answered " + when,
+        () -> {
+          check(when);
+          return answered.get() >= before + 2;
+        });
+  }
+
+  void check(String when) {
+    if (failure.get() != null) {
+      throw new AssertionError("a call was not answered " + when, failure.get());
+    }
+  }
+
+  @Override
+  public void close() {
+    thread.interrupt();
+  }
+}
