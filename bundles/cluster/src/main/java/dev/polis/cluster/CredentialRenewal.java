@@ -57,12 +57,17 @@ final class CredentialRenewal {
       return left.compareTo(LONGEST_SLEEP) < 0 ? left : LONGEST_SLEEP;
     }
     try {
-      replace(organs.curator().renew(present));
+      X509Certificate newer = organs.curator().renew(present);
+      if (newer.equals(present.certificate())) {
+        context.log().warning("the curator finds the node's certificate young; are clocks apart?");
+        return RETRY;
+      }
+      replace(newer);
       context
           .log()
           .info(
               "the node's certificate was renewed and is valid until %s",
-              present.certificate().getNotAfter().toInstant());
+              newer.getNotAfter().toInstant());
       return Duration.ZERO;
     } catch (CuratorException | StorageException e) {
       context
@@ -75,9 +80,8 @@ final class CredentialRenewal {
   }
 
   private void replace(X509Certificate newer) throws StorageException {
-    if (newer.equals(present.certificate())) {
-      throw new CuratorException("the curator found nothing to renew; are the clocks apart?");
-    }
+    // Made first: it refuses a certificate that does not fit, before the good one is overwritten.
+    NodeCredentials renewed = present.renewed(newer);
     organs
         .storage()
         .root()
@@ -86,8 +90,8 @@ final class CredentialRenewal {
         .credentials()
         .certificate()
         .write(Pem.encode(newer).getBytes(StandardCharsets.UTF_8));
-    present = present.renewed(newer);
-    organs.rpc().identify(present);
-    publish.accept(present);
+    present = renewed;
+    organs.rpc().identify(renewed);
+    publish.accept(renewed);
   }
 }

@@ -21,6 +21,7 @@ import dev.polis.event.Watcher;
 import dev.polis.logtree.convert.EtcdConverter;
 import dev.polis.process.LogTail;
 import dev.polis.process.ManagedProcess;
+import dev.polis.process.PortHolder;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
 import dev.polis.process.ProcessStatus;

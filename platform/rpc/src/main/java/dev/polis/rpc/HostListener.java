@@ -1,6 +1,7 @@
 package dev.polis.rpc;
 
 import dev.polis.pki.TlsKeys;
+import dev.polis.process.PortHolder;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
 import io.netty.channel.EventLoopGroup;
@@ -113,7 +114,7 @@ final class HostListener {
             address.getPort(),
             address.getAddress().getHostAddress(),
             root.getMessage(),
-            HostPortOwner.describe(address.getPort()));
+            new PortHolder().describe(address));
   }
 
   /** Closes the socket and all connections; calls in progress are ended. */

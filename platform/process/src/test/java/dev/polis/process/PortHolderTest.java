@@ -1,4 +1,4 @@
-package dev.polis.consensus;
+package dev.polis.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

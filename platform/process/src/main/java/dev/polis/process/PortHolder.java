@@ -1,7 +1,8 @@
-package dev.polis.consensus;
+package dev.polis.process;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -13,8 +14,8 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 
-/** Finds out from {@code /proc} which process listens on a port. */
-final class PortHolder {
+/** Finds out from {@code /proc} which process listens on a port. Thread-safe. */
+public final class PortHolder {
 
   private static final String LISTEN = "0A";
   private static final int LOCAL_ADDRESS = 1;
@@ -28,16 +29,31 @@ final class PortHolder {
     this.proc = proc;
   }
 
-  PortHolder() {
+  /** Looks at this machine, as far as this process's network namespace and rights reach. */
+  public PortHolder() {
     this(Path.of("/proc"));
+  }
+
+  /** Says in words who listens there. Never throws: it only helps to explain another failure. */
+  public String describe(InetSocketAddress address) {
+    try {
+      return find(address.getAddress(), address.getPort())
+          .map(holder -> holder + " has it")
+          .orElse(
+              "no process in this network namespace listens on it now; it may have been there a"
+                  + " moment ago");
+    } catch (IOException e) {
+      return "who has it cannot be told: " + e;
+    }
   }
 
   /**
    * Looks for a listener on this address or on all addresses.
    *
    * @return who holds it, such as {@code process 4711 (nginx)}; empty if nobody listens
+   * @throws IOException if the kernel's tables cannot be read
    */
-  Optional<String> find(InetAddress address, int port) throws IOException {
+  public Optional<String> find(InetAddress address, int port) throws IOException {
     for (String table : List.of("tcp", "tcp6")) {
       Path file = proc.resolve("net").resolve(table);
       if (!Files.exists(file)) {
