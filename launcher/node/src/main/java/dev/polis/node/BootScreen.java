@@ -21,6 +21,9 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
   /** Ten times a second is smooth in tenths of seconds. */
   private static final Duration TICK = Duration.ofMillis(100);
 
+  /** At home nobody watches a wait from its first moment, and ten looks a second are not free. */
+  private static final Duration REST = Duration.ofSeconds(1);
+
   private final Terminal terminal;
   private final Set<String> announced = new HashSet<>();
   private Thread ticker;
@@ -39,7 +42,7 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
                   try {
                     while (true) {
                       tick(board.open());
-                      Thread.sleep(TICK);
+                      Thread.sleep(board.isHome() && board.open().isEmpty() ? REST : TICK);
                     }
                   } catch (InterruptedException e) {
                     terminal.live("");
