@@ -8,24 +8,36 @@ import java.util.Set;
 final class RootCause {
   private RootCause() {}
 
+  /** What our own exceptions are named by; bundles carry theirs in loaders of their own. */
+  private static final String OURS = "dev.polis.";
+
   /**
    * @param error any
-   * @return the message of the innermost cause, with its type unless the message speaks for itself;
-   *     one line
+   * @return the message of the innermost cause of our own, which says in words what a library's or
+   *     the system's below it only hints at; of the innermost cause if none is ours. With its type
+   *     unless the message speaks for itself; one line
    */
   static String of(Throwable error) {
     Throwable cause = error;
+    Throwable ours = null;
     Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-    while (cause.getCause() != null && seen.add(cause)) {
-      cause = cause.getCause();
+    for (Throwable at = error; at != null && seen.add(at); at = at.getCause()) {
+      cause = at;
+      if (at.getClass().getName().startsWith(OURS) && speaks(at)) {
+        ours = at;
+      }
     }
+    cause = ours == null ? cause : ours;
     String message = cause.getMessage();
-    // A message with a space is a sentence; "/etc/x" of a NoSuchFileException alone says nothing.
-    boolean speaks = message != null && message.strip().contains(" ");
     String text =
-        speaks
+        speaks(cause)
             ? message
             : cause.getClass().getSimpleName() + (message == null ? "" : ": " + message);
     return text.strip().replaceAll("\\s*\\R\\s*", " ");
+  }
+
+  /** A message with a space is a sentence; "/etc/x" of a NoSuchFileException alone says nothing. */
+  private static boolean speaks(Throwable error) {
+    return error.getMessage() != null && error.getMessage().strip().contains(" ");
   }
 }

@@ -6,6 +6,7 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -25,17 +26,12 @@ final class StateLock implements AutoCloseable {
   /**
    * @param directory the state directory; it is created
    * @return the lock
-   * @throws Refusal if another process holds it, with its process id
-   * @throws IOException if the directory can not be written
+   * @throws Refusal if another process holds it, with its process id, or the directory can not be
+   *     written
+   * @throws IOException if the lock can not be tried
    */
   static StateLock take(NodeDirectory directory) throws Refusal, IOException {
-    Files.createDirectories(directory.root());
-    FileChannel channel =
-        FileChannel.open(
-            directory.lock(),
-            StandardOpenOption.CREATE,
-            StandardOpenOption.READ,
-            StandardOpenOption.WRITE);
+    FileChannel channel = open(directory);
     if (!lock(channel)) {
       channel.close();
       String holder =
@@ -54,6 +50,25 @@ final class StateLock implements AutoCloseable {
         ByteBuffer.wrap(
             (ProcessHandle.current().pid() + "\n").getBytes(StandardCharsets.US_ASCII)));
     return new StateLock(channel);
+  }
+
+  private static FileChannel open(NodeDirectory directory) throws Refusal {
+    try {
+      Files.createDirectories(directory.root());
+      return FileChannel.open(
+          directory.lock(),
+          StandardOpenOption.CREATE,
+          StandardOpenOption.READ,
+          StandardOpenOption.WRITE);
+    } catch (FileAlreadyExistsException e) {
+      throw new Refusal(
+          "the state directory " + e.getFile() + " is a file; give another --state", e);
+    } catch (IOException e) {
+      throw new Refusal(
+          "the state directory %s can not be written by user %s (%s); give it to that user, or give another --state"
+              .formatted(directory.root(), System.getProperty("user.name"), e),
+          e);
+    }
   }
 
   /**

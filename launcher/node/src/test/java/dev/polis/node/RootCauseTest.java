@@ -1,0 +1,49 @@
+package dev.polis.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.nio.file.NoSuchFileException;
+import org.junit.jupiter.api.Test;
+
+class RootCauseTest {
+
+  @Test
+  void givenOurWordsAboveTheSystems_thenOurs() {
+    Exception error =
+        new Refusal("boot failed", new Refusal("port 1 is taken by x", new BindException("in use")));
+    assertEquals("port 1 is taken by x", RootCause.of(error));
+  }
+
+  @Test
+  void givenNoWordsOfOurs_thenTheInnermost() {
+    assertEquals(
+        "Address already in use",
+        RootCause.of(new IOException("io", new BindException("Address already in use"))));
+  }
+
+  @Test
+  void givenAMessageThatIsNoSentence_thenItsTypeIsTold() {
+    assertEquals("NoSuchFileException: /x", RootCause.of(new NoSuchFileException("/x")));
+  }
+
+  @Test
+  void givenOursWithoutWords_thenWhatIsBelow() {
+    assertEquals(
+        "the disk is full", RootCause.of(new Refusal("x", new IOException("the disk is full"))));
+  }
+
+  @Test
+  void givenACircle_thenItEnds() {
+    IOException one = new IOException("one thing");
+    IOException other = new IOException("other thing", one);
+    one.initCause(other);
+    assertEquals("other thing", RootCause.of(one));
+  }
+
+  @Test
+  void givenSeveralLines_thenOne() {
+    assertEquals("a b", RootCause.of(new IOException("a\n  b")));
+  }
+}
