@@ -1,0 +1,224 @@
+package dev.polis.faults.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.polis.fixtures.Await;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What connects to the TLS ports of a node and never becomes a connection.
+ *
+ * <p>Of etcd's own ports less is asked: etcd sets no time to a handshake, so a connection that its
+ * client keeps open stays open there.
+ */
+class TlsGarbageTest {
+
+  private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
+
+  /** Connections for each kind of garbage and port. */
+  private static final int EACH = Boolean.getBoolean("polis.long") ? 50 : 5;
+
+  /** The node gives a handshake 10 s; the rest is the machine's. */
+  private static final Duration CLOSED_WITHIN = Duration.ofSeconds(20);
+
+  /** How often a slow client sends a byte: it is never silent for long. */
+  private static final Duration PACE = Duration.ofMillis(200);
+
+  @TempDir Path directory;
+
+  private final Random random = new Random(SEED);
+
+  /** What a client sends: at once, or slowly byte by byte. */
+  private record Garbage(byte[] bytes, boolean slow) {}
+
+  @Test
+  @DisplayName("garbage on the node's TLS ports is shown the door in time, and nothing stays of it")
+  void theNodesOwnPorts() throws Exception {
+    System.out.printf("garbage with -Dpolis.seed=%d%n", SEED);
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.3")) {
+      node.awaitHealthy();
+      throwAt(node, FaultNode.CURATOR);
+      Footprint before = node.footprint();
+      for (int port : new int[] {FaultNode.CURATOR, FaultNode.MANAGEMENT, FaultNode.METRICS}) {
+        System.out.printf("port %d closed %s%n", port, describe(throwAt(node, port)));
+      }
+      awaitNoMoreThan(node, before);
+      node.requireAlive();
+      node.awaitHealthy();
+    }
+  }
+
+  @Test
+  @DisplayName("garbage on etcd's ports leaves the same etcd, and no descriptors once it has gone")
+  void theEtcdPorts() throws Exception {
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.4")) {
+      node.awaitHealthy();
+      long etcd = node.etcd().getFirst().pid();
+      long before = Footprint.descriptors(etcd);
+      for (int port : new int[] {FaultNode.ETCD_CLIENTS, FaultNode.ETCD_PEERS}) {
+        for (Garbage garbage : kinds(node).values()) {
+          List<Socket> open = connect(node, port, garbage);
+          for (Socket each : open) {
+            each.close();
+          }
+        }
+      }
+      Await.until(
+          FaultNode.PATIENCE,
+          "etcd to hold no more than " + before + " descriptors and a few",
+          () -> Footprint.descriptors(etcd) <= before + EACH);
+      assertEquals(etcd, node.etcd().getFirst().pid(), "etcd was started again");
+      node.awaitHealthy();
+    }
+  }
+
+  private List<Socket> connect(FaultNode node, int port, Garbage garbage) throws IOException {
+    List<Socket> open = new ArrayList<>();
+    for (int count = 0; count < EACH; count++) {
+      Socket socket = new Socket();
+      socket.connect(new InetSocketAddress(node.address(), port));
+      socket.getOutputStream().write(garbage.bytes());
+      open.add(socket);
+    }
+    return open;
+  }
+
+  private Map<String, Garbage> kinds(FaultNode node) throws Exception {
+    byte[] hello = clientHello(node);
+    byte[] noise = new byte[4096];
+    random.nextBytes(noise);
+    byte[] http = "GET / HTTP/1.1\r\nHost: x\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+    byte[] http2 = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
+    Map<String, Garbage> kinds = new LinkedHashMap<>();
+    kinds.put("nothing", new Garbage(new byte[0], false));
+    kinds.put("random bytes", new Garbage(noise, false));
+    kinds.put("plaintext HTTP", new Garbage(http, false));
+    kinds.put("plaintext HTTP/2", new Garbage(http2, false));
+    kinds.put("half a hello", new Garbage(Arrays.copyOf(hello, hello.length / 2), false));
+    kinds.put("a hello and no more", new Garbage(hello, false));
+    kinds.put("a slow hello", new Garbage(hello, true));
+    return kinds;
+  }
+
+  /** The first flight of a real handshake. */
+  private static byte[] clientHello(FaultNode node) throws Exception {
+    SSLEngine engine = SSLContext.getDefault().createSSLEngine(node.address(), FaultNode.CURATOR);
+    engine.setUseClientMode(true);
+    ByteBuffer out = ByteBuffer.allocate(engine.getSession().getPacketBufferSize());
+    engine.wrap(ByteBuffer.allocate(0), out);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    bytes.write(out.array(), 0, out.position());
+    return bytes.toByteArray();
+  }
+
+  /** Throws everything at a port, all at once, and returns the longest time until it was closed. */
+  private Map<String, Long> throwAt(FaultNode node, int port) throws Exception {
+    Map<String, List<Future<Long>>> thrown = new LinkedHashMap<>();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (Map.Entry<String, Garbage> kind : kinds(node).entrySet()) {
+        List<Future<Long>> same = new ArrayList<>();
+        for (int count = 0; count < EACH; count++) {
+          same.add(threads.submit(() -> closedAfter(node, port, kind.getKey(), kind.getValue())));
+        }
+        thrown.put(kind.getKey(), same);
+      }
+      Map<String, Long> longest = new LinkedHashMap<>();
+      for (Map.Entry<String, List<Future<Long>>> kind : thrown.entrySet()) {
+        long most = 0;
+        for (Future<Long> each : kind.getValue()) {
+          most = Math.max(most, each.get());
+        }
+        longest.put(kind.getKey(), most);
+      }
+      return longest;
+    }
+  }
+
+  private static String describe(Map<String, Long> milliseconds) {
+    List<String> words = new ArrayList<>();
+    milliseconds.forEach((kind, time) -> words.add(kind + " within " + time + " ms"));
+    return String.join(", ", words);
+  }
+
+  /** Milliseconds from the connection to its end by the other side. */
+  private static long closedAfter(FaultNode node, int port, String kind, Garbage garbage)
+      throws IOException {
+    long started = System.nanoTime();
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(node.address(), port));
+      socket.setSoTimeout((int) PACE.toMillis());
+      int sent = 0;
+      while (true) {
+        if (isClosed(socket, garbage, sent)) {
+          return Duration.ofNanos(System.nanoTime() - started).toMillis();
+        }
+        sent++;
+        if (System.nanoTime() - started > CLOSED_WITHIN.toNanos()) {
+          throw new AssertionError(
+              "port %d still holds a connection with %s after %s"
+                  .formatted(port, kind, CLOSED_WITHIN));
+        }
+      }
+    }
+  }
+
+  /** Sends what is due and reads for a moment. */
+  private static boolean isClosed(Socket socket, Garbage garbage, int sent) throws IOException {
+    try {
+      if (!garbage.slow() && sent == 0) {
+        socket.getOutputStream().write(garbage.bytes());
+      } else if (garbage.slow() && sent < garbage.bytes().length) {
+        socket.getOutputStream().write(garbage.bytes()[sent]);
+      }
+      return hasEnded(socket.getInputStream());
+    } catch (SocketTimeoutException stillOpen) {
+      return false;
+    } catch (IOException reset) {
+      return true;
+    }
+  }
+
+  /** Reads what comes, an alert or half a handshake, up to the end or a time-out. */
+  private static boolean hasEnded(InputStream in) throws IOException {
+    in.transferTo(OutputStream.nullOutputStream());
+    return true;
+  }
+
+  private static void awaitNoMoreThan(FaultNode node, Footprint before) throws Exception {
+    System.out.printf("before %s%n", before);
+    Await.until(
+        FaultNode.PATIENCE,
+        "the node to hold no more than " + before,
+        () -> {
+          Footprint now = node.footprint();
+          return now.threads() <= before.threads() + 8
+              && now.virtualThreads() <= before.virtualThreads() + 8
+              && now.descriptors() <= before.descriptors() + 8;
+        });
+    System.out.printf("after  %s%n", node.footprint());
+  }
+}
