@@ -112,7 +112,10 @@ final class Bundles {
     return context().getServiceReference(type);
   }
 
-  /** Types of the services a bundle offers at this moment, sorted. */
+  /**
+   * Types of the services a bundle offers at this moment, sorted; without those that Declarative
+   * Services register in its name to be told of configurations.
+   */
   static Set<String> services(Bundle bundle) {
     Set<String> types = new TreeSet<>();
     ServiceReference<?>[] offered = bundle.getRegisteredServices();
@@ -121,6 +124,7 @@ final class Bundles {
         types.addAll(List.of((String[]) reference.getProperty(Constants.OBJECTCLASS)));
       }
     }
+    types.removeIf(type -> type.startsWith("org.osgi.service.cm."));
     return types;
   }
 

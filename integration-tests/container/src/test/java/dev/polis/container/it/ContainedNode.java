@@ -42,39 +42,65 @@ final class ContainedNode {
   private static final String ADDRESS = "127.0.26.2";
 
   private final TestBoot boot = new TestBoot();
-  private final Path state;
+  private final Path state = Path.of(System.getProperty("polis.scratch"), "node");
   private final Map<String, Set<String>> services = new HashMap<>();
 
-  private ContainedNode(Path state) {
-    this.state = state;
-  }
-
   /** Creates a cluster of one on an empty disk and waits until the node is home. */
-  static ContainedNode create() throws Exception {
-    Path scratch = Files.createDirectories(Path.of(System.getProperty("polis.scratch")));
-    ContainedNode node = new ContainedNode(Files.createTempDirectory(scratch, "node"));
-    node.configure();
-    Bundles.context().registerService(BootReport.class, node.boot, new Hashtable<>());
+  void create() throws Exception {
+    configure();
+    Bundles.context().registerService(BootReport.class, boot, new Hashtable<>());
     Bundles.start(Bundles.platform());
+    clear();
+    Files.createDirectories(state);
+    Files.write(parameters(), bootstrap().toByteArray());
     for (String organ : ORGANS) {
       bundle(organ).start();
     }
-    Await.until(Bundles.PATIENCE, "the organs to report home", node.boot::isHome);
+    Await.until(Bundles.PATIENCE, "the organs to report home", boot::isHome);
     Await.until(
         Bundles.PATIENCE, "roles of the node", () -> Bundles.offered(LocalRoleServer.class));
     for (String organ : ORGANS) {
-      node.services.put(organ, Bundles.services(bundle(organ)));
+      services.put(organ, Bundles.services(bundle(organ)));
     }
-    node.awaitHome("after the first start");
-    return node;
+    awaitHome("after the first start");
+  }
+
+  private Path parameters() {
+    return state.resolve("parameters.pb");
+  }
+
+  private Path records() {
+    return state.resolve("root/ephemeral/processes");
+  }
+
+  /** Ends what a run that was killed has left running, and removes what is on disk. */
+  private void clear() throws Exception {
+    for (ProcessRecord record : processes()) {
+      Bundles.ask(ProcessManager.class, manager -> stop(manager, record.name()));
+    }
+    if (Files.exists(state)) {
+      try (Stream<Path> files = Files.walk(state)) {
+        for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+          // The manager of processes is at work, and needs its folder until the end.
+          if (!records().startsWith(file) && !file.startsWith(records())) {
+            Files.delete(file);
+          }
+        }
+      }
+    }
+  }
+
+  private static Void stop(ProcessManager manager, String name) {
+    try {
+      manager.stop(name);
+      return null;
+    } catch (InterruptedException e) {
+      throw new AssertionError("interrupted while " + name + " was stopped", e);
+    }
   }
 
   private void configure() throws Exception {
-    Path parameters = state.resolve("parameters.pb");
-    Files.write(parameters, parameters().toByteArray());
-    Bundles.configure(
-        "dev.polis.process",
-        Map.of("records", state.resolve("root/ephemeral/processes").toString()));
+    Bundles.configure("dev.polis.process", Map.of("records", records().toString()));
     Bundles.configure("dev.polis.rpc", Map.of("address", ADDRESS));
     Bundles.configure(
         "dev.polis.storage",
@@ -85,12 +111,12 @@ final class ContainedNode {
         "dev.polis.cluster",
         Map.of(
             "parameters",
-            parameters.toString(),
+            parameters().toString(),
             "consensus.ready",
             Math.toIntExact(Bundles.PATIENCE.toSeconds())));
   }
 
-  private static NodeParameters parameters() {
+  private static NodeParameters bootstrap() {
     return NodeParameters.newBuilder()
         .setClusterBootstrap(
             ClusterBootstrap.newBuilder()
@@ -149,16 +175,13 @@ final class ContainedNode {
                 .collect(Collectors.toCollection(TreeSet::new)));
   }
 
-  /** The process id of etcd. */
-  static long etcd() throws Exception {
-    return Bundles.ask(
-        ProcessManager.class,
-        processes ->
-            processes.records().stream()
-                .filter(record -> record.command().getFirst().endsWith("etcd"))
-                .map(ProcessRecord::pid)
-                .findFirst()
-                .orElseThrow(() -> new AssertionError("no etcd in " + processes.records())));
+  /** Process ids of the node's children. */
+  static List<Long> children() throws Exception {
+    return processes().stream().map(ProcessRecord::pid).toList();
+  }
+
+  private static List<ProcessRecord> processes() throws Exception {
+    return Bundles.ask(ProcessManager.class, ProcessManager::records);
   }
 
   /** Stops the organs as for a power off, and removes what they wrote. */
@@ -167,10 +190,6 @@ final class ContainedNode {
     for (String organ : ORGANS.reversed()) {
       bundle(organ).stop();
     }
-    try (Stream<Path> files = Files.walk(state)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
-    }
+    clear();
   }
 }

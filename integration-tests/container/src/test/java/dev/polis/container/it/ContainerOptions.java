@@ -57,7 +57,8 @@ record ContainerOptions(Path distribution, Path scratch) {
    */
   Option[] all() throws IOException {
     List<Option> options = new ArrayList<>();
-    options.add(workingDirectory(scratch.toString()));
+    // Emptied before each start; a node lies beside it, so that what it left running is found.
+    options.add(workingDirectory(scratch.resolve("framework").toString()));
     options.add(cleanCaches(true));
     options.add(systemTimeout(PATIENCE.toMillis()));
     LENT.forEach(name -> options.add(systemPackage(name)));

@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
@@ -18,6 +17,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.Constants;
@@ -36,23 +36,32 @@ public class OrganContainerTest {
    */
   private static final int THREADS_BY_CHANCE = 2;
 
-  private static ContainedNode node;
+  /**
+   * How many former loaders of an organ may be held while rounds leave none behind: a library used
+   * in some way for the first time may keep one for good, as told at {@link #nothingAccumulates}.
+   * Less than one a round.
+   */
+  private static final int LOADERS_BY_CHANCE = 1;
+
+  private static final ContainedNode node = new ContainedNode();
 
   /** Creates a cluster of one. */
   @BeforeAll
   public static void bringHome() throws Exception {
-    node = ContainedNode.create();
+    node.create();
   }
 
   /** Ends the node; etcd goes with it. */
   @AfterAll
   public static void powerOff() throws Exception {
-    Optional<ProcessHandle> etcd = ProcessHandle.of(ContainedNode.etcd());
+    List<Long> children = ContainedNode.children();
     node.powerOff();
-    Await.until(
-        Bundles.PATIENCE,
-        "etcd to end with the node",
-        () -> etcd.map(process -> !process.isAlive()).orElse(true));
+    for (long child : children) {
+      Await.until(
+          Bundles.PATIENCE,
+          "process " + child + " to end with the node",
+          () -> ProcessHandle.of(child).map(process -> !process.isAlive()).orElse(true));
+    }
   }
 
   @Test
@@ -60,6 +69,7 @@ public class OrganContainerTest {
   public void theOrgansAreHome() throws Exception {
     node.awaitHome("at rest");
     assertEquals(List.of(), Bundles.waiting());
+    assertEquals(1, ContainedNode.children().size(), "etcd alone is a process of its own");
     for (String organ : ContainedNode.ORGANS) {
       assertFalse(node.services(organ).isEmpty(), organ + " offers nothing");
       assertEquals(Bundle.ACTIVE, ContainedNode.bundle(organ).getState(), organ);
@@ -92,20 +102,54 @@ public class OrganContainerTest {
   }
 
   @ParameterizedTest(name = "{0}")
-  @ValueSource(strings = {"storage", "network", "consensus", "curator", "cluster", "roles"})
-  @DisplayName("an organ that is stopped leaves nothing, and all is back when it is started")
-  public void anOrganGoesAndComes(String organ) throws Exception {
+  @CsvSource({
+    "storage, network consensus curator cluster roles",
+    "network, consensus curator cluster roles",
+    "consensus, curator cluster roles",
+    "curator, cluster roles",
+    "cluster, roles",
+    "roles, ''"
+  })
+  @DisplayName("an organ that is stopped goes with those that need it, and all come back")
+  public void anOrganGoesAndComes(String organ, String needing) throws Exception {
     node.awaitHome("before the stop of " + organ);
-    long etcd = ContainedNode.etcd();
+    List<Long> children = ContainedNode.children();
     Bundle bundle = ContainedNode.bundle(organ);
+    List<String> goneWithIt = List.of((organ + " " + needing).strip().split(" "));
     bundle.stop();
-    assertEquals(Bundle.RESOLVED, bundle.getState());
-    assertEquals(Set.of(), Bundles.services(bundle));
-    assertEquals(Set.of(), ContainedNode.supervised(organ));
-    bundle.start();
+    try {
+      assertEquals(Bundle.RESOLVED, bundle.getState());
+      for (String each : ContainedNode.ORGANS) {
+        requirePresence(each, !goneWithIt.contains(each), "after the stop of " + organ);
+      }
+    } finally {
+      bundle.start();
+    }
     node.awaitHome("after " + organ + " came back");
     assertEquals(List.of(), Bundles.waiting());
-    assertEquals(etcd, ContainedNode.etcd(), "etcd was restarted by a swap of " + organ);
+    assertEquals(children, ContainedNode.children(), "etcd was restarted by a swap of " + organ);
+  }
+
+  /**
+   * What stays is looked at by its contract alone: Declarative Services may put a component to rest
+   * whose last user has gone, and wake it when the next one asks.
+   */
+  private static void requirePresence(String organ, boolean present, String when) throws Exception {
+    Set<String> services = Bundles.services(ContainedNode.bundle(organ));
+    if (present) {
+      Set<String> contracts = contracts(node.services(organ));
+      assertEquals(contracts, contracts(services), () -> "contracts of " + organ + " " + when);
+    } else {
+      assertEquals(Set.of(), services, () -> "services of " + organ + " " + when);
+      assertEquals(
+          Set.of(), ContainedNode.supervised(organ), () -> "runnables of " + organ + " " + when);
+    }
+  }
+
+  private static Set<String> contracts(Set<String> services) {
+    return services.stream()
+        .filter(name -> name.startsWith("dev.polis.api."))
+        .collect(Collectors.toSet());
   }
 
   @ParameterizedTest(name = "{0}")
@@ -113,13 +157,13 @@ public class OrganContainerTest {
   @DisplayName("an organ that is updated runs from a new loader, and nobody else notices")
   public void anOrganIsUpdated(String organ) throws Exception {
     node.awaitHome("before the update of " + organ);
-    long etcd = ContainedNode.etcd();
+    List<Long> children = ContainedNode.children();
     int loader = loader(organ);
     ContainedNode.bundle(organ).update();
     assertNotEquals(loader, loader(organ), organ + " runs from its old loader");
     assertEquals(Bundle.ACTIVE, ContainedNode.bundle(organ).getState());
     node.awaitHome("after the update of " + organ);
-    assertEquals(etcd, ContainedNode.etcd(), "etcd was restarted by an update of " + organ);
+    assertEquals(children, ContainedNode.children(), "etcd was restarted by an update of " + organ);
   }
 
   /** Tells loaders apart without holding one. */
@@ -131,14 +175,17 @@ public class OrganContainerTest {
   @Test
   @DisplayName("rounds of updates of all organs leave no loader and no thread")
   public void nothingAccumulates() throws Exception {
-    // What is made once, at the first update, is no leak.
+    // What is made once, at the first update, is no leak. gRPC and Netty keep some exceptions made
+    // at
+    // their first use, and the stack of each holds the loader of the organ that happened to be
+    // first.
     updateAll(new Residue());
     Map<String, Integer> before = Residue.threads();
     Residue residue = new Residue();
     for (int round = 0; round < ROUNDS; round++) {
       updateAll(residue);
     }
-    residue.awaitCollected();
+    residue.awaitCollected(LOADERS_BY_CHANCE);
     awaitThreads(before);
   }
 
