@@ -12,7 +12,8 @@ class RootCauseTest {
   @Test
   void givenOurWordsAboveTheSystems_thenOurs() {
     Exception error =
-        new Refusal("boot failed", new Refusal("port 1 is taken by x", new BindException("in use")));
+        new Refusal(
+            "boot failed", new Refusal("port 1 is taken by x", new BindException("in use")));
     assertEquals("port 1 is taken by x", RootCause.of(error));
   }
 
