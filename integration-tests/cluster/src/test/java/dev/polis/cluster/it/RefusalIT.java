@@ -1,0 +1,341 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
+import com.google.protobuf.util.JsonFormat;
+import dev.polis.wire.api.NodeParameters;
+import dev.polis.wire.api.NodeParameters.ClusterRegister;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is wrong is refused in words, before anything on disk has changed. */
+class RefusalIT {
+
+  /** What every start may write, whether it is refused or not. */
+  private static final List<String> OF_EVERY_START =
+      List.of("node.lock", "log/", "ephemeral/", "plugins/", "esp/crash.txt");
+
+  /** Debian's user for those who own nothing. */
+  private static final int NOBODY = 65534;
+
+  @TempDir static Path directory;
+
+  /** Never started; its parameters are good. */
+  private static TestNode fresh;
+
+  private static NodeParameters good;
+
+  @BeforeAll
+  static void prepare() throws Exception {
+    fresh = TestNode.prepared(directory.resolve("fresh"), "127.0.24.1");
+    NodeParameters.Builder parameters = NodeParameters.newBuilder();
+    JsonFormat.parser()
+        .merge(Files.readString(fresh.state().resolve("esp/parameters.json")), parameters);
+    good = parameters.build();
+  }
+
+  @AfterAll
+  static void sweep() {
+    fresh.close();
+  }
+
+  /** Digests of all that a refused start must leave alone. */
+  static Map<String, String> state(Path folder) throws IOException {
+    Map<String, String> digests = new TreeMap<>(TestNode.digests(folder));
+    digests.keySet().removeIf(file -> OF_EVERY_START.stream().anyMatch(file::startsWith));
+    return digests;
+  }
+
+  /** Starts a node that must be refused, with these words in its last line. */
+  private static void refuses(TestNode node, List<String> words, String... options)
+      throws Exception {
+    Map<String, String> before = state(node.state());
+    Finished refused = node.refused(options);
+    says(refused, words);
+    assertEquals(before, state(node.state()), "changed by a start that was refused");
+    assertEquals(List.of(), node.leftovers());
+  }
+
+  private static void says(Finished refused, List<String> words) {
+    assertNotEquals(0, refused.code(), refused.all());
+    for (String word : words) {
+      assertTrue(
+          refused.lastLine().contains(word),
+          () -> "the last line does not say \"" + word + "\": " + refused.all());
+    }
+  }
+
+  static Stream<Arguments> badParameters() throws Exception {
+    ByteString both =
+        good.toByteString()
+            .concat(
+                NodeParameters.newBuilder()
+                    .setClusterRegister(ClusterRegister.getDefaultInstance())
+                    .build()
+                    .toByteString());
+    UnknownFieldSet strange =
+        UnknownFieldSet.newBuilder()
+            .addField(777, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
+            .build();
+    byte[] whole = good.toByteArray();
+    String json = JsonFormat.printer().print(good);
+    return Stream.of(
+        bad("both kinds, binary", "p.pb", both.toByteArray(), "both cluster_bootstrap and"),
+        bad(
+            "both kinds, JSON",
+            "p.json",
+            "{\"clusterBootstrap\":{},\"clusterRegister\":{}}".getBytes(),
+            "cluster"),
+        bad("neither kind", "p.json", "{}".getBytes(), "neither cluster_bootstrap nor"),
+        bad("empty", "p.pb", new byte[0], "is empty"),
+        bad("truncated, binary", "p.pb", Arrays.copyOf(whole, whole.length - 5), "truncated"),
+        bad(
+            "truncated, JSON",
+            "p.json",
+            json.substring(0, json.length() / 2).getBytes(),
+            "no valid JSON"),
+        bad(
+            "unknown field, binary",
+            "p.pb",
+            good.toBuilder().setUnknownFields(strange).build().toByteArray(),
+            "777"),
+        bad(
+            "unknown field, JSON",
+            "p.json",
+            "{\"clusterBotstrap\":{}}".getBytes(),
+            "clusterBotstrap"),
+        bad(
+            "another cluster's",
+            "p.json",
+            "{\"clusterRegister\":{}}".getBytes(),
+            "cluster_register"));
+  }
+
+  private static Arguments bad(String what, String file, byte[] content, String... words) {
+    return Arguments.of(what, file, content, List.of(words));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("badParameters")
+  @DisplayName("SEED-04 bad node parameters are refused, by file and field")
+  void seed04_badParameters(String what, String name, byte[] content, List<String> words)
+      throws Exception {
+    Path file = directory.resolve(name);
+    Files.write(file, content);
+    List<String> all = new ArrayList<>(words);
+    all.add(file.toString());
+    refuses(fresh, all, "--parameters", file.toString());
+  }
+
+  @Test
+  @DisplayName("SEED-04 without node parameters every place is named, and what to do")
+  void seed04_noParameters() throws Exception {
+    Path state = directory.resolve("bare");
+    Files.createDirectories(state);
+    TestNode node = TestNode.bare(state, "127.0.24.2");
+    refuses(node, List.of("no node parameters found", state + "/esp/parameters.pb", "params make"));
+    Path none = directory.resolve("none.json");
+    refuses(node, List.of(none.toString(), "not exist"), "--parameters", none.toString());
+  }
+
+  @Test
+  @DisplayName("a bad option is refused before anything starts, with what may have been meant")
+  void badOptions() throws Exception {
+    refuses(fresh, List.of("\"ectd\"", "etcd"), "--set", "dev.polis.consensus.ectd=/x");
+    refuses(
+        fresh,
+        List.of("dev.polis.consensus", "dev.polis.consensu"),
+        "--set",
+        "dev.polis.consensu.etcd=/x");
+    refuses(
+        fresh,
+        List.of("dev.polis.cluster", "\"soon\" is no whole number"),
+        "--set",
+        "dev.polis.cluster.consensus.ready=soon");
+    refuses(fresh, List.of("0 is not within 1"), "--set", "dev.polis.cluster.consensus.ready=0");
+    refuses(fresh, List.of("STRONG", "AUTHENTICATED_ENCRYPTED"), "--security", "strong");
+    refuses(fresh, List.of("127.0.24.900"), "--set", "dev.polis.network.address=127.0.24.900");
+  }
+
+  @Test
+  @DisplayName("etcd that is missing, too old, or no program is refused, by its path")
+  void badEtcd() throws Exception {
+    Path folder = Files.createDirectories(directory.resolve("etcd"));
+    Path etcd = folder.resolve("etcd");
+    try (TestNode node = TestNode.prepared(directory.resolve("etcd-less"), "127.0.24.3")) {
+      refusesEtcd(node, folder, "etcd is not at " + etcd);
+      // The keys of a node are made, and written down, before its etcd is looked for; once.
+      Map<String, String> begun = keys(node);
+      Files.writeString(etcd, "#!/bin/sh\necho etcd Version: 3.4.23\n");
+      refusesEtcd(node, folder, etcd + " is not an executable file");
+      Files.setPosixFilePermissions(etcd, PosixFilePermissions.fromString("rwxr-xr-x"));
+      refusesEtcd(node, folder, etcd + " is etcd 3.4.23, older than 3.5");
+      Files.writeString(etcd, "#!/bin/sh\necho I am a teapot\n");
+      refusesEtcd(node, folder, "I am a teapot");
+      assertEquals(begun, keys(node));
+    }
+  }
+
+  /**
+   * What is on disk, without the journal, which tells the time of its last entry, and the recovery
+   * share, which is the same secret sealed anew.
+   */
+  private static Map<String, String> keys(TestNode node) throws IOException {
+    Map<String, String> state = state(node.state());
+    assertNotEquals(null, state.remove("esp/enrolment_journal.pb"), state.toString());
+    assertNotEquals(null, state.remove("esp/recovery_share.pb"), state.toString());
+    return state;
+  }
+
+  private static void refusesEtcd(TestNode node, Path folder, String words) throws Exception {
+    says(node.refused("--etcd", folder.toString(), "--security", "insecure"), List.of(words));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {7833, 7834, 7835, 7839})
+  @DisplayName("a port that is taken is named, and so is the process that has it")
+  void portTaken(int port) throws Exception {
+    try (TestNode node = TestNode.prepared(directory.resolve("port-" + port), "127.0.24.4")) {
+      try (ServerSocket taken = new ServerSocket(port, 1, InetAddress.getByName(node.address()))) {
+        says(
+            node.refused("--security", "insecure"),
+            List.of(Integer.toString(taken.getLocalPort()), "" + ProcessHandle.current().pid()));
+      }
+      // What was begun is gone on with.
+      node.up("--security", "insecure");
+    }
+  }
+
+  @Test
+  @DisplayName("a state directory has one node, and keeps what belongs to it")
+  void stateOfAnother() throws Exception {
+    try (TestNode one = TestNode.prepared(directory.resolve("one"), "127.0.24.5");
+        TestNode other = TestNode.prepared(directory.resolve("other"), "127.0.24.6")) {
+      one.up("--security", "insecure");
+      Finished running = one.refused();
+      assertEquals(4, running.code(), running.all());
+      says(running, List.of("already runs", one.state().toString(), "process " + one.jvmPid()));
+      assertEquals(0, one.down().code());
+      other.up("--security", "insecure");
+      assertEquals(0, other.down().code());
+
+      // The credentials of one node in the volume of another.
+      Path data = other.state().resolve("data");
+      Path aside = other.state().resolve("aside");
+      Files.move(data, aside);
+      copy(one.state().resolve("data"), data);
+      refuses(other, List.of("another"));
+      delete(data);
+      Files.move(aside, data);
+
+      // A volume that is gone is never made anew.
+      Files.move(data, aside);
+      refuses(other, List.of(data.toString()));
+      delete(data);
+      Files.move(aside, data);
+
+      Path sealed = other.state().resolve("esp/sealed_configuration.pb");
+      byte[] whole = Files.readAllBytes(sealed);
+      byte[] flipped = whole.clone();
+      flipped[flipped.length / 2] ^= 0x40;
+      Files.write(sealed, flipped);
+      refuses(other, List.of(sealed.toString(), "corrupted"));
+      Files.write(sealed, Arrays.copyOf(whole, whole.length / 2));
+      refuses(other, List.of(sealed.toString(), "corrupted"));
+      Files.write(sealed, whole);
+      other.up();
+    }
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    try (Stream<Path> all = Files.walk(from)) {
+      for (Path path : all.toList()) {
+        Path target = to.resolve(from.relativize(path).toString());
+        Files.copy(path, target, StandardCopyOption.COPY_ATTRIBUTES);
+      }
+    }
+  }
+
+  private static void delete(Path folder) throws IOException {
+    if (!Files.exists(folder)) {
+      return;
+    }
+    try (Stream<Path> all = Files.walk(folder)) {
+      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(path);
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("a state directory that cannot be written is refused, by its path")
+  void unwritable() throws Exception {
+    assumeTrue(System.getProperty("user.name").equals("root"), "only root can act as another user");
+    // The distribution may lie where only its owner can read.
+    Path open = directory.resolve("open");
+    Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+    TestDistribution distribution = TestDistribution.copied(open);
+    Path state = Files.createDirectories(directory.resolve("unwritable"));
+    TestNode node = TestNode.bare(state, "127.0.24.7").with(distribution.folder());
+    Map<String, String> before = TestNode.digests(state);
+    Finished refused = node.refusedAs(NOBODY, "--etcd", "/nonexistent");
+    says(refused, List.of(state.toString(), "written"));
+    assertEquals(before, TestNode.digests(state));
+    Path file = Files.writeString(directory.resolve("file"), "");
+    says(TestNode.bare(file, "127.0.24.7").refused(), List.of(file.toString(), "is a file"));
+    assertEquals("", Files.readString(file));
+  }
+
+  @Test
+  @DisplayName("a distribution that does not fit together is refused, by the bundle")
+  void badDistribution() throws Exception {
+    TestDistribution without = TestDistribution.copied(directory.resolve("without"));
+    without.remove("dev.polis.curator");
+    refuses(
+        fresh.with(without.folder()),
+        List.of("dev.polis.api.curator.Curator", "dev.polis.cluster"));
+    TestDistribution classless = TestDistribution.copied(directory.resolve("classless"));
+    classless.remove("dev.polis.event");
+    refuses(fresh.with(classless.folder()), List.of("dev.polis.event"));
+
+    TestDistribution garbled = TestDistribution.copied(directory.resolve("garbled"));
+    garbled.garble("dev.polis.storage");
+    // A node that has run this distribution before has whole copies in its store.
+    TestNode first =
+        TestNode.bare(Files.createDirectories(directory.resolve("first")), "127.0.24.8");
+    refuses(first.with(garbled.folder()), List.of("dev.polis.storage", "digest"));
+    Files.delete(garbled.jar("dev.polis.storage"));
+    refuses(first.with(garbled.folder()), List.of("dev.polis.storage", "missing"));
+
+    TestDistribution cycle = TestDistribution.copied(directory.resolve("cycle"));
+    cycle.add("egg", "test.Egg", "test.Hen");
+    cycle.add("hen", "test.Hen", "test.Egg");
+    refuses(fresh.with(cycle.folder()), List.of("egg", "hen", "test.Egg", "test.Hen"));
+  }
+}

@@ -1,0 +1,200 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The life of a node's data volume in each of its three protections. */
+class StorageModesIT {
+
+  /** What a volume is protected by, as the option says it, and what that needs. */
+  enum Mode {
+    INSECURE("insecure", "data", List.of()),
+    ENCRYPTED(
+        "encrypted",
+        "volume.luks",
+        List.of("qemu-storage-daemon", "fusermount3", "losetup", "mkfs.xfs")),
+    AUTHENTICATED_ENCRYPTED(
+        "authenticated-encrypted", "volume.gocryptfs", List.of("gocryptfs", "fusermount3"));
+
+    final String option;
+    final String backing;
+    final List<String> programs;
+
+    Mode(String option, String backing, List<String> programs) {
+      this.option = option;
+      this.backing = backing;
+      this.programs = programs;
+    }
+
+    boolean encrypted() {
+      return this != INSECURE;
+    }
+  }
+
+  /** Unlikely enough not to be in a file by chance. */
+  private static final String WITNESS = "witness-5b1f0c7e9a";
+
+  /** Enough to read a volume quickly; a marker across the edge of two blocks is found, too. */
+  private static final int BLOCK = 4 << 20;
+
+  /** The smallest volume there is: these tests read all of it, several times. */
+  static final String SMALL = "dev.polis.storage.volumeMebibytes=512";
+
+  /** Most of a volume's image. */
+  private static final byte[] HOLE = new byte[BLOCK];
+
+  @TempDir Path directory;
+
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(Mode.class)
+  @DisplayName("a volume keeps its data over a stop and a kill, and gives nothing away")
+  void aVolumeLives(Mode mode) throws Exception {
+    requireGround(mode);
+    String address = "127.0.23." + (1 + mode.ordinal());
+    try (TestNode node = TestNode.prepared(directory.resolve("n"), address)) {
+      node.up("--security", mode.option, "--set", SMALL);
+      node.takeOwnership();
+      String id = node.id();
+      try (OwnerApi owner = OwnerApi.of(node)) {
+        owner.label(id, "witness", WITNESS);
+      }
+      goesDown(node);
+      searchBacking(node, mode, id);
+      if (mode.encrypted()) {
+        refusesWithoutRecoveryKey(node);
+      }
+      comesBack(node, id, mode);
+      if (mode.encrypted()) {
+        isAdoptedAfterKill(node, id);
+      }
+      goesDown(node);
+    }
+  }
+
+  /** Fails in words where a program is missing. */
+  static void requireGround(Mode mode) {
+    if (!mode.encrypted()) {
+      return;
+    }
+    assumeTrue(
+        System.getProperty("user.name").equals("root"),
+        "encrypted volumes are mounted, for which these tests need root");
+    for (String program : mode.programs) {
+      boolean found =
+          Stream.of("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+              .anyMatch(folder -> Files.isExecutable(Path.of(folder, program)));
+      assertTrue(
+          found,
+          "the program "
+              + program
+              + " is missing: install qemu-system-common, qemu-utils, gocryptfs, fuse3 and xfsprogs");
+    }
+  }
+
+  private static void goesDown(TestNode node) throws Exception {
+    Finished down = node.down();
+    assertEquals(0, down.code(), down.all());
+    assertEquals(List.of(), node.leftovers(), down.all());
+  }
+
+  /** Finds every marker in a plain folder, which shows that the search can find, and else none. */
+  private static void searchBacking(TestNode node, Mode mode, String id) throws Exception {
+    Path backing = node.state().resolve(mode.backing);
+    assertTrue(Files.exists(backing), backing + " is where the volume should lie");
+    Set<String> markers = Set.of(WITNESS, id, "-----BEGIN ", "namespaced:");
+    Set<String> found = new LinkedHashSet<>();
+    try (Stream<Path> files = Files.walk(backing)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        found.addAll(contained(file, markers));
+      }
+    }
+    assertEquals(mode.encrypted() ? Set.of() : markers, found, "found in plain text in " + backing);
+    if (mode.encrypted()) {
+      Path point = node.state().resolve("data");
+      try (Stream<Path> below = Files.exists(point) ? Files.list(point) : Stream.empty()) {
+        assertEquals(List.of(), below.toList(), "data beside the volume, below its mount point");
+      }
+    }
+  }
+
+  private static Set<String> contained(Path file, Set<String> markers) throws Exception {
+    Set<String> found = new LinkedHashSet<>();
+    byte[] buffer = new byte[BLOCK];
+    int kept = 0;
+    try (InputStream in = Files.newInputStream(file)) {
+      while (true) {
+        int read = in.readNBytes(buffer, kept, BLOCK - kept);
+        if (read == BLOCK - kept && Arrays.equals(buffer, HOLE)) {
+          continue;
+        }
+        String text = new String(buffer, 0, kept + read, StandardCharsets.ISO_8859_1);
+        markers.stream().filter(text::contains).forEach(found::add);
+        if (read < BLOCK - kept) {
+          return found;
+        }
+        kept = 128;
+        System.arraycopy(buffer, BLOCK - kept, buffer, 0, kept);
+      }
+    }
+  }
+
+  private static void refusesWithoutRecoveryKey(TestNode node) throws Exception {
+    var before = RefusalIT.state(node.state());
+    Finished refused = node.refused();
+    assertEquals(1, refused.code(), refused.all());
+    assertTrue(refused.lastLine().contains("--recovery-key"), refused.lastLine());
+    assertEquals(before, RefusalIT.state(node.state()));
+    Path wrong = node.state().resolve("wrong-key.pem");
+    Files.copy(node.state().resolve("owner/owner-key.pem"), wrong);
+    Finished wrongKey = node.refused("--recovery-key", wrong.toString());
+    assertNotEquals(0, wrongKey.code(), wrongKey.all());
+    assertTrue(wrongKey.lastLine().contains(wrong.toString()), wrongKey.lastLine());
+    Files.delete(wrong);
+    assertEquals(before, RefusalIT.state(node.state()));
+  }
+
+  private static void comesBack(TestNode node, String id, Mode mode) throws Exception {
+    List<String> options = new ArrayList<>();
+    if (mode.encrypted()) {
+      options.addAll(Arrays.asList("--recovery-key", node.state() + "/owner/recovery-key.pem"));
+    }
+    node.up(options.toArray(String[]::new));
+    remembers(node, id);
+  }
+
+  /** The volume stays mounted, so no key is needed to go on with it. */
+  private static void isAdoptedAfterKill(TestNode node, String id) throws Exception {
+    long etcd = node.etcd().pid();
+    node.killJvm();
+    assertFalse(node.mounts().isEmpty(), "the volume is gone with the JVM");
+    List<String> mounts = node.mounts();
+    node.up();
+    assertEquals(etcd, node.etcd().pid());
+    assertEquals(mounts, node.mounts());
+    remembers(node, id);
+  }
+
+  private static void remembers(TestNode node, String id) throws Exception {
+    String list = node.json("node", "list").toString();
+    assertTrue(list.contains(id), list);
+    assertTrue(list.contains(WITNESS), list);
+  }
+}
