@@ -69,7 +69,8 @@ final class Node {
    */
   Ending run() throws BundleException, InterruptedException {
     NodeFramework framework =
-        NodeFramework.start(directory.frameworkCache(), board, terminal::line);
+        NodeFramework.start(
+            directory.frameworkCache(), directory.configuration(), board, terminal::line);
     Thread boot = Thread.ofPlatform().name("boot").start(() -> boot(framework));
     try {
       return board.ending().get();

@@ -34,6 +34,14 @@ record NodeDirectory(Path root) {
     return launcher().resolve("framework");
   }
 
+  /**
+   * What organs are configured with. Thrown away at each start too: what was said on an earlier
+   * command line does not count any more.
+   */
+  Path configuration() {
+    return launcher().resolve("configuration");
+  }
+
   /** Present from HOME to the end, with the summary. */
   Path home() {
     return launcher().resolve("home");
@@ -67,6 +75,7 @@ record NodeDirectory(Path root) {
     Files.deleteIfExists(home());
     Files.deleteIfExists(powerOff());
     deleteTree(frameworkCache());
+    deleteTree(configuration());
   }
 
   private static void deleteTree(Path folder) throws IOException {

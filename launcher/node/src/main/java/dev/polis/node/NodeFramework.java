@@ -52,12 +52,14 @@ final class NodeFramework {
    * Creates the framework and starts it, still without bundles.
    *
    * @param cache where it may write
+   * @param configuration where the configurations of organs are kept, empty
    * @param report registered as the service organs report to
    * @param complaints is told what the framework has to say at WARNING or worse
    * @return the framework
    * @throws BundleException if it does not start
    */
-  static NodeFramework start(Path cache, BootReport report, Consumer<String> complaints)
+  static NodeFramework start(
+      Path cache, Path configuration, BootReport report, Consumer<String> complaints)
       throws BundleException {
     Map<String, Object> settings = new HashMap<>();
     settings.put(Constants.FRAMEWORK_STORAGE, cache.toString());
@@ -70,7 +72,7 @@ final class NodeFramework {
     settings.put("felix.service.urlhandlers", "false");
     settings.put("felix.log.level", Integer.toString(Logger.LOG_WARNING));
     settings.put("felix.log.logger", new FrameworkLogger(complaints));
-    settings.put("felix.cm.dir", cache.resolveSibling("configuration").toString());
+    settings.put("felix.cm.dir", configuration.toString());
     settings.put("ds.loglevel", "error");
     Felix felix = new Felix(settings);
     felix.start();
