@@ -24,7 +24,7 @@ import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.metatype.annotations.Designate;
 
 /** Wires the consensus organ. */
-@Component(service = Consensus.class, configurationPid = "dev.polis.consensus")
+@Component(service = Consensus.class, configurationPid = "dev.polis.consensus", immediate = true)
 @Designate(ocd = ConsensusConfig.class)
 public final class ConsensusComponent implements Consensus {
 

@@ -27,7 +27,7 @@ import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.metatype.annotations.Designate;
 
 /** Wires the curator organ. */
-@Component(service = Curator.class, configurationPid = "dev.polis.curator")
+@Component(service = Curator.class, configurationPid = "dev.polis.curator", immediate = true)
 @Designate(ocd = CuratorConfig.class)
 public final class CuratorComponent implements Curator {
 

@@ -17,9 +17,9 @@
  *
  * <p>Every read and write of a leader is one etcd transaction that holds only while the leader's
  * lock exists (the fence); a leader that was replaced without noticing cannot write, and its calls
- * end with UNAVAILABLE. Changes of records take turns only while etcd is asked, never while a caller
- * is read from or written to, so no slow caller can hold up another; a record that somebody else
- * changed between read and write is read again.
+ * end with UNAVAILABLE. Changes of records take turns only while etcd is asked, never while a
+ * caller is read from or written to, so no slow caller can hold up another; a record that somebody
+ * else changed between read and write is read again.
  *
  * <p>The services are registered with the RPC host once, when serving begins, and stay there; what
  * changes with leadership is only what stands behind {@code LeaderGate}. A call that arrives

@@ -21,7 +21,7 @@ import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.metatype.annotations.Designate;
 
 /** Wires the network organ. The files it wrote stay when it is deactivated. */
-@Component(service = Network.class, configurationPid = "dev.polis.network")
+@Component(service = Network.class, configurationPid = "dev.polis.network", immediate = true)
 @Designate(ocd = NetworkConfiguration.class)
 public final class NetworkComponent implements Network {
 

@@ -38,6 +38,7 @@ import org.osgi.service.metatype.annotations.Designate;
  */
 @Component(
     service = Storage.class,
+    immediate = true,
     configurationPid = "dev.polis.storage",
     configurationPolicy = ConfigurationPolicy.REQUIRE)
 @Designate(ocd = StorageConfiguration.class)
