@@ -1,0 +1,217 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
+import dev.polis.wire.storage.EnrolmentJournal;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A node dies while it creates its cluster, after every step and at any moment, and becomes the
+ * node it set out to be.
+ */
+class EnrolmentCrashIT {
+
+  /** The steps of a bootstrap, in their order, under the names a waiting operator reads. */
+  private static final List<String> STEPS =
+      List.of(
+          "journal entry STEP_KEYS_GENERATED",
+          "enrolment journal",
+          "data volume",
+          "journal entry STEP_VOLUME_CREATED",
+          "consensus",
+          "cluster records",
+          "journal entry STEP_COMMITTED",
+          "node credentials",
+          "journal entry STEP_CREDENTIALS_SAVED",
+          "sealed configuration");
+
+  /**
+   * After these the node is sealed: it comes back as a member and does not pass its enrolment's
+   * steps again.
+   */
+  private static final List<String> LAST_STEPS =
+      List.of("journal entry STEP_DONE", "enrolment journal erased", "listeners", "curator");
+
+  private static final boolean LONG = Boolean.getBoolean("polis.long");
+
+  private static final int KILLED = 137;
+
+  /** Kills at moments of chance. */
+  private static final int KILLS = LONG ? 100 : 10;
+
+  /** A whole bootstrap takes a few seconds; a kill may come at any moment of it. */
+  private static final Duration BOOTSTRAP = Duration.ofSeconds(6);
+
+  /** The header of a LUKS volume with its key slots; what formatting writes anew. */
+  private static final int LUKS_HEADER = 1 << 20;
+
+  @TempDir Path directory;
+
+  @Test
+  @DisplayName("a crash after each step of one enrolment: the same node, no key lost")
+  void crashAfterEachStep() throws Exception {
+    try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.25.1")) {
+      Optional<EnrolmentJournal> first = Optional.empty();
+      for (String step : STEPS) {
+        crash(node, step, "--security", "insecure");
+        EnrolmentJournal journal = journal(node);
+        requireSameKeys(first.orElse(journal), journal, step);
+        first = Optional.of(journal);
+      }
+      // Sealed and not yet erased: the next start finishes what is left and is home.
+      node.up();
+      isItself(node, id(first.orElseThrow()));
+    }
+  }
+
+  @Test
+  @DisplayName("a crash after each of the last steps: the same node comes back as a member")
+  void crashAfterTheLastSteps() throws Exception {
+    for (String step : LAST_STEPS) {
+      Path state = directory.resolve("n" + LAST_STEPS.indexOf(step));
+      try (TestNode node = TestNode.prepared(state, "127.0.25.2")) {
+        crash(node, step, "--security", "insecure");
+        NodeId id = certified(node);
+        node.up();
+        isItself(node, id);
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("a crash beside an encrypted volume: it is opened again, never made again")
+  void crashBesideAnEncryptedVolume() throws Exception {
+    StorageModesIT.requireGround(StorageModesIT.Mode.ENCRYPTED);
+    try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.25.3")) {
+      Path image = node.state().resolve(StorageModesIT.Mode.ENCRYPTED.backing);
+      crash(node, "data volume", "--security", "encrypted", "--set", StorageModesIT.SMALL);
+      NodeId id = id(journal(node));
+      byte[] made = header(image);
+      for (String step : List.of("cluster records", "sealed configuration")) {
+        // With the volume unmounted, as after a power cut, and without.
+        assertEquals(0, node.down().code());
+        crash(node, step);
+        assertArrayEquals(made, header(image), "the volume was made again after " + step);
+      }
+      node.up();
+      isItself(node, id);
+      assertArrayEquals(made, header(image), "the volume was made again by the last start");
+    }
+  }
+
+  @Test
+  @DisplayName("kills at moments of chance: the same node once it has written down its keys")
+  void killedAtAnyMoment() throws Exception {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    int kills = 0;
+    for (int number = 0; kills < KILLS; number++) {
+      Path state = directory.resolve("n" + number);
+      try (TestNode node = TestNode.prepared(state, "127.0.25.4")) {
+        kills += killUntilHome(node, random, KILLS - kills);
+      } catch (AssertionError e) {
+        throw new AssertionError("with the seed " + seed + ": " + e.getMessage(), e);
+      }
+    }
+  }
+
+  /** Kills starts of one node at moments of chance until one of them gets home before. */
+  private static int killUntilHome(TestNode node, Random random, int atMost) throws Exception {
+    Optional<NodeId> id = Optional.empty();
+    boolean wasHome = false;
+    int kills = 0;
+    for (; kills < atMost && !wasHome; kills++) {
+      node.start("--security", "insecure");
+      wasHome = node.isHomeWithin(Duration.ofNanos(random.nextLong(BOOTSTRAP.toNanos())));
+      node.killJvm();
+      Optional<NodeId> written = journalIfAny(node).map(EnrolmentCrashIT::id);
+      if (id.isPresent() && written.isPresent()) {
+        assertEquals(id, written, "the keys of the journal were replaced");
+      }
+      id = id.or(() -> written);
+    }
+    node.up("--security", "insecure");
+    NodeId is = certified(node);
+    assertEquals(id.orElse(is), is);
+    isItself(node, is);
+    return kills;
+  }
+
+  private static void crash(TestNode node, String step, String... more) throws Exception {
+    String[] options = Arrays.copyOf(more, more.length + 2);
+    options[more.length] = "--set";
+    options[more.length + 1] = "dev.polis.cluster.halt.after=" + step;
+    node.start(options);
+    assertEquals(KILLED, node.awaitEnd(), "after " + step + ": " + node.said());
+  }
+
+  private static Path journalFile(TestNode node) {
+    return node.state().resolve("esp/enrolment_journal.pb");
+  }
+
+  private static EnrolmentJournal journal(TestNode node) throws Exception {
+    return journalIfAny(node)
+        .orElseThrow(() -> new AssertionError(journalFile(node) + " is gone: " + node.said()));
+  }
+
+  private static Optional<EnrolmentJournal> journalIfAny(TestNode node) throws Exception {
+    Path file = journalFile(node);
+    if (!Files.exists(file)) {
+      return Optional.empty();
+    }
+    byte[] content = Files.readAllBytes(file);
+    // The payload begins after the first empty line.
+    int end = new String(content, StandardCharsets.ISO_8859_1).indexOf("\n\n") + 2;
+    return Optional.of(
+        EnrolmentJournal.parseFrom(Arrays.copyOfRange(content, end, content.length)));
+  }
+
+  private static void requireSameKeys(EnrolmentJournal was, EnrolmentJournal is, String step) {
+    assertEquals(was.getNodePrivateKey(), is.getNodePrivateKey(), "node key after " + step);
+    assertEquals(was.getJoinPrivateKey(), is.getJoinPrivateKey(), "join key after " + step);
+    assertEquals(was.getNodeUnlockKey(), is.getNodeUnlockKey(), "unlock key after " + step);
+    assertEquals(was.getClusterUnlockKey(), is.getClusterUnlockKey(), "unlock key after " + step);
+  }
+
+  private static NodeId id(EnrolmentJournal journal) {
+    return NodeId.of(
+        Ed25519.publicKey(Ed25519.privateKeyFromSeed(journal.getNodePrivateKey().toByteArray())));
+  }
+
+  /** Who the node is by the certificate it has saved. */
+  private static NodeId certified(TestNode node) throws Exception {
+    Path file = node.state().resolve("data/node/credentials/cert.pem");
+    return NodeId.of(Pem.certificate(Files.readString(file)).getPublicKey());
+  }
+
+  /** The node is a member under its id, and has left nothing of its enrolment behind. */
+  private static void isItself(TestNode node, NodeId id) throws Exception {
+    node.takeOwnership();
+    assertEquals(id.text(), node.id());
+    assertEquals(1, node.json("node", "list").getAsJsonArray().size(), "one node, one record");
+    assertFalse(Files.exists(journalFile(node)), "the journal, with keys in it, is still there");
+    assertTrue(Files.exists(node.state().resolve("esp/sealed_configuration.pb")));
+  }
+
+  private static byte[] header(Path image) throws Exception {
+    try (var in = Files.newInputStream(image)) {
+      return in.readNBytes(LUKS_HEADER);
+    }
+  }
+}
