@@ -25,8 +25,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 class OrganSwapIT {
 
   /**
-   * Rounds of stops and starts after which the JVM is counted again: a leak of one object or thread
-   * a round stands out by as many.
+   * Rounds of two swaps each after which the JVM is counted again: a thread left behind by each
+   * swap, or by each round, is more than chance adds.
    */
   private static final int ROUNDS = Boolean.getBoolean("polis.long") ? 30 : 3;
 
@@ -39,6 +39,7 @@ class OrganSwapIT {
   @TempDir static Path directory;
   private static TestNode node;
   private static OwnerApi owner;
+  private static String id;
 
   @BeforeAll
   static void start() throws Exception {
@@ -48,6 +49,7 @@ class OrganSwapIT {
     node.up("--set", "dev.polis.rpc.hold.ms=100000");
     node.takeOwnership();
     owner = OwnerApi.of(node);
+    id = node.id();
   }
 
   @AfterAll
@@ -79,7 +81,6 @@ class OrganSwapIT {
   @DisplayName("an organ goes and comes back, and nobody notices")
   void anOrganIsSwapped(String organ) throws Exception {
     long etcd = node.etcd().pid();
-    String id = node.id();
     try (SteadyCaller caller = SteadyCaller.of(owner::clusterInfo)) {
       caller.awaitMore("before the stop of " + organ);
       assertEquals("RESOLVED", moved("stop", organ));
