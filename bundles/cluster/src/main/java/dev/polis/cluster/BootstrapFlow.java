@@ -36,7 +36,8 @@ import java.time.InstantSource;
 /**
  * Creates a cluster whose first node is this one. Every step may be repeated, and the journal on
  * the ESP says which were done: after a kill the flow begins again at the top and ends in the same
- * place.
+ * place. The journal only ever goes forward, and what it calls done is not written to the disk
+ * again: each start needs less of it than the one before.
  */
 final class BootstrapFlow {
 
@@ -74,7 +75,9 @@ final class BootstrapFlow {
         wait -> {
           wait.detail("making it, " + security);
           organs.storage().mountNew(security, keys.unlock());
-          sealRecoveryShare(parameters, keys);
+          if (!reached(journal, Step.STEP_VOLUME_CREATED)) {
+            sealRecoveryShare(parameters, keys);
+          }
           organs.network().publishLocalName(id);
           return security.toString();
         });
@@ -93,7 +96,9 @@ final class BootstrapFlow {
             Step.STEP_COMMITTED);
     NodeCredentials credentials =
         new NodeCredentials(keys.node().getPrivate(), outcome.node(), outcome.clusterCa());
-    steps.step("node credentials", wait -> save(credentials, address));
+    if (!reached(journal, Step.STEP_CREDENTIALS_SAVED)) {
+      steps.step("node credentials", wait -> save(credentials, address));
+    }
     EnrolmentJournal saved = advance(committed, Step.STEP_CREDENTIALS_SAVED);
     steps.step("sealed configuration", wait -> seal(keys, outcome.clusterCa(), security));
     advance(saved, Step.STEP_DONE);
@@ -168,8 +173,17 @@ final class BootstrapFlow {
     return ByteString.copyFrom(Ed25519.seed(pair.getPrivate()));
   }
 
+  /** Whether an earlier run has brought the enrolment at least that far. */
+  private static boolean reached(EnrolmentJournal journal, Step step) {
+    return journal.getStepValue() >= step.getNumber();
+  }
+
+  /** Notes a step. What an earlier run has noted is not written again, and never taken back. */
   private EnrolmentJournal advance(EnrolmentJournal journal, Step step)
       throws InterruptedException {
+    if (reached(journal, step)) {
+      return journal;
+    }
     EnrolmentJournal advanced = journal.toBuilder().setStep(step).setUpdatedAt(now()).build();
     return steps.step(
         "journal entry " + step,

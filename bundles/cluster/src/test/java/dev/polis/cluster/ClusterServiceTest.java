@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -213,6 +214,16 @@ class ClusterServiceTest {
     assertEquals(
         nodeKey, ByteString.copyFrom(Ed25519.seed(home.credentials().orElseThrow().privateKey())));
     assertTrue(recording.journal().isEmpty(), "the journal still holds the keys");
+    assertEquals(List.of(), repeated(broken, recording), "journaled twice");
+  }
+
+  /** The entries of the journal that both runs wrote, apart from the one that failed. */
+  private static List<String> repeated(RecordingOrgans first, RecordingOrgans second) {
+    List<String> entries =
+        new ArrayList<>(first.calls.subList(0, Math.max(0, first.calls.size() - 1)));
+    entries.removeIf(call -> !call.startsWith("journal "));
+    entries.retainAll(second.calls);
+    return entries;
   }
 
   @Test
