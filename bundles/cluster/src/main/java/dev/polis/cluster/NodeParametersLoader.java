@@ -5,6 +5,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import com.google.protobuf.UnknownFieldSet;
 import com.google.protobuf.util.JsonFormat;
+import dev.polis.api.curator.DomainNames;
 import dev.polis.cluster.NodeParameterSource.Found;
 import dev.polis.logtree.Log;
 import dev.polis.wire.api.NodeParameters;
@@ -154,6 +155,21 @@ final class NodeParametersLoader {
           "cluster_bootstrap.recovery_public_key has %d bytes; an X25519 public key has %d"
               .formatted(recovery, OWNER_KEY_BYTES));
     }
+    if (bootstrap.hasInitialClusterConfiguration()) {
+      checkDomain(bootstrap.getInitialClusterConfiguration().getClusterDomain(), source);
+    }
+  }
+
+  /** The curator refuses the same, but when it is asked there are keys and a volume already. */
+  private static void checkDomain(String domain, NodeParameterSource source) {
+    DomainNames.problemOfCluster(domain)
+        .ifPresent(
+            problem -> {
+              throw wrong(
+                  source,
+                  "cluster_bootstrap.initial_cluster_configuration.cluster_domain \"%s\" %s"
+                      .formatted(domain, problem));
+            });
   }
 
   private static NodeParametersException wrong(NodeParameterSource source, String problem) {

@@ -26,6 +26,8 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class NodeParametersLoaderTest {
 
@@ -104,6 +106,28 @@ class NodeParametersLoaderTest {
   void givenNothing_thenEveryPlaceIsNamed() {
     String message = refusal();
     assertTrue(message.contains("fw_cfg") && message.contains("parameters.json"), message);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      textBlock =
+          """
+          not_a_domain, which is not made of lower-case letters
+          1.2.3.4, would read as an address
+          '', is empty
+          aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd.aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd, 81 characters; 80 are allowed
+          """)
+  void givenADomainNoClusterMayHave_thenRefusedInTheWordsOfTheCurator(String domain, String words)
+      throws IOException {
+    NodeParameters.Builder parameters = bootstrap(1).toBuilder();
+    parameters
+        .getClusterBootstrapBuilder()
+        .getInitialClusterConfigurationBuilder()
+        .setClusterDomain(domain);
+    Files.write(esp(), parameters.build().toByteArray());
+    String refusal = refusal();
+    assertTrue(refusal.contains("cluster_domain \"" + domain + "\""), refusal);
+    assertTrue(refusal.contains(words), refusal);
   }
 
   @Test

@@ -16,9 +16,6 @@ final class ConfigurationRules {
   /** The one field that can be changed while a cluster lives. */
   static final String LABELS_TO_SYNCHRONIZE = "kubernetes.node_labels_to_synchronize";
 
-  /** Characters of a cluster domain; leaves room for the names below it. */
-  private static final int MAX_DOMAIN = 80;
-
   private ConfigurationRules() {}
 
   /**
@@ -49,12 +46,7 @@ final class ConfigurationRules {
   }
 
   private static void checkDomain(String domain) {
-    if (domain.length() > MAX_DOMAIN) {
-      throw Refusal.invalid(
-          "cluster_domain \"%s\" has %d characters; %d are allowed",
-          domain, domain.length(), MAX_DOMAIN);
-    }
-    DomainNames.problem(domain)
+    DomainNames.problemOfCluster(domain)
         .ifPresent(
             problem -> {
               throw Refusal.invalid("cluster_domain \"%s\" %s", domain, problem);

@@ -219,7 +219,8 @@ final class ParamsCommand {
 
     /** A domain that the cluster would refuse is refused before there is a volume. */
     private String domain() {
-      DomainNames.problem(domain).ifPresent(problem -> refuse("--domain", domain, problem));
+      DomainNames.problemOfCluster(domain)
+          .ifPresent(problem -> refuse("--domain", domain, problem));
       return domain;
     }
 

@@ -147,6 +147,16 @@ class ParamsCommandTest {
     assertFalse(Files.exists(folder.resolve("parameters.pb")), "nothing was written");
   }
 
+  @Test
+  void make_refusesADomainThatLeavesNoRoomBelowIt() {
+    String longest = "a".repeat(63) + "." + "b".repeat(16);
+    assertEquals(ExitCode.OK.code(), make("fits.pb", "--domain=" + longest).code());
+    CtlRun run = make("parameters.pb", "--domain=" + longest + "b");
+    assertEquals(ExitCode.USAGE.code(), run.code(), run.out());
+    assertTrue(run.err().contains("has 81 characters; 80 are allowed"), run.err());
+    assertFalse(Files.exists(folder.resolve("parameters.pb")), "nothing was written");
+  }
+
   @ParameterizedTest
   @CsvSource({"owner-key.pem", "recovery-key.pem"})
   void make_neverReplacesAKeyItCannotRead(String name) throws Exception {

@@ -9,6 +9,9 @@ public final class DomainNames {
   /** Characters of a whole name; the limit of DNS without the trailing dot. */
   private static final int MAX_NAME = 253;
 
+  /** Characters of a cluster's domain; leaves room for the names below it. */
+  private static final int MAX_CLUSTER_DOMAIN = 80;
+
   /** Characters between two dots; the limit of DNS. */
   private static final int MAX_LABEL = 63;
 
@@ -29,7 +32,7 @@ public final class DomainNames {
       return Optional.of("is empty");
     }
     if (name.length() > MAX_NAME) {
-      return Optional.of("has %d characters; %d are allowed".formatted(name.length(), MAX_NAME));
+      return Optional.of(tooLong(name, MAX_NAME));
     }
     String[] labels = name.split("\\.", -1);
     for (String label : labels) {
@@ -42,6 +45,21 @@ public final class DomainNames {
     return NUMERIC.matcher(last).matches()
         ? Optional.of("ends in the number \"%s\" and would read as an address".formatted(last))
         : Optional.empty();
+  }
+
+  /**
+   * Says what is wrong with the domain of a cluster, which may be less long than others.
+   *
+   * @return the problem as the end of a sentence; empty if a cluster may have it
+   */
+  public static Optional<String> problemOfCluster(String domain) {
+    return domain.length() > MAX_CLUSTER_DOMAIN
+        ? Optional.of(tooLong(domain, MAX_CLUSTER_DOMAIN))
+        : problem(domain);
+  }
+
+  private static String tooLong(String name, int allowed) {
+    return "has %d characters; %d are allowed".formatted(name.length(), allowed);
   }
 
   private static Optional<String> problemOfLabel(String label) {

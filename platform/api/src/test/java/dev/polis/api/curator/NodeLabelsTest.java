@@ -81,6 +81,20 @@ class NodeLabelsTest {
   }
 
   @Test
+  @DisplayName("the domain of a cluster is a domain name of up to 80 characters")
+  void clusterDomains() {
+    String longest = "a".repeat(63) + "." + "b".repeat(16);
+    assertEquals(80, longest.length());
+    assertEquals(Optional.empty(), DomainNames.problemOfCluster(longest));
+    assertEquals(Optional.empty(), DomainNames.problem(longest + "b"));
+    assertEquals(
+        Optional.of("has 81 characters; 80 are allowed"),
+        DomainNames.problemOfCluster(longest + "b"));
+    assertTrue(DomainNames.problemOfCluster("a_b").isPresent());
+    assertTrue(DomainNames.problemOfCluster("").isPresent());
+  }
+
+  @Test
   void givenTooManyLabels_thenTheCountIsNamed() {
     Map<String, String> pairs =
         IntStream.range(0, 129).boxed().collect(Collectors.toMap(i -> "l" + i, i -> "v"));
