@@ -92,6 +92,10 @@ final class ClusterService implements ClusterManager {
     } catch (InterruptedException e) {
       throw e;
     } catch (RuntimeException e) {
+      if (context.cancelled()) {
+        // A manager that is stopped on its way, with organs that go before it, has not failed.
+        throw e;
+      }
       giveUp(e, log);
       context.healthy();
       context.done();

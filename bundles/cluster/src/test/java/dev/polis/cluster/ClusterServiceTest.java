@@ -122,7 +122,7 @@ class ClusterServiceTest {
                 () -> {
                   try {
                     service.run(new TestContext(log));
-                  } catch (InterruptedException e) {
+                  } catch (InterruptedException | EnrolmentException e) {
                     Thread.currentThread().interrupt();
                   }
                 });
@@ -187,6 +187,20 @@ class ClusterServiceTest {
     assertTrue(message.contains("injected failure of " + failing), message);
     assertEquals(
         1, recording.fatals.size(), "the trapdoor was not opened once: " + recording.fatals);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"mountNew", "bootstrap", "identify", "serve"})
+  @DisplayName(
+      "a manager that is stopped on its way, its organs failing under it, is no fatal error")
+  void stoppedOnItsWay(String failing) throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, failing);
+    recording.beforeFailure = () -> Thread.currentThread().interrupt();
+    start(recording);
+    runner.join(SOON.toMillis());
+    assertFalse(runner.isAlive(), "the manager goes on after it was stopped in " + failing);
+    assertEquals(failing, recording.calls.getLast());
+    assertEquals(List.of(), recording.fatals);
   }
 
   @ParameterizedTest

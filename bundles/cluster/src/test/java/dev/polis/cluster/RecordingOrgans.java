@@ -59,6 +59,7 @@ final class RecordingOrgans {
   private volatile Optional<EnrolmentJournal> journal = Optional.empty();
   private volatile Optional<SealedConfiguration> sealed = Optional.empty();
   volatile boolean consensusComesUp = true;
+  volatile Runnable beforeFailure = () -> {};
   volatile Supplier<X509Certificate> renewals =
       () -> {
         throw new AssertionError("nobody asked for a renewal");
@@ -102,6 +103,7 @@ final class RecordingOrgans {
   private void record(String call) {
     calls.add(call);
     if (call.equals(failingCall)) {
+      beforeFailure.run();
       throw new IllegalStateException("injected failure of " + call);
     }
   }
