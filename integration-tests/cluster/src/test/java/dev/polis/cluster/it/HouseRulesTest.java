@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Distribution;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,7 +37,7 @@ class HouseRulesTest {
         Files.newDirectoryStream(repository.resolve("bundles"), Files::isDirectory)) {
       folders.forEach(folder -> organs.add("dev.polis." + folder.getFileName()));
     }
-    try (Stream<Path> jars = Files.list(TestNode.distribution().resolve("bundles"))) {
+    try (Stream<Path> jars = Files.list(Distribution.built().folder().resolve("bundles"))) {
       for (Path jar : jars.toList()) {
         Attributes manifest = manifest(jar);
         String name = String.valueOf(manifest.getValue("Bundle-SymbolicName")).split(";")[0];

@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import dev.polis.fixtures.NodeProcesses;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -23,7 +24,7 @@ record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
   /** Counts; the JVM collects first, so that only what is held is counted. */
   static JvmCensus of(long pid, Path scratch) throws Exception {
     Map<String, Integer> instances = new TreeMap<>();
-    jcmd(pid, "GC.class_histogram")
+    NodeProcesses.jcmd(pid, "GC.class_histogram")
         .lines()
         .map(line -> line.strip().split("\\s+"))
         .filter(words -> words.length >= 4 && words[1].matches("[0-9]+"))
@@ -34,7 +35,7 @@ record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
 
   private static Map<String, Integer> threads(long pid, Path scratch) throws Exception {
     Path dump = Files.createTempDirectory(scratch, "threads").resolve("dump.json");
-    jcmd(pid, "Thread.dump_to_file", "-format=json", dump.toString());
+    NodeProcesses.jcmd(pid, "Thread.dump_to_file", "-format=json", dump.toString());
     Map<String, Integer> threads = new TreeMap<>();
     JsonObject all = JsonParser.parseString(Files.readString(dump)).getAsJsonObject();
     for (JsonElement container :
@@ -45,18 +46,6 @@ record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
       }
     }
     return threads;
-  }
-
-  private static String jcmd(long pid, String... command) throws Exception {
-    java.util.List<String> line = new java.util.ArrayList<>();
-    line.add(Path.of(System.getProperty("java.home"), "bin", "jcmd").toString());
-    line.add(Long.toString(pid));
-    line.addAll(java.util.List.of(command));
-    Finished finished = TestNode.finish(line, Map.of());
-    if (finished.code() != 0) {
-      throw new AssertionError("jcmd: " + finished.all());
-    }
-    return finished.out();
   }
 
   int loaders() {

@@ -9,6 +9,7 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
+import dev.polis.fixtures.Finished;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;

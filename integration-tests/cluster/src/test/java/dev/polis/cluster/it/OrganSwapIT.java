@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Distribution;
+import dev.polis.fixtures.Finished;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -63,7 +65,8 @@ class OrganSwapIT {
   /** The folders below bundles/ that are built into the distribution: the organs. */
   static List<String> organs() throws IOException {
     Path bundles = Path.of(System.getProperty("polis.repository"), "bundles");
-    List<String> shipped = Files.readAllLines(TestNode.distribution().resolve("bundles.list"));
+    List<String> shipped =
+        Files.readAllLines(Distribution.built().folder().resolve("bundles.list"));
     try (Stream<Path> folders = Files.list(bundles)) {
       List<String> organs =
           folders

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnknownFieldSet;
 import com.google.protobuf.util.JsonFormat;
+import dev.polis.fixtures.Finished;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterRegister;
 import java.io.IOException;

@@ -1,5 +1,6 @@
 package dev.polis.cluster.it;
 
+import dev.polis.fixtures.Distribution;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
@@ -19,7 +20,7 @@ import java.util.stream.Stream;
 record TestDistribution(Path folder) {
 
   static TestDistribution copied(Path folder) throws IOException {
-    Path from = TestNode.distribution();
+    Path from = Distribution.built().folder();
     try (Stream<Path> all = Files.walk(from)) {
       for (Path path : all.toList()) {
         Path to = folder.resolve(from.relativize(path).toString());

@@ -3,7 +3,10 @@ package dev.polis.cluster.it;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonParser;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.EtcdBinary;
+import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.NodeProcesses;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -36,23 +39,17 @@ final class TestNode implements AutoCloseable {
 
   private static final int BLOCK = 1 << 20;
 
-  private static final List<String> JVM =
-      List.of(
-          Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-          "--enable-native-access=ALL-UNNAMED",
-          "--sun-misc-unsafe-memory-access=deny",
-          "-XX:+UseSerialGC",
-          "-XX:TieredStopAtLevel=1");
-
-  private final Path distribution;
+  private final Distribution distribution;
+  private final NodeProcesses processes;
   private final Path state;
   private final String address;
   private Optional<Process> process = Optional.empty();
   private int starts;
 
-  private TestNode(Path distribution, Path state, String address) {
+  private TestNode(Distribution distribution, Path state, String address) {
     this.distribution = distribution;
     this.state = state;
+    this.processes = new NodeProcesses(state);
     this.address = address;
   }
 
@@ -64,25 +61,18 @@ final class TestNode implements AutoCloseable {
     make.add("--to");
     make.add(state.resolve("esp/parameters.json").toString());
     make.addAll(List.of(more));
-    Finished made = node.ctl(make.toArray(String[]::new));
-    if (made.code() != 0) {
-      throw new AssertionError("no parameters: " + made.all());
-    }
+    node.ctl(make.toArray(String[]::new)).requireSuccess("no parameters");
     return node;
   }
 
   /** A node without parameters. */
   static TestNode bare(Path state, String address) {
-    return new TestNode(distribution(), state, address);
+    return new TestNode(Distribution.built(), state, address);
   }
 
   /** The same node, started from another distribution. */
   TestNode with(Path otherDistribution) {
-    return new TestNode(otherDistribution, state, address);
-  }
-
-  static Path distribution() {
-    return Path.of(System.getProperty("polis.distribution"));
+    return new TestNode(new Distribution(otherDistribution), state, address);
   }
 
   Path state() {
@@ -93,19 +83,9 @@ final class TestNode implements AutoCloseable {
     return address;
   }
 
-  private List<String> launcher(Path from, String... arguments) {
-    List<String> command = new ArrayList<>(JVM);
-    command.add("-Dpolis.distribution=" + from);
-    command.add("-cp");
-    command.add(from.resolve("lib") + "/*");
-    command.add("dev.polis.node.Main");
-    command.addAll(List.of(arguments));
-    return command;
-  }
-
   private List<String> run(String... more) throws Exception {
     List<String> command =
-        launcher(distribution, "run", "--state", state.toString(), "--address", address);
+        distribution.launcher("run", "--state", state.toString(), "--address", address);
     if (!List.of(more).contains("--etcd")) {
       command.add("--etcd");
       command.add(EtcdBinary.folder().toString());
@@ -192,21 +172,12 @@ final class TestNode implements AutoCloseable {
 
   /** Runs the launcher with another command. */
   Finished launcher(String... arguments) throws Exception {
-    return finish(launcher(distribution, arguments), Map.of());
+    return finish(distribution.launcher(arguments), Map.of());
   }
 
   /** Runs the operator's command line against this node. */
   Finished ctl(String... arguments) throws Exception {
-    List<String> command = new ArrayList<>(JVM);
-    command.add("-cp");
-    command.add(distribution().resolve("ctl") + "/*");
-    command.add("dev.polis.ctl.Ctl");
-    command.add("--config=" + state.resolve("no-contexts"));
-    if (Files.isDirectory(state)) {
-      command.add("--state=" + state);
-    }
-    command.addAll(List.of(arguments));
-    return finish(command, Map.of());
+    return finish(Distribution.built().ctl(state, arguments), Map.of());
   }
 
   /** Runs the operator's command line and returns its JSON. */
@@ -214,33 +185,11 @@ final class TestNode implements AutoCloseable {
     String[] more = Arrays.copyOf(arguments, arguments.length + 2);
     more[arguments.length] = "-o";
     more[arguments.length + 1] = "json";
-    Finished finished = ctl(more);
-    if (finished.code() != 0) {
-      throw new AssertionError(String.join(" ", arguments) + ": " + finished.all());
-    }
-    return JsonParser.parseString(finished.out());
+    return JsonParser.parseString(ctl(more).requireSuccess(String.join(" ", arguments)).out());
   }
 
   static Finished finish(List<String> command, Map<String, String> environment) throws Exception {
-    Path out = Files.createTempFile("polis-out", ".txt");
-    Path err = Files.createTempFile("polis-err", ".txt");
-    try {
-      ProcessBuilder builder =
-          new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
-      builder.environment().putAll(environment);
-      Process running = builder.start();
-      running.getOutputStream().close();
-      if (!running.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
-        running.destroyForcibly().waitFor();
-        throw new AssertionError(
-            "this did not end within %s: %s%n%s%n%s"
-                .formatted(PATIENCE, command, Files.readString(out), Files.readString(err)));
-      }
-      return new Finished(running.exitValue(), Files.readString(out), Files.readString(err));
-    } finally {
-      Files.delete(out);
-      Files.delete(err);
-    }
+    return Finished.of(command, environment, PATIENCE);
   }
 
   void takeOwnership() throws Exception {
@@ -271,7 +220,7 @@ final class TestNode implements AutoCloseable {
   }
 
   /** The etcd of this node, wherever it came from. */
-  ProcessHandle etcd() throws IOException {
+  ProcessHandle etcd() {
     return children("etcd").stream()
         .findFirst()
         .orElseThrow(() -> new AssertionError("no etcd runs for " + state));
@@ -279,20 +228,7 @@ final class TestNode implements AutoCloseable {
 
   /** All processes of this program that work in this node's state directory. */
   List<ProcessHandle> children(String program) {
-    return ProcessHandle.allProcesses()
-        .filter(
-            handle ->
-                handle.info().command().map(c -> c.endsWith("/" + program)).orElse(false)
-                    && commandLine(handle).contains(state.toString()))
-        .toList();
-  }
-
-  private static String commandLine(ProcessHandle handle) {
-    try {
-      return Files.readString(Path.of("/proc", Long.toString(handle.pid()), "cmdline"));
-    } catch (IOException e) {
-      return "";
-    }
+    return processes.of(program);
   }
 
   /** What is mounted below this node's state directory, as the kernel tells it. */
@@ -305,10 +241,9 @@ final class TestNode implements AutoCloseable {
   /** Everything of this node that is alive or mounted; empty when it is down. */
   List<String> leftovers() throws IOException {
     List<String> left = new ArrayList<>();
-    ProcessHandle.allProcesses()
-        .filter(handle -> handle.pid() != ProcessHandle.current().pid())
-        .filter(handle -> commandLine(handle).contains(state.toString()))
-        .forEach(handle -> left.add("process " + handle.pid() + " " + commandLine(handle)));
+    processes.all().stream()
+        .map(handle -> "process " + handle.pid() + " " + NodeProcesses.commandLine(handle))
+        .forEach(left::add);
     mounts().forEach(line -> left.add("mount " + line));
     try (var loops = Files.newDirectoryStream(Path.of("/sys/block"), "loop*")) {
       for (Path loop : loops) {
@@ -323,7 +258,7 @@ final class TestNode implements AutoCloseable {
 
   /** Stops the node and its children. */
   Finished down() throws Exception {
-    return finish(launcher(distribution(), "stop", "--state", state.toString()), Map.of());
+    return finish(Distribution.built().launcher("stop", "--state", state.toString()), Map.of());
   }
 
   /** A digest of every file below a folder, to see whether anything changed. */

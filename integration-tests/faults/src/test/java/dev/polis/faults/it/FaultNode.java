@@ -1,7 +1,10 @@
 package dev.polis.faults.it;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.EtcdBinary;
+import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.NodeProcesses;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.UserCredentials;
@@ -18,8 +21,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
@@ -38,23 +41,9 @@ final class FaultNode implements AutoCloseable {
 
   private static final int CALL_SECONDS = 30;
 
-  private static final Path JAVA = Path.of(System.getProperty("java.home"), "bin");
-
-  /** What the script gives every node; the small heap is the point. */
-  private static final List<String> OPTIONS =
-      List.of(
-          "-XX:+UseSerialGC",
-          "-XX:TieredStopAtLevel=1",
-          "-XX:+UseCompactObjectHeaders",
-          "-Xmx96m",
-          "-XX:ReservedCodeCacheSize=48m",
-          "-XX:+CrashOnOutOfMemoryError",
-          "-XX:-CreateCoredumpOnCrash",
-          "--enable-native-access=ALL-UNNAMED",
-          "--sun-misc-unsafe-memory-access=deny");
-
-  private final Path distribution = Path.of(System.getProperty("polis.distribution"));
+  private final Distribution distribution = Distribution.built();
   private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
+  private final NodeProcesses processes;
   private final Path state;
   private final String address;
   private final Process process;
@@ -63,6 +52,7 @@ final class FaultNode implements AutoCloseable {
 
   private FaultNode(Path state, String address) throws Exception {
     this.state = state;
+    this.processes = new NodeProcesses(state);
     this.address = address;
     Files.createDirectories(state);
     ctl("params", "make", "--owner=" + state.resolve("owner"), "--to=" + parameters());
@@ -100,7 +90,7 @@ final class FaultNode implements AutoCloseable {
 
   private Process start() throws Exception {
     List<String> command =
-        launcher(
+        distribution.launcher(
             "run",
             "--state=" + state,
             "--address=" + address,
@@ -113,53 +103,16 @@ final class FaultNode implements AutoCloseable {
         .start();
   }
 
-  private List<String> launcher(String... arguments) {
-    List<String> command = java();
-    command.add("-Dpolis.distribution=" + distribution);
-    command.addAll(List.of("-cp", distribution.resolve("lib") + "/*", "dev.polis.node.Main"));
-    command.addAll(List.of(arguments));
-    return command;
-  }
-
-  private static List<String> java() {
-    List<String> command = new ArrayList<>();
-    command.add(JAVA.resolve("java").toString());
-    command.addAll(OPTIONS);
-    return command;
-  }
-
   private Path output() {
     return state.resolve("output.txt");
   }
 
   private void ctl(String... arguments) throws Exception {
-    List<String> command = java();
-    command.addAll(List.of("-cp", distribution.resolve("ctl") + "/*", "dev.polis.ctl.Ctl"));
-    command.add("--config=" + state.resolve("no-contexts"));
-    command.add("--state=" + state);
-    command.addAll(List.of(arguments));
-    finish(command);
+    finish(distribution.ctl(state, arguments));
   }
 
-  /** Runs a command to its end and returns what it prints. */
-  private static String finish(List<String> command) throws Exception {
-    Path output = Files.createTempFile("polis-faults", ".txt");
-    try {
-      Process running =
-          new ProcessBuilder(command)
-              .redirectErrorStream(true)
-              .redirectOutput(output.toFile())
-              .start();
-      boolean ended = running.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS);
-      running.destroyForcibly();
-      String said = Files.readString(output);
-      if (!ended || running.exitValue() != 0) {
-        throw new AssertionError(command + (ended ? " failed: " : " did not end: ") + said);
-      }
-      return said;
-    } finally {
-      Files.delete(output);
-    }
+  private static void finish(List<String> command) throws Exception {
+    Finished.of(command, Map.of(), PATIENCE).requireSuccess(command.toString());
   }
 
   private void awaitHome() throws Exception {
@@ -209,16 +162,7 @@ final class FaultNode implements AutoCloseable {
 
   /** The etcd that runs for this node now, or nothing between two of them. */
   List<ProcessHandle> etcd() {
-    return ProcessHandle.allProcesses().filter(this::isOwnEtcd).toList();
-  }
-
-  private boolean isOwnEtcd(ProcessHandle handle) {
-    try {
-      String line = Files.readString(Path.of("/proc", Long.toString(handle.pid()), "cmdline"));
-      return line.split("\0", 2)[0].endsWith("/etcd") && line.contains(state.toString());
-    } catch (IOException gone) {
-      return false;
-    }
+    return processes.of("etcd");
   }
 
   /** Threads, descriptors and memory of the node at this moment, after a garbage collection. */
@@ -236,11 +180,7 @@ final class FaultNode implements AutoCloseable {
   }
 
   private String jcmd(String... command) throws Exception {
-    List<String> line = new ArrayList<>();
-    line.add(JAVA.resolve("jcmd").toString());
-    line.add(Long.toString(pid()));
-    line.addAll(List.of(command));
-    return finish(line);
+    return NodeProcesses.jcmd(pid(), command);
   }
 
   // ---- how to talk to it
@@ -304,7 +244,7 @@ final class FaultNode implements AutoCloseable {
   public void close() {
     channels.forEach(ManagedChannel::shutdownNow);
     try {
-      finish(launcher("stop", "--state", state.toString()));
+      finish(distribution.launcher("stop", "--state", state.toString()));
     } catch (Exception failed) {
       throw new AssertionError("the node in " + state + " cannot be cleared away", failed);
     } finally {
