@@ -13,6 +13,7 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -36,6 +37,13 @@ final class EtcdChannels implements AutoCloseable {
   private static final long EVENT_LOOP_QUIET_MILLIS = 0;
   private static final long EVENT_LOOP_STOP_MILLIS = 2000;
   private static final int CONNECT_TIMEOUT_MILLIS = 2000;
+
+  /**
+   * ChaCha20 first, which etcd follows: a node's JVM compiles with C1 alone and has no instructions
+   * for AES and GHASH, so that a small record costs twice and a large one five times as much.
+   */
+  private static final List<String> CIPHERS =
+      List.of("TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384");
 
   private final EventLoopGroup eventLoop =
       new MultiThreadIoEventLoopGroup(
@@ -77,6 +85,7 @@ final class EtcdChannels implements AutoCloseable {
     try {
       return GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
           .protocols("TLSv1.3")
+          .ciphers(CIPHERS)
           .keyManager(new EtcdKeyManager(tls))
           .trustManager(tls.trusted())
           .build();

@@ -178,6 +178,10 @@ public final class KeyValues {
     if (fences.isEmpty()) {
       return result(send(inner, effect, what));
     }
+    if (conditions.isEmpty()) {
+      // Not nested, which etcd would take for a write even if it only reads.
+      return result(send(inner.toBuilder().addAllCompare(guards()).build(), effect, what));
+    }
     // Nested, so that a lost fence can be told from an unmet condition.
     TxnRequest outer =
         TxnRequest.newBuilder()
