@@ -167,19 +167,33 @@ final class Node {
     return Duration.ofNanos(System.nanoTime() - nanos);
   }
 
-  /** Keeps a crash for the next boot. */
+  /**
+   * Keeps a crash for the next boot.
+   *
+   * @throws IOException if there is no room for it, or none may write there; half a record is not
+   *     left
+   */
   static void keepCrash(NodeDirectory directory, Ending.Fatal fatal, Instant when)
       throws IOException {
-    Files.writeString(directory.crash(), GuruScreen.record(when, fatal.organ(), fatal.cause()));
+    try {
+      Files.writeString(directory.crash(), GuruScreen.record(when, fatal.organ(), fatal.cause()));
+    } catch (IOException e) {
+      Files.deleteIfExists(directory.crash());
+      throw e;
+    }
   }
 
-  /** Takes the crash of the last run, so that it is told once. */
+  /** Takes the crash of the last run, so that it is told once, if the disk lets us. */
   static Optional<String> takeCrash(NodeDirectory directory) throws IOException {
     if (!Files.exists(directory.crash())) {
       return Optional.empty();
     }
     String text = Files.readString(directory.crash());
-    Files.delete(directory.crash());
+    try {
+      Files.delete(directory.crash());
+    } catch (IOException e) {
+      return text.lines().findFirst().map(line -> line + " (still in " + directory.crash() + ")");
+    }
     return text.lines().findFirst();
   }
 }

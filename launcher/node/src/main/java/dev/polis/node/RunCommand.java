@@ -6,6 +6,7 @@ import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -107,7 +108,7 @@ final class RunCommand implements Callable<Integer> {
                   terminal,
                   board)
               .run();
-      Files.deleteIfExists(directory.home());
+      attempt(() -> Files.deleteIfExists(directory.home()), terminal);
       int code = conclude(directory, ending, terminal);
       for (AutoCloseable duty : duties) {
         duty.close();
@@ -118,7 +119,7 @@ final class RunCommand implements Callable<Integer> {
 
   private int conclude(NodeDirectory directory, Ending ending, Terminal terminal) throws Exception {
     if (ending instanceof Ending.Fatal fatal) {
-      Node.keepCrash(directory, fatal, Instant.now());
+      attempt(() -> Node.keepCrash(directory, fatal, Instant.now()), terminal);
       String next =
           onFatal == OnFatal.park
               ? "The node is parked. Restart the machine to try again."
@@ -132,6 +133,20 @@ final class RunCommand implements Callable<Integer> {
     }
     terminal.line("stopped");
     return Exit.OK;
+  }
+
+  /** What is written at the end. */
+  private interface LastWrite {
+    void write() throws IOException;
+  }
+
+  /** A disk that takes nothing any more must not hide what the node has to say of its end. */
+  private static void attempt(LastWrite last, Terminal terminal) {
+    try {
+      last.write();
+    } catch (IOException e) {
+      terminal.line("this end is not recorded for the next start: " + e);
+    }
   }
 
   private static void handleSignals(NodeDirectory directory, BootBoard board, Terminal terminal) {

@@ -11,8 +11,10 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * What is mounted below a state directory, and which loop devices lie on its files; how to end both
- * by the system's own tools.
+ * What a node has mounted below its state directory, and which loop devices lie on its files; how
+ * to end both by the system's own tools. Volumes are served by FUSE, by loop devices or by device
+ * mapper; what else is mounted there, a disk for the state directory itself for one, is the
+ * operator's.
  */
 final class StateMounts {
   private static final Path MOUNTS = Path.of("/proc/self/mountinfo");
@@ -33,18 +35,27 @@ final class StateMounts {
   /**
    * @param mountinfo lines in the kernel's form
    * @param root the state directory
-   * @return what is mounted at or below it; what was mounted last comes first
+   * @return what a node has mounted below it; what was mounted last comes first
    */
   static List<Mount> parse(List<String> mountinfo, Path root) {
     List<Mount> found = new ArrayList<>();
     for (String line : mountinfo) {
       String[] halves = line.split(" - ", 2);
       Path point = Path.of(unescape(halves[0].split(" ")[4]));
-      if (halves.length == 2 && point.startsWith(root)) {
-        found.addFirst(new Mount(point, halves[1].split(" ")[0]));
+      if (halves.length == 2 && point.startsWith(root) && !point.equals(root)) {
+        String[] file = halves[1].split(" ");
+        if (isVolume(file[0], file[1])) {
+          found.addFirst(new Mount(point, file[0]));
+        }
       }
     }
     return found;
+  }
+
+  private static boolean isVolume(String type, String source) {
+    return type.startsWith("fuse")
+        || source.startsWith("/dev/loop")
+        || source.startsWith("/dev/mapper/");
   }
 
   /**
