@@ -37,7 +37,7 @@ import picocli.CommandLine.Spec;
       ExplainCommand.class,
       CompletionCommand.class
     })
-final class Ctl implements Runnable {
+public final class Ctl implements Runnable {
 
   @Mixin CtlOptions options;
   @Spec CommandSpec spec;
@@ -49,11 +49,12 @@ final class Ctl implements Runnable {
   }
 
   /**
-   * Runs one command.
+   * Runs one command in this process, which others may do as often as they like, at the same time
+   * too: nothing is kept.
    *
    * @return the exit code
    */
-  static int run(String[] arguments, PrintWriter out, PrintWriter err) {
+  public static int run(String[] arguments, PrintWriter out, PrintWriter err) {
     return commandLine(out, err).execute(arguments);
   }
 
