@@ -50,7 +50,9 @@ final class CuratorBootstrap {
             .commit()
             .succeeded();
     if (!written) {
-      requireSame(new RecordStore(kv), node, owner);
+      try (RecordStore records = new RecordStore(kv)) {
+        requireSame(records, node, owner);
+      }
     }
     return new BootstrapOutcome(ca, pki.ensureNode(request.id(), request.nodeKey()));
   }

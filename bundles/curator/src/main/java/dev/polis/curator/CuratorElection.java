@@ -103,9 +103,13 @@ final class CuratorElection {
       log.info("Curator became leader. Its fencing token is %d.", term.fencingToken());
       gate.open(term);
       status.set(new CuratorStatus.Leading(term.fencingToken()));
-      return watcher.get();
+      try {
+        return watcher.get();
+      } finally {
+        // Before the term ends, so that calls that come now wait for the next one.
+        gate.close();
+      }
     } finally {
-      gate.close();
       log.info("Curator leads no longer.");
     }
   }

@@ -70,12 +70,14 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
     LeaderCalls.unary(
         gate,
         caller,
-        term ->
-            GetClusterInfoResponse.newBuilder()
-                .setClusterDirectory(directory(term.records().nodes()))
-                .setCaCertificate(clusterCa)
-                .setClusterConfiguration(term.records().configuration())
-                .build());
+        term -> {
+          RecordView records = term.records().overview();
+          return GetClusterInfoResponse.newBuilder()
+              .setClusterDirectory(directory(records.nodes()))
+              .setCaCertificate(clusterCa)
+              .setClusterConfiguration(records.configuration())
+              .build();
+        });
   }
 
   /** The nodes at which a curator can be found: up, with an address, and running one (D-33). */

@@ -51,5 +51,6 @@ final class LeaderTerm implements AutoCloseable {
   @Override
   public void close() {
     nodes.close();
+    records.close();
   }
 }

@@ -2,7 +2,6 @@ package dev.polis.curator;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Duration;
-import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.curator.NodeLabels;
 import dev.polis.etcd.KeyValue;
 import dev.polis.pki.Ed25519;
@@ -24,20 +23,11 @@ final class NodeRecords {
    * @throws IllegalStateException if the bytes are no record; names the key
    */
   static Node parse(KeyValue stored) {
-    return parse(stored.key(), stored.value());
-  }
-
-  static Node parse(String key, byte[] value) {
-    try {
-      Node node = Node.parseFrom(value);
-      String id = RecordKeys.NODES.extractId(key).orElse(node.getId());
-      return node.toBuilder().setId(id).build();
-    } catch (InvalidProtocolBufferException e) {
-      throw new IllegalStateException(
-          "the record %s in etcd is damaged (%s); restore it from a snapshot"
-              .formatted(key, e.getMessage()),
-          e);
-    }
+    Node node = RecordState.parse(stored, Node.parser());
+    return RecordKeys.NODES
+        .extractId(stored.key())
+        .map(id -> node.toBuilder().setId(id).build())
+        .orElse(node);
   }
 
   /** Returns the record as nodes see it: without any key. */

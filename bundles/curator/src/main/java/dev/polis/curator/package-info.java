@@ -10,16 +10,21 @@
  *                                            │
  *      LeaderManagement  LeaderAaa  LeaderCurator  LeaderEtcd      CuratorLocal (always)
  *                └────────┴──── LeaderGate ┴────────┘
- *                                            │ each call: one fenced transaction
+ *                                            │ each call: a place in a round
+ *                    RecordStore ── RecordReads · RecordChanges
+ *                                            │ each round: one fenced transaction
  *                                            ▼
- *                                  RecordStore ──▶ etcd namespaced:curator/
+ *                                 etcd namespaced:curator/
  * </pre>
  *
- * <p>Every read and write of a leader is one etcd transaction that holds only while the leader's
- * lock exists (the fence); a leader that was replaced without noticing cannot write, and its calls
- * end with UNAVAILABLE. Changes of records take turns only while etcd is asked, never while a
- * caller is read from or written to, so no slow caller can hold up another; a record that somebody
- * else changed between read and write is read again.
+ * <p>Every read and write of a leader is part of an etcd transaction that holds only while the
+ * leader's lock exists (the fence); a leader that was replaced without noticing cannot write, and
+ * its calls end with UNAVAILABLE. Calls share these transactions ({@code RecordRounds}): while one
+ * is under way, those who come wait, and the next one serves all of them. A read is thus answered
+ * from what was read after it was asked for, and changes take place one after the other, each on
+ * what the one before has left, even where both are written at once; watchers may see the last of
+ * them only. Callers are read from and written to outside of rounds, so no slow caller can hold up
+ * another.
  *
  * <p>The services are registered with the RPC host once, when serving begins, and stay there; what
  * changes with leadership is only what stands behind {@code LeaderGate}. A call that arrives
@@ -28,7 +33,9 @@
  * <p>Not promised: memory across leaders. Heartbeats are known to the present leader only, by
  * design: writing each of them to etcd would make the number of nodes the load of the store.
  *
- * <p>Why no cache of the records in front of etcd: it would have to be fenced as well, and a read
- * of a few kilobytes from a local etcd costs less than a millisecond.
+ * <p>Why no cache of the records for reads: it would have to be fenced as well, and since callers
+ * share reads, etcd is no longer what bounds them. Changes do start from the records as they were
+ * last written here; the transaction compares their revisions, so that an old one costs a second
+ * try and no wrong answer.
  */
 package dev.polis.curator;
