@@ -255,16 +255,17 @@ final class ConsensusRun implements Task {
       return new ConsensusException(
           "consensus service failed to become ready within %d s: waited for etcd (pid %d), %s; its last log line: %s"
               .formatted(
-                  parts.settings().ready().toSeconds(),
-                  process.pid(),
-                  complaint,
-                  EtcdLastWords.of(process.log())));
+                  parts.settings().ready().toSeconds(), process.pid(), complaint, lastWords()));
     }
 
     private ConsensusException deadBeforeReady() throws IOException {
       return new ConsensusException(
           "consensus service failed to become ready: etcd ended (%s)%s; its last words: %s"
-              .formatted(howItEnded(), takenPorts(), EtcdLastWords.of(process.log())));
+              .formatted(howItEnded(), takenPorts(), lastWords()));
+    }
+
+    private String lastWords() {
+      return EtcdLastWords.of(process.log(), parts.files().etcd().data().path());
     }
 
     private String howItEnded() {
@@ -378,7 +379,7 @@ final class ConsensusRun implements Task {
       }
       throw new ConsensusException(
           "etcd (pid %d) ended: %s; its last words: %s"
-              .formatted(process.pid(), howItEnded(), EtcdLastWords.of(process.log())));
+              .formatted(process.pid(), howItEnded(), lastWords()));
     }
 
     private void maintain(Context child, ConsensusGround ground, EtcdAdmin admin)

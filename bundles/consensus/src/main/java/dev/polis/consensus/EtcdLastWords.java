@@ -1,24 +1,55 @@
 package dev.polis.consensus;
 
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
+import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
-/** Finds in etcd's log the line that says why it ended. */
+/** Finds in etcd's log the line that says why it ended, and says what to do if it was the disk. */
 final class EtcdLastWords {
 
   // The last few screens of a log: the reason is among them or nowhere.
   private static final int LOOK_BACK_BYTES = 16 << 10;
   private static final int SHOWN_CHARACTERS = 600;
 
+  /** Where a line was written, and how it got there; not why. */
+  private static final Set<String> ASIDE = Set.of("level", "ts", "caller", "msg", "stacktrace");
+
   private EtcdLastWords() {}
 
-  /** The last line at level fatal, panic or error, else the last line at all. */
-  static String of(Path log) {
+  /**
+   * The last line at level fatal, panic or error, else the last line at all; with a remedy if etcd
+   * could not write.
+   *
+   * @param data where etcd writes
+   */
+  static String of(Path log, Path data) {
+    String words = of(log);
+    return words + remedy(words, data);
+  }
+
+  private static String remedy(String words, Path data) {
+    // etcd has these from Go, which says them alike in all languages.
+    if (words.contains("no space left on device") || words.contains("disk quota exceeded")) {
+      return "; the file system of %s is full: free some space (etcd sets aside 128 MiB for its log before it serves) and start the node again"
+          .formatted(data);
+    }
+    if (words.contains("read-only file system")) {
+      return "; the file system of %s is mounted read-only: mount it writable and start the node again"
+          .formatted(data);
+    }
+    return "";
+  }
+
+  private static String of(Path log) {
     try {
       List<String> lines = tail(log).lines().filter(line -> !line.isBlank()).toList();
       return shown(
@@ -28,10 +59,35 @@ final class EtcdLastWords {
                       lines.reversed().stream().filter(line -> line.contains(level)).findFirst())
               .flatMap(Optional::stream)
               .findFirst()
+              .map(EtcdLastWords::plain)
               .orElse("nothing at all"));
     } catch (IOException unreadable) {
       return "its log " + log + " cannot be read: " + unreadable.getMessage();
     }
+  }
+
+  /** The message and what belongs to it, of a line in JSON; any other line as it is. */
+  private static String plain(String line) {
+    try {
+      JsonObject json = JsonParser.parseString(line).getAsJsonObject();
+      StringBuilder words = new StringBuilder(json.has("msg") ? text(json.get("msg")) : line);
+      json.asMap().entrySet().stream()
+          .filter(field -> !ASIDE.contains(field.getKey()))
+          .forEach(
+              field ->
+                  words
+                      .append(", ")
+                      .append(field.getKey())
+                      .append(' ')
+                      .append(text(field.getValue())));
+      return words.toString();
+    } catch (JsonParseException | IllegalStateException noneOfEtcds) {
+      return line;
+    }
+  }
+
+  private static String text(JsonElement value) {
+    return value.isJsonPrimitive() ? value.getAsString() : value.toString();
   }
 
   private static String tail(Path log) throws IOException {

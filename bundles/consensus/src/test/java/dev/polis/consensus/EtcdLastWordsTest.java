@@ -1,0 +1,63 @@
+package dev.polis.consensus;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class EtcdLastWordsTest {
+
+  private static final Path DATA = Path.of("/state/data/etcd/data");
+
+  @TempDir Path folder;
+
+  private String words(String... lines) throws IOException {
+    return EtcdLastWords.of(
+        Files.writeString(folder.resolve("etcd.log"), String.join("\n", lines) + "\n"), DATA);
+  }
+
+  @Test
+  void givenALineInJson_thenWhatItSaysAndNotHowItGotThere() throws IOException {
+    assertEquals(
+        "failed to open database, path /x/db, error timeout, attempt 3",
+        words(
+            """
+            {"level":"info","ts":"2026-01-01","caller":"a.go:1","msg":"starting"}""",
+            """
+            {"level":"panic","ts":"2026-01-01","caller":"b.go:201","msg":"failed to open database",\
+            "path":"/x/db","error":"timeout","attempt":3,"stacktrace":"go.etcd.io"}""",
+            """
+            {"level":"info","ts":"2026-01-01","caller":"a.go:1","msg":"bye"}""",
+            "goroutine 1 [running]:"));
+  }
+
+  @Test
+  void givenNoLineInJson_thenTheLastAsItIs() throws IOException {
+    assertEquals(
+        "flag provided but not defined: -x", words("a", "flag provided but not defined: -x"));
+    assertEquals("[1]", words("[1]"));
+    assertEquals("nothing at all", words());
+    Path none = folder.resolve("none.log");
+    assertTrue(EtcdLastWords.of(none, DATA).contains(none.toString()));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "no space left on device, is full: free some space",
+    "disk quota exceeded, is full: free some space",
+    "read-only file system, is mounted read-only: mount it writable",
+  })
+  void givenATroubleOfTheDisk_thenTheRemedyIsSaid(String error, String remedy) throws IOException {
+    String words =
+        words(
+            "{\"level\":\"fatal\",\"msg\":\"cannot write\",\"error\":\"write /x: " + error + "\"}");
+    assertTrue(words.startsWith("cannot write, error write /x: " + error), words);
+    assertTrue(words.contains("; the file system of " + DATA + " " + remedy), words);
+  }
+}
