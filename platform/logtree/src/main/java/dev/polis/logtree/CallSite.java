@@ -3,38 +3,69 @@ package dev.polis.logtree;
 import java.lang.StackWalker.StackFrame;
 import java.util.Iterator;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
-/**
- * Finds where a log method was called, as {@code file:line}.
- *
- * <p>This is most of what a leveled entry costs (about 1 µs). A throwable would walk the whole
- * stack and hold on to the classes in it, which must be free to go with their bundle; remembering
- * lines by format string would mix up calls that share one; remembering them by method and bytecode
- * index was measured to be no cheaper than asking.
- */
-final class CallSite {
-  // The wanted frame is the fourth: more would be fetched in vain.
-  private static final int USUAL_DEPTH = 4;
-  private static final StackWalker WALKER = StackWalker.getInstance(Set.of(), USUAL_DEPTH);
+/** Where entries come from, as {@code file:line}. */
+sealed interface CallSite {
+  /** The caller of the log method that asks. */
+  CallSite CALLER = new Caller(0);
 
-  private CallSite() {}
+  /** Returns the place; to be called by a public method of the log itself, for frames count. */
+  String place();
 
-  /** Returns the place {@code frames} frames outside of the calling method; empty if none is. */
-  static String outside(int frames) {
-    // The first frame of the walk is this method.
-    return WALKER.walk(stack -> locate(stack, frames + 1));
+  /** Returns the site {@code added} frames further out. */
+  CallSite further(int added);
+
+  /** A place that was found once. */
+  record Known(String place) implements CallSite {
+    @Override
+    public CallSite further(int added) {
+      return this;
+    }
   }
 
-  private static String locate(Stream<StackFrame> stack, int skipped) {
-    Iterator<StackFrame> frames = stack.iterator();
-    for (int i = 0; i < skipped && frames.hasNext(); i++) {
-      frames.next();
+  /**
+   * Looks up the stack each time, which is most of what an entry costs then: a microsecond for the
+   * walk as such, and a fourth for each frame that is fetched.
+   *
+   * <p>A throwable would walk the whole stack and hold on to the classes in it, which must be free
+   * to go with their bundle; remembering lines by format string would mix up calls that share one;
+   * remembering them by method and bytecode index saves a tenth, for it is the walk that costs.
+   */
+  final class Caller implements CallSite {
+    // This class, and the method of the log.
+    private static final int OWN_FRAMES = 2;
+    // The wanted frame comes after them: more would be fetched in vain.
+    private static final StackWalker WALKER = StackWalker.getInstance(Set.of(), OWN_FRAMES + 1);
+
+    private final int added;
+    private final Function<Stream<StackFrame>, String> locator = this::locate;
+
+    private Caller(int added) {
+      this.added = added;
     }
-    if (!frames.hasNext()) {
-      return "";
+
+    @Override
+    public String place() {
+      return WALKER.walk(locator);
     }
-    StackTraceElement place = frames.next().toStackTraceElement();
-    return place.getFileName() + ":" + place.getLineNumber();
+
+    @Override
+    public CallSite further(int more) {
+      return new Caller(added + more);
+    }
+
+    private String locate(Stream<StackFrame> stack) {
+      Iterator<StackFrame> frames = stack.iterator();
+      for (int i = 0; i < OWN_FRAMES + added && frames.hasNext(); i++) {
+        frames.next();
+      }
+      if (!frames.hasNext()) {
+        return "";
+      }
+      StackTraceElement place = frames.next().toStackTraceElement();
+      return place.getFileName() + ":" + place.getLineNumber();
+    }
   }
 }

@@ -2,29 +2,26 @@ package dev.polis.logtree;
 
 import java.lang.ref.Reference;
 
-/** A log. The number of frames between a caller and {@link #append} is part of this class. */
+/** A log. That its public methods themselves ask for the place is part of {@link CallSite}. */
 final class JournalLog implements Log {
-  // append, and the public method that called it.
-  private static final int OWN_FRAMES = 2;
-
   private final JournalTree tree;
   private final Journal journal;
   // Keeps the journal from being dropped as vanished.
   private final Object anchor;
   private final int verbosity;
-  private final int addedDepth;
+  private final CallSite site;
 
   JournalLog(JournalTree tree, Journal journal, Object anchor) {
-    this(tree, journal, anchor, 0, 0);
+    this(tree, journal, anchor, 0, CallSite.CALLER);
   }
 
   private JournalLog(
-      JournalTree tree, Journal journal, Object anchor, int verbosity, int addedDepth) {
+      JournalTree tree, Journal journal, Object anchor, int verbosity, CallSite site) {
     this.tree = tree;
     this.journal = journal;
     this.anchor = anchor;
     this.verbosity = verbosity;
-    this.addedDepth = addedDepth;
+    this.site = site;
   }
 
   @Override
@@ -34,32 +31,42 @@ final class JournalLog implements Log {
 
   @Override
   public void log(Severity severity, String format, Object... arguments) {
-    append(severity, format, arguments);
+    if (enabled()) {
+      append(severity, site.place(), format, arguments);
+    }
   }
 
   @Override
   public void info(String format, Object... arguments) {
-    append(Severity.INFO, format, arguments);
+    if (enabled()) {
+      append(Severity.INFO, site.place(), format, arguments);
+    }
   }
 
   @Override
   public void warning(String format, Object... arguments) {
-    append(Severity.WARNING, format, arguments);
+    if (enabled()) {
+      append(Severity.WARNING, site.place(), format, arguments);
+    }
   }
 
   @Override
   public void error(String format, Object... arguments) {
-    append(Severity.ERROR, format, arguments);
+    if (enabled()) {
+      append(Severity.ERROR, site.place(), format, arguments);
+    }
   }
 
   @Override
   public void fatal(String format, Object... arguments) {
-    append(Severity.FATAL, format, arguments);
+    if (enabled()) {
+      append(Severity.FATAL, site.place(), format, arguments);
+    }
   }
 
   @Override
   public Log v(int n) {
-    return new JournalLog(tree, journal, anchor, n, addedDepth);
+    return new JournalLog(tree, journal, anchor, n, site);
   }
 
   @Override
@@ -69,17 +76,17 @@ final class JournalLog implements Log {
 
   @Override
   public Log withAddedStackDepth(int added) {
-    return new JournalLog(tree, journal, anchor, verbosity, addedDepth + added);
+    return new JournalLog(tree, journal, anchor, verbosity, site.further(added));
   }
 
-  private void append(Severity severity, String format, Object[] arguments) {
-    if (!enabled()) {
-      return;
-    }
+  @Override
+  public Log here() {
+    return new JournalLog(tree, journal, anchor, verbosity, new CallSite.Known(site.place()));
+  }
+
+  private void append(Severity severity, String place, String format, Object[] arguments) {
     String message = LogMessage.format(format, arguments);
-    String location = CallSite.outside(OWN_FRAMES + addedDepth);
-    tree.append(
-        journal, LogPayload.Leveled.of(severity, tree.clock().instant(), location, message));
+    tree.append(journal, LogPayload.Leveled.of(severity, tree.clock().instant(), place, message));
     Reference.reachabilityFence(anchor);
   }
 }

@@ -22,7 +22,11 @@ final class JournalRawLog implements RawLog {
 
   @Override
   public void line(String text) {
-    text.lines().forEach(line -> append(LogPayload.Raw.of(line)));
+    if (text.isEmpty() || text.indexOf('\n') >= 0 || text.indexOf('\r') >= 0) {
+      text.lines().forEach(line -> append(LogPayload.Raw.of(line)));
+    } else {
+      append(LogPayload.Raw.of(text));
+    }
   }
 
   @Override

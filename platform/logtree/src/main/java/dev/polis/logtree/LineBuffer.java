@@ -2,66 +2,125 @@ package dev.polis.logtree;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.Arrays;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
- * Joins written pieces into lines and hands each on without its newline, cut to {@value
- * LogPayload#MAX_LINE_BYTES} bytes. An unfinished line is held until its newline comes or the
- * buffer is closed. Safe for use by any thread; the sink is called by the writing one.
+ * Joins written pieces into lines and hands each on without its newline, raw and cut to {@value
+ * LogPayload#MAX_LINE_BYTES} bytes, or converted first and cut then. An unfinished line is held
+ * until its newline comes or the buffer is closed. Safe for use by any thread; the sink is called
+ * by the writing one.
  */
 public final class LineBuffer extends OutputStream {
-  private final Consumer<LogPayload.Raw> sink;
-  private final byte[] line = new byte[LogPayload.MAX_LINE_BYTES];
-  private int originalLength;
+  /**
+   * Longest line that is offered to a converter, in bytes; a longer one stays raw. Lines of etcd
+   * that quote a request or a configuration have some thousands; a program that writes megabytes
+   * without a newline writes no log.
+   */
+  public static final int MAX_CONVERTED_BYTES = 64 << 10;
+
+  /** Makes an entry of the first {@code kept} bytes of a line that had {@code length}. */
+  private interface Finish {
+    void line(byte[] bytes, int kept, int length);
+  }
+
+  private final int longest;
+  private final Finish finish;
+  private byte[] line = new byte[LogPayload.MAX_LINE_BYTES];
+  private int length;
   private boolean closed;
 
-  /** A buffer that hands its lines to {@code sink}. */
-  public LineBuffer(Consumer<LogPayload.Raw> sink) {
-    this.sink = Objects.requireNonNull(sink, "sink");
+  private LineBuffer(int longest, Finish finish) {
+    this.longest = longest;
+    this.finish = finish;
+  }
+
+  /** A buffer that hands its lines to {@code sink} as they are. */
+  public LineBuffer(Consumer<? super LogPayload.Raw> sink) {
+    this(LogPayload.MAX_LINE_BYTES, (bytes, kept, length) -> sink.accept(raw(bytes, kept, length)));
+    Objects.requireNonNull(sink, "sink");
+  }
+
+  /**
+   * A buffer that hands its lines to {@code sink} in the form that the converter gives them, or as
+   * they are if it gives none.
+   *
+   * @param converter is given lines of up to {@value #MAX_CONVERTED_BYTES} bytes
+   */
+  public LineBuffer(
+      Function<String, Optional<LogPayload>> converter, Consumer<? super LogPayload> sink) {
+    this(
+        MAX_CONVERTED_BYTES,
+        (bytes, kept, length) ->
+            sink.accept(
+                converted(converter, bytes, kept, length)
+                    .orElseGet(() -> raw(bytes, kept, length))));
+    Objects.requireNonNull(converter, "converter");
+    Objects.requireNonNull(sink, "sink");
   }
 
   @Override
   public synchronized void write(int b) throws IOException {
-    requireOpen();
-    put((byte) b);
+    write(new byte[] {(byte) b}, 0, 1);
   }
 
   @Override
-  public synchronized void write(byte[] bytes, int offset, int length) throws IOException {
-    Objects.checkFromIndexSize(offset, length, bytes.length);
+  public synchronized void write(byte[] bytes, int offset, int count) throws IOException {
+    Objects.checkFromIndexSize(offset, count, bytes.length);
     requireOpen();
-    for (int i = offset; i < offset + length; i++) {
-      put(bytes[i]);
+    int from = offset;
+    for (int i = offset; i < offset + count; i++) {
+      if (bytes[i] == '\n') {
+        put(bytes, from, i - from);
+        emit();
+        from = i + 1;
+      }
     }
+    put(bytes, from, offset + count - from);
   }
 
   /** Hands on an unfinished line. Closing twice does nothing. */
   @Override
   public synchronized void close() {
-    if (!closed && originalLength > 0) {
+    if (!closed && length > 0) {
       emit();
     }
     closed = true;
   }
 
-  private void put(byte b) {
-    if (b == '\n') {
-      emit();
-      return;
+  private void put(byte[] bytes, int offset, int count) {
+    int kept = Math.min(length, longest);
+    int taken = Math.min(count, longest - kept);
+    if (kept + taken > line.length) {
+      line = Arrays.copyOf(line, Math.min(longest, Math.max(2 * line.length, kept + taken)));
     }
-    if (originalLength < line.length) {
-      line[originalLength] = b;
-    }
-    if (originalLength < Integer.MAX_VALUE) {
-      originalLength++;
-    }
+    System.arraycopy(bytes, offset, line, kept, taken);
+    length = (int) Math.min(Integer.MAX_VALUE, (long) length + count);
   }
 
   private void emit() {
-    int length = originalLength;
-    originalLength = 0;
-    sink.accept(LogPayload.Raw.of(line, 0, Math.min(length, line.length), length));
+    byte[] whole = line;
+    int wholeLength = length;
+    length = 0;
+    if (line.length > LogPayload.MAX_LINE_BYTES) {
+      // The room of a rare long line is given back.
+      line = new byte[LogPayload.MAX_LINE_BYTES];
+    }
+    finish.line(whole, Math.min(wholeLength, longest), wholeLength);
+  }
+
+  private static Optional<LogPayload> converted(
+      Function<String, Optional<LogPayload>> converter, byte[] bytes, int kept, int length) {
+    return kept < length
+        ? Optional.empty()
+        : converter.apply(LogText.decode(bytes, 0, length, false));
+  }
+
+  private static LogPayload.Raw raw(byte[] bytes, int kept, int length) {
+    return LogPayload.Raw.of(bytes, 0, kept, length);
   }
 
   private void requireOpen() throws IOException {

@@ -39,7 +39,14 @@ public interface Log {
 
   /**
    * Returns a log that records the place {@code added} stack frames further out, for helpers that
-   * log on behalf of their caller.
+   * log on behalf of their caller. A log made by {@link #here} keeps its place.
    */
   Log withAddedStackDepth(int added);
+
+  /**
+   * Returns a log that records the place of this very call with each entry. The place is looked for
+   * once instead of once an entry, which takes longer than all else: for what logs with the
+   * frequency of a loop or of calls from outside.
+   */
+  Log here();
 }

@@ -63,8 +63,9 @@ public sealed interface LogPayload {
   record Raw(String data, int originalLength) implements LogPayload {
     /** Sanitizes; the data must be one line. */
     public Raw {
-      data = LogText.valid(data);
-      if (data.indexOf('\n') >= 0) {
+      boolean plain = LogText.isPlain(data);
+      data = plain ? data : LogText.valid(data);
+      if (!plain && data.indexOf('\n') >= 0) {
         throw new IllegalArgumentException(
             "raw entry holds a newline; write each line as an entry of its own: " + data);
       }
@@ -75,6 +76,9 @@ public sealed interface LogPayload {
 
     /** A raw line from text without newline. */
     public static Raw of(String line) {
+      if (LogText.isShort(line) && LogText.isPlain(line)) {
+        return new Raw(line, line.getBytes(StandardCharsets.UTF_8).length);
+      }
       byte[] bytes = LogText.valid(line).getBytes(StandardCharsets.UTF_8);
       return of(bytes, 0, bytes.length, bytes.length);
     }

@@ -83,7 +83,7 @@ final class LogText {
 
   /** Splits at newlines, drops empty lines at the end, sanitizes and cuts; never empty. */
   static List<String> lines(List<String> given) {
-    if (given.size() == 1 && isClean(given.getFirst())) {
+    if (given.size() == 1 && isShort(given.getFirst()) && isPlain(given.getFirst())) {
       return List.copyOf(given);
     }
     List<String> lines = new ArrayList<>();
@@ -106,10 +106,13 @@ final class LogText {
     return List.copyOf(lines);
   }
 
-  private static boolean isClean(String text) {
-    if (text.length() > SURELY_SHORT) {
-      return false;
-    }
+  /** Whether the text is shorter than a line may be, however many bytes its characters take. */
+  static boolean isShort(String text) {
+    return text.length() <= SURELY_SHORT;
+  }
+
+  /** Whether the text is one line and has no surrogates, as nearly all have none. */
+  static boolean isPlain(String text) {
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);
       if (c == '\n' || Character.isSurrogate(c)) {
@@ -120,7 +123,7 @@ final class LogText {
   }
 
   private static String shortened(String line) {
-    if (line.length() <= SURELY_SHORT) {
+    if (isShort(line)) {
       return line;
     }
     byte[] bytes = line.getBytes(StandardCharsets.UTF_8);

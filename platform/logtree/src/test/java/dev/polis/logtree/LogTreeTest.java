@@ -143,10 +143,35 @@ class LogTreeTest {
     assertEquals("", leveled(entries.get(2)).location());
   }
 
+  private static final String ON_BEHALF = "on behalf of somebody";
   private static final int HELPER_LINE = new Throwable().getStackTrace()[0].getLineNumber() + 3;
 
   private static void logOnBehalf(Log log, int depth) {
-    log.withAddedStackDepth(depth).info("on behalf of somebody");
+    log.withAddedStackDepth(depth).info(ON_BEHALF);
+  }
+
+  @Test
+  @DisplayName("LOG-07 a log of here records that place, whoever logs and at whatever depth")
+  void log07_here() {
+    Log here = tree.log("main").here();
+    String place = leveled(entryOf(() -> tree.log("main").here().info("x"))).location();
+    here.info("first");
+    logOnBehalf(here, 0);
+    logOnBehalf(here, 1);
+    here.v(0).error("last");
+
+    List<LogEntry> entries = all("main");
+
+    List<String> places =
+        entries.stream().skip(1).map(entry -> leveled(entry).location()).distinct().toList();
+    int line = Integer.parseInt(place.substring(place.indexOf(':') + 1));
+    assertEquals(List.of("LogTreeTest.java:" + (line - 1)), places);
+    assertEquals(List.of("x", "first", ON_BEHALF, ON_BEHALF, "last"), messages(entries));
+  }
+
+  private LogEntry entryOf(Runnable logging) {
+    logging.run();
+    return all("main").getLast();
   }
 
   @Test
