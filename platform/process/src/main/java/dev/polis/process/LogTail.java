@@ -4,6 +4,7 @@ import com.google.gson.Gson;
 import com.google.gson.JsonParseException;
 import dev.polis.logtree.LineBuffer;
 import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.convert.LineConverter;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -15,9 +16,9 @@ import java.util.function.Consumer;
 
 /**
  * Follows a log file that a child appends to, and keeps it short. Each call of {@link #poll}
- * delivers the complete lines that came since the last; the place is saved, so that the next reader
- * goes on there. After a kill -9 the lines of the last call may be delivered twice, none is left
- * out.
+ * delivers the complete lines that came since the last, in the form that the converter gives them
+ * or else raw; the place is saved, so that the next reader goes on there. After a kill -9 the lines
+ * of the last call may be delivered twice, none is left out.
  *
  * <p>Rotation: once the file exceeds its limit, all is delivered and a poll finds nothing new, it
  * is copied to {@code .1} and truncated. The child's descriptor stays good, because it appends. A
@@ -39,19 +40,22 @@ public final class LogTail implements AutoCloseable {
   private final Path file;
   private final Path placeFile;
   private final long limit;
-  private final Consumer<LogPayload.Raw> sink;
+  private final LineConverter converter;
+  private final Consumer<LogPayload> sink;
   private final ByteBuffer chunk = ByteBuffer.allocate(CHUNK);
   private LineBuffer lines;
   private long offset;
   private long saved;
   private long lineStart;
 
-  LogTail(Path file, Path placeFile, long limit, Consumer<LogPayload.Raw> sink) {
+  LogTail(
+      Path file, Path placeFile, long limit, LineConverter converter, Consumer<LogPayload> sink) {
     this.file = file;
     this.placeFile = placeFile;
     this.limit = limit;
+    this.converter = converter;
     this.sink = sink;
-    this.lines = new LineBuffer(sink);
+    this.lines = new LineBuffer(converter::convert, sink);
     this.offset = load();
     this.saved = offset;
     this.lineStart = offset;
@@ -90,7 +94,7 @@ public final class LogTail implements AutoCloseable {
       // Until nothing is left.
     }
     lines.close();
-    lines = new LineBuffer(sink);
+    lines = new LineBuffer(converter::convert, sink);
     lineStart = offset;
     save();
   }

@@ -202,7 +202,7 @@ final class Processes implements ProcessManager.OpenManager {
             ? own.spec().logLimit()
             : ProcessSpec.DEFAULT_LOG_LIMIT;
     return new LogTail(
-        process.log(), files.tail(process.name()), limit, new LogTailSink(logs, dn, converter));
+        process.log(), files.tail(process.name()), limit, converter, line -> logs.append(dn, line));
   }
 
   @Override

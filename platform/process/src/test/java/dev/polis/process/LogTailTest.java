@@ -6,9 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogTree;
+import dev.polis.logtree.Severity;
+import dev.polis.logtree.convert.EtcdConverter;
+import dev.polis.logtree.convert.LineConverter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -37,11 +41,11 @@ class LogTailTest {
   }
 
   private LogTail tail(long limit) {
-    return new LogTail(log, directory.resolve("x.tail"), limit, this::line);
+    return new LogTail(log, directory.resolve("x.tail"), limit, LineConverter.raw(), this::line);
   }
 
-  private void line(LogPayload.Raw raw) {
-    lines.add(raw.data());
+  private void line(LogPayload line) {
+    lines.add(((LogPayload.Raw) line).data());
   }
 
   private void append(String text) throws Exception {
@@ -228,6 +232,31 @@ class LogTailTest {
       assertEquals(List.of("KNOWN", "strange"), journal(logs, "root.x"));
       assertFalse(process.adopted());
     }
+  }
+
+  @Test
+  @DisplayName("a line of etcd too long for the journal keeps its level, time, place and message")
+  void longLinesAreConverted() throws Exception {
+    List<LogPayload> entries = new ArrayList<>();
+    append(
+        """
+        {"level":"warn","ts":"2026-11-21T08:00:00.000Z","caller":"embed/etcd.go:1","msg":"slow",\
+        "request":"%s"}
+        """
+            .formatted("x".repeat(5000)));
+
+    try (LogTail tail =
+        new LogTail(log, directory.resolve("x.tail"), BIG, new EtcdConverter(), entries::add)) {
+      tail.poll();
+    }
+
+    LogPayload.Leveled entry = (LogPayload.Leveled) entries.getFirst();
+    assertEquals(Severity.WARNING, entry.severity());
+    assertEquals(Instant.parse("2026-11-21T08:00:00Z"), entry.timestamp());
+    assertEquals("etcd.go:1", entry.location());
+    assertTrue(entry.message().startsWith("slow, request: xxx"), entry.message());
+    assertTrue(entry.message().endsWith("xxx... (5015 bytes)"), entry.message());
+    assertEquals(1, entries.size());
   }
 
   private static List<String> journal(LogTree logs, String dn) {
