@@ -26,6 +26,7 @@ public class LogAppend {
   private static final String TEXT = "member serves client traffic on the address it was given";
 
   private Log log;
+  private Log here;
   private RawLog raw;
   private Logger baseline;
   private int number;
@@ -35,6 +36,7 @@ public class LogAppend {
   public void open() {
     LogTree tree = LogTree.create();
     log = tree.log("root.bench");
+    here = log.here();
     raw = tree.raw("root.bench.raw");
     baseline = Logger.getAnonymousLogger();
     baseline.setUseParentHandlers(false);
@@ -45,6 +47,12 @@ public class LogAppend {
   @Benchmark
   public void leveled() {
     log.info("revision %d is applied", number++);
+  }
+
+  /** The same with a place that was looked for before. */
+  @Benchmark
+  public void leveledHere() {
+    here.info("revision %d is applied", number++);
   }
 
   /** A line of a child process. */

@@ -34,12 +34,15 @@ final class MicroBenchmark {
     micro.spawn(report);
     micro.restart(report);
     report.section("Log tree");
-    micro.append(report, "leveled", "javaUtilLogging", "leveled lines (formatted, with place)");
+    micro.append(
+        report, "leveled", "javaUtilLogging", "leveled lines (formatted, place looked for)");
+    micro.append(
+        report, "leveledHere", "javaUtilLogging", "leveled lines (formatted, place known)");
     micro.append(report, "rawLine", "javaUtilLoggingLine", "raw lines");
     micro.tail(report, "oneDn", "newest 100 of one DN of 1,000");
     micro.tail(report, "subtree", "newest 100 of a subtree of 1,000 DNs");
     report.note(
-        "JMH, one thread, JVM options of a node (C1 only). Lines per second and core are taken from the CPU time of the whole JVM, collector included.");
+        "JMH, one thread, JVM options of a node (C1 only). Lines per second and core are taken from the CPU time of the whole JVM, collector included. java.util.logging neither formats nor looks for a place before somebody asks. A known place is that of `Log.here()`.");
   }
 
   /** A node denies itself what JMH cannot do without. */
