@@ -23,13 +23,16 @@ final class CallJournal {
   private static final Set<String> LOG_READERS = Set.of("Logs", "GetComponentLogs");
 
   private final Log log;
+  // Callers set the pace of these, so the place is looked for once.
+  private final Log calls;
   private final Log audit;
   private final Log auditSelf;
 
   CallJournal(LogTree tree, String listener) {
     this.log = tree.log("rpc." + listener);
-    this.audit = tree.log(AUDIT);
-    this.auditSelf = tree.log(AUDIT_SELF);
+    this.calls = log.here();
+    this.audit = tree.log(AUDIT).here();
+    this.auditSelf = tree.log(AUDIT_SELF).here();
   }
 
   Log log() {
@@ -38,7 +41,7 @@ final class CallJournal {
 
   /** A handler sent a message; logged on request only. */
   void sent(String id, String method, Message message) {
-    Log verbose = log.v(2);
+    Log verbose = calls.v(2);
     if (verbose.enabled() && !readsLogs(method)) {
       verbose.info("[%s] %s sends %s", id, method, RedactedText.of(message));
     }
@@ -52,7 +55,7 @@ final class CallJournal {
       Optional<Message> request,
       Status status,
       Duration time) {
-    Log plain = status.isOk() ? log.v(1) : log;
+    Log plain = status.isOk() ? calls.v(1) : calls;
     if (!plain.enabled() && !rule.mutating()) {
       return;
     }
