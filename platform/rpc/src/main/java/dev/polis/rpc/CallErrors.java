@@ -5,6 +5,7 @@ import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
+import java.util.HexFormat;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** Turns whatever a call ended with into what its caller is told. */
@@ -24,8 +25,13 @@ final class CallErrors {
   /**
    * A number for a call or an error: 32 bits are enough to find it in a log that keeps thousands.
    */
-  static String reference() {
-    return "%08x".formatted(ThreadLocalRandom.current().nextInt());
+  static int number() {
+    return ThreadLocalRandom.current().nextInt();
+  }
+
+  /** Such a number as it stands in logs. */
+  static String reference(int number) {
+    return HexFormat.of().toHexDigits(number);
   }
 
   /**

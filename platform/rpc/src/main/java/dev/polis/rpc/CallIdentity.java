@@ -93,7 +93,12 @@ final class CallIdentity {
     return trust.revoked();
   }
 
-  boolean revoked(X509Certificate certificate) {
+  /** Whether the certificate of a member was revoked since it was let in. */
+  boolean revoked(Caller caller) {
+    return caller.certificate().filter(this::revoked).isPresent();
+  }
+
+  private boolean revoked(X509Certificate certificate) {
     return trust.revoked().filter(list -> list.revokes(certificate)).isPresent();
   }
 

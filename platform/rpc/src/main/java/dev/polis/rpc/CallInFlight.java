@@ -8,10 +8,8 @@ import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.Status;
-import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -24,7 +22,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall<Object, Object> {
   private final CallMethod method;
   private final CallSwitchboard owner;
-  private final String id = CallErrors.reference();
+  private final int number = CallErrors.number();
   private final long started = System.nanoTime();
   private final AtomicBoolean recorded = new AtomicBoolean();
   private final Object state = new Object();
@@ -32,12 +30,12 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   // Guarded by state.
   private boolean closed;
   private boolean abandoned;
-  private Optional<Thread> runner = Optional.empty();
+  private Thread runner; // null while no handler runs
 
   private volatile CallIdentity.Caller caller = CallIdentity.Caller.unknown();
-  private volatile Optional<CallProvider> provider = Optional.empty();
-  private volatile Optional<Message> request = Optional.empty();
-  private volatile Optional<Context.CancellableContext> context = Optional.empty();
+  private volatile CallProvider provider; // null until somebody serves it
+  private volatile Message request; // null until it has come
+  private volatile Context.CancellableContext context; // null until the handler has it
 
   CallInFlight(ServerCall<Object, Object> connection, CallMethod method, CallSwitchboard owner) {
     super(connection);
@@ -50,34 +48,35 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     return method;
   }
 
-  String id() {
-    return id;
+  /** Its number in logs: made into text only for those that are logged. */
+  private String id() {
+    return CallErrors.reference(number);
   }
 
   void identified(CallIdentity.Caller who) {
     caller = who;
   }
 
-  void served(CallProvider by) {
-    provider = Optional.of(by);
+  /** To be called under the lock of the switchboard, as {@link #leaveProvider}. */
+  void enter(CallProvider by) {
+    provider = by;
+    by.calls.add(this);
   }
 
-  Optional<CallProvider> provider() {
-    return provider;
+  void leaveProvider() {
+    if (provider != null) {
+      provider.calls.remove(this);
+    }
   }
 
   CallIdentity.Caller caller() {
     return caller;
   }
 
-  Optional<X509Certificate> certificate() {
-    return caller.certificate();
-  }
-
   /** Whether the calling thread is the one that runs this call's handler. */
   boolean runsHere() {
     synchronized (state) {
-      return runner.filter(Thread.currentThread()::equals).isPresent();
+      return runner == Thread.currentThread();
     }
   }
 
@@ -86,19 +85,19 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       ServerCallHandler<Object, Object> handler, Metadata headers, List<RpcValidator> validators) {
     Context.CancellableContext own =
         Context.current()
-            .withValue(RpcPeer.KEY, caller.peer())
-            .withValue(RpcSpan.KEY, RpcSpan.of(id, owner.journal().log()))
+            .withValues(
+                RpcPeer.KEY, caller.peer(), RpcSpan.KEY, RpcSpan.of(number, owner.journal().log()))
             .withCancellation();
-    context = Optional.of(own);
+    context = own;
     own.addListener(gone -> interrupt(), Runnable::run);
     Listening listening = new Listening(own, validators);
-    listening.run(() -> listening.handler = Optional.of(handler.startCall(this, headers)));
+    listening.run(() -> listening.handler = handler.startCall(this, headers));
     return listening;
   }
 
   /** Ends the call because something failed on the way to its handler or in it. */
   void fail(Throwable failure) {
-    CallErrors.Told told = CallErrors.of(failure, id, method.name(), owner.journal().log());
+    CallErrors.Told told = CallErrors.of(failure, id(), method.name(), owner.journal().log());
     end(told.status(), told.trailers());
   }
 
@@ -109,16 +108,23 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
         return;
       }
       abandoned = true;
-      runner.ifPresent(Thread::interrupt);
+      interruptRunner();
     }
     end(reason.status(), reason.trailers());
-    context.ifPresent(own -> own.cancel(reason));
+    Context.CancellableContext own = context;
+    if (own != null) {
+      own.cancel(reason);
+    }
   }
 
   @Override
   public void close(Status status, Metadata trailers) {
+    if (status.isOk()) {
+      end(status, trailers);
+      return;
+    }
     CallErrors.Told told =
-        CallErrors.of(status, trailers, id, method.name(), owner.journal().log());
+        CallErrors.of(status, trailers, id(), method.name(), owner.journal().log());
     end(told.status(), told.trailers());
   }
 
@@ -166,7 +172,9 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       }
       super.sendMessage(message);
     }
-    CallMethod.message(message).ifPresent(sent -> owner.journal().sent(id, method.name(), sent));
+    if (owner.journal().verbose() && message instanceof Message sent) {
+      owner.journal().sent(id(), method.name(), sent);
+    }
   }
 
   @Override
@@ -191,21 +199,27 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private void interrupt() {
     synchronized (state) {
       if (!closed) {
-        runner.ifPresent(Thread::interrupt);
+        interruptRunner();
       }
+    }
+  }
+
+  private void interruptRunner() {
+    if (runner != null) {
+      runner.interrupt();
     }
   }
 
   private void entered() {
     synchronized (state) {
-      runner = Optional.of(Thread.currentThread());
+      runner = Thread.currentThread();
     }
   }
 
   /** Also forgets an interruption that came too late: the thread goes on to other callbacks. */
   private void left() {
     synchronized (state) {
-      runner = Optional.empty();
+      runner = null;
       Thread.interrupted();
     }
   }
@@ -216,14 +230,21 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
     Duration time = Duration.ofNanos(System.nanoTime() - started);
     method.counters().finished(status.getCode(), time);
-    owner.journal().finished(id, method.rule(), caller.peer(), request, status, time);
+    if (owner.journal().records(method.rule(), status)) {
+      owner.journal().finished(id(), method.rule(), caller.peer(), said(), status, time);
+    }
+  }
+
+  private String said() {
+    Message known = request;
+    return known == null ? "no request" : RedactedText.of(known);
   }
 
   /** What the connection tells the handler. */
   private final class Listening extends ServerCall.Listener<Object> {
     private final Context.CancellableContext own;
     private final List<RpcValidator> validators;
-    private Optional<ServerCall.Listener<Object>> handler = Optional.empty();
+    private ServerCall.Listener<Object> handler = new ServerCall.Listener<>() {};
     private boolean asked;
 
     Listening(Context.CancellableContext own, List<RpcValidator> validators) {
@@ -262,16 +283,18 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
               throw RpcException.invalid(malformed.reason());
             }
             asked = true;
-            if (request.isEmpty()) {
-              request = CallMethod.message(message);
+            if (message instanceof Message readable) {
+              check(readable);
             }
-            CallMethod.message(message)
-                .ifPresent(
-                    readable ->
-                        validators.forEach(
-                            each -> each.validate(method.name(), caller.peer(), readable)));
-            handler.ifPresent(to -> to.onMessage(message));
+            handler.onMessage(message);
           });
+    }
+
+    private void check(Message message) {
+      if (request == null) {
+        request = message;
+      }
+      validators.forEach(each -> each.validate(method.name(), caller.peer(), message));
     }
 
     @Override
@@ -284,13 +307,13 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
             if (!asked && method.oneRequest()) {
               throw RpcException.invalid("this method takes one request, none came");
             }
-            handler.ifPresent(ServerCall.Listener::onHalfClose);
+            handler.onHalfClose();
           });
     }
 
     @Override
     public void onCancel() {
-      run(() -> handler.ifPresent(ServerCall.Listener::onCancel));
+      run(() -> handler.onCancel());
       synchronized (state) {
         closed = true;
       }
@@ -313,16 +336,20 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
         cut = abandoned;
       }
       run(
-          () ->
-              handler.ifPresent(
-                  cut ? ServerCall.Listener::onCancel : ServerCall.Listener::onComplete));
+          () -> {
+            if (cut) {
+              handler.onCancel();
+            } else {
+              handler.onComplete();
+            }
+          });
       own.cancel(null);
     }
 
     @Override
     public void onReady() {
       if (!over()) {
-        run(() -> handler.ifPresent(ServerCall.Listener::onReady));
+        run(() -> handler.onReady());
       }
     }
   }

@@ -5,7 +5,6 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import io.grpc.Status;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -39,34 +38,41 @@ final class CallJournal {
     return log;
   }
 
-  /** A handler sent a message; logged on request only. */
+  /** Whether what handlers send is logged, which it is on request only. */
+  boolean verbose() {
+    return calls.v(2).enabled();
+  }
+
+  /** A handler sent a message. */
   void sent(String id, String method, Message message) {
-    Log verbose = calls.v(2);
-    if (verbose.enabled() && !readsLogs(method)) {
-      verbose.info("[%s] %s sends %s", id, method, RedactedText.of(message));
+    if (!readsLogs(method)) {
+      calls.v(2).info("[%s] %s sends %s", id, method, RedactedText.of(message));
     }
   }
 
-  /** A call is over. */
-  void finished(
-      String id,
-      CallRule rule,
-      RpcPeer peer,
-      Optional<Message> request,
-      Status status,
-      Duration time) {
-    Log plain = status.isOk() ? calls.v(1) : calls;
-    if (!plain.enabled() && !rule.mutating()) {
-      return;
-    }
-    String said = request.map(RedactedText::of).orElse("no request");
+  /** Whether the end of a call is written down anywhere. */
+  boolean records(CallRule rule, Status status) {
+    return rule.mutating() || plain(status).enabled();
+  }
+
+  private Log plain(Status status) {
+    return status.isOk() ? calls.v(1) : calls;
+  }
+
+  /**
+   * A call is over.
+   *
+   * @param said the request, redacted
+   */
+  void finished(String id, CallRule rule, RpcPeer peer, String said, Status status, Duration time) {
     String outcome =
         status.getDescription() == null
             ? status.getCode().name()
             : status.getCode() + " (" + bounded(status.getDescription()) + ")";
-    plain.info(
-        "[%s] %s by %s: %s after %d ms; %s",
-        id, rule.method(), peer.describe(), outcome, time.toMillis(), said);
+    plain(status)
+        .info(
+            "[%s] %s by %s: %s after %d ms; %s",
+            id, rule.method(), peer.describe(), outcome, time.toMillis(), said);
     if (rule.mutating()) {
       (rule.selfReport() ? auditSelf : audit)
           .info(

@@ -1,13 +1,11 @@
 package dev.polis.rpc;
 
-import com.google.protobuf.Message;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -50,10 +48,6 @@ record CallMethod(
 
   boolean oneRequest() {
     return descriptor.getType().clientSendsOneMessage();
-  }
-
-  static Optional<Message> message(Object request) {
-    return request instanceof Message message ? Optional.of(message) : Optional.empty();
   }
 
   // The types of requests and responses are the provider's and the caller's; the way between them

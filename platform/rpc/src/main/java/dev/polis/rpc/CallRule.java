@@ -78,9 +78,9 @@ record CallRule(
       throw RpcException.unauthenticated(
           "%s needs a certificate of this cluster: %s".formatted(method, caller.reason()));
     }
-    Set<Permission> missing = new HashSet<>(need);
-    missing.removeAll(caller.peer().permissions());
-    if (!missing.isEmpty()) {
+    if (!caller.peer().permissions().containsAll(need)) {
+      Set<Permission> missing = new HashSet<>(need);
+      missing.removeAll(caller.peer().permissions());
       throw RpcException.permissionDenied(
           "%s needs %s, which %s does not have"
               .formatted(

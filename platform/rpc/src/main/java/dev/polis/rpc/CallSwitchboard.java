@@ -13,6 +13,7 @@ import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -47,6 +48,7 @@ final class CallSwitchboard extends HandlerRegistry {
   private final Condition changed = lock.newCondition();
   // Guarded by lock.
   private final List<CallProvider> providers = new ArrayList<>();
+  private final Map<String, CallProvider> preferred = new HashMap<>();
   private final Set<CallInFlight> calls = new HashSet<>();
   private long registrations;
   private boolean stopped;
@@ -78,6 +80,7 @@ final class CallSwitchboard extends HandlerRegistry {
     try {
       CallProvider provider = new CallProvider(service, ranking, registrations++);
       providers.add(provider);
+      choose(provider.service());
       changed.signalAll();
       return provider;
     } finally {
@@ -106,6 +109,7 @@ final class CallSwitchboard extends HandlerRegistry {
       if (!providers.remove(provider)) {
         return;
       }
+      choose(provider.service());
       provider.calls.forEach(call -> call.method().counters().drained());
       streams =
           provider.calls.stream()
@@ -168,7 +172,7 @@ final class CallSwitchboard extends HandlerRegistry {
       lock.unlock();
     }
     all.stream()
-        .filter(call -> call.certificate().filter(identity::revoked).isPresent())
+        .filter(call -> identity.revoked(call.caller()))
         .forEach(
             call ->
                 call.abandon(
@@ -214,7 +218,7 @@ final class CallSwitchboard extends HandlerRegistry {
     lock.lock();
     try {
       calls.remove(call);
-      call.provider().ifPresent(provider -> provider.calls.remove(call));
+      call.leaveProvider();
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -279,9 +283,16 @@ final class CallSwitchboard extends HandlerRegistry {
   }
 
   private Optional<CallProvider> provider(CallMethod method) {
-    return providers.stream()
-        .filter(provider -> provider.service().equals(method.service()))
-        .max(CallProvider.PREFERENCE);
+    return Optional.ofNullable(preferred.get(method.service()));
+  }
+
+  /** Chooses anew among the providers of a service, of which there are few and seldom others. */
+  private void choose(String service) {
+    providers.stream()
+        .filter(provider -> provider.service().equals(service))
+        .max(CallProvider.PREFERENCE)
+        .ifPresentOrElse(
+            provider -> preferred.put(service, provider), () -> preferred.remove(service));
   }
 
   // The provider's own types; see CallMethod.
@@ -294,8 +305,7 @@ final class CallSwitchboard extends HandlerRegistry {
           "method %s was served before, but not by the present version of its service"
               .formatted(call.method().name()));
     }
-    provider.calls.add(call);
-    call.served(provider);
+    call.enter(provider);
     return ((ServerMethodDefinition<Object, Object>) method).getServerCallHandler();
   }
 

@@ -7,7 +7,6 @@ import io.grpc.netty.NettyServerBuilder;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
@@ -25,23 +24,31 @@ final class HostListener {
   private final RpcSettings.Listener settings;
   private final RpcSettings.Limits limits;
   private final CallSwitchboard switchboard;
+  private final TlsKeys keys;
   private final HostSockets sockets;
   private final Executor executor;
   private final EventLoopGroup events;
 
   // Guarded by this.
-  private Optional<Server> server = Optional.empty();
+  private Server server; // null while closed
   private String detail = "waits for credentials";
 
+  /**
+   * A listener that is closed yet.
+   *
+   * @param keys what a TLS listener presents
+   */
   HostListener(
       RpcSettings.Listener settings,
       RpcSettings.Limits limits,
       CallSwitchboard switchboard,
+      TlsKeys keys,
       Executor executor,
       EventLoopGroup events) {
     this.settings = settings;
     this.limits = limits;
     this.switchboard = switchboard;
+    this.keys = keys;
     this.sockets = new HostSockets(limits.connections());
     this.executor = executor;
     this.events = events;
@@ -63,17 +70,17 @@ final class HostListener {
   }
 
   synchronized boolean isOpen() {
-    return server.isPresent();
+    return server != null;
   }
 
   /** Opens the socket; does nothing if it is open. */
-  synchronized void open(Optional<TlsKeys> keys) {
-    if (server.isPresent()) {
+  synchronized void open() {
+    if (server != null) {
       return;
     }
-    Server starting = build(keys);
+    Server starting = build();
     try {
-      server = Optional.of(starting.start());
+      server = starting.start();
       detail = "";
     } catch (IOException e) {
       starting.shutdownNow();
@@ -82,7 +89,7 @@ final class HostListener {
     }
   }
 
-  private Server build(Optional<TlsKeys> keys) {
+  private Server build() {
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(settings.address())
             .channelFactory(sockets::channel)
@@ -98,7 +105,9 @@ final class HostListener {
             .keepAliveTimeout(KEEP_ALIVE_ANSWER_SECONDS, TimeUnit.SECONDS)
             .permitKeepAliveTime(limits.keepAliveMinimum().toMillis(), TimeUnit.MILLISECONDS)
             .permitKeepAliveWithoutCalls(true);
-    keys.ifPresent(present -> builder.sslContext(NettyTls.server(present)));
+    if (settings.tls()) {
+      builder.sslContext(NettyTls.server(keys));
+    }
     return builder.build();
   }
 
@@ -119,13 +128,15 @@ final class HostListener {
 
   /** Closes the socket and all connections; calls in progress are ended. */
   void close(String why) {
-    Optional<Server> closing;
+    Server closing;
     synchronized (this) {
       closing = server;
-      server = Optional.empty();
+      server = null;
       detail = why;
     }
-    closing.ifPresent(HostListener::shutdown);
+    if (closing != null) {
+      shutdown(closing);
+    }
   }
 
   private static void shutdown(Server server) {
@@ -140,9 +151,9 @@ final class HostListener {
 
   /** Where it listens: with the port the system chose, if it was to choose. */
   synchronized InetSocketAddress address() {
-    return server
-        .map(open -> new InetSocketAddress(settings.address().getAddress(), open.getPort()))
-        .orElse(settings.address());
+    return server == null
+        ? settings.address()
+        : new InetSocketAddress(settings.address().getAddress(), server.getPort());
   }
 
   synchronized RpcListenerStatus status() {
@@ -150,7 +161,7 @@ final class HostListener {
     return new RpcListenerStatus(
         settings.name(),
         at.getAddress().getHostAddress() + ":" + at.getPort(),
-        server.isPresent(),
+        server != null,
         detail,
         switchboard.services(),
         switchboard.away());

@@ -79,7 +79,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
               validators);
       listeners.put(
           listener.name(),
-          new HostListener(listener, settings.limits(), switchboard, executor, events));
+          new HostListener(listener, settings.limits(), switchboard, keys, executor, events));
     }
     publish();
   }
@@ -92,17 +92,17 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
         "identified as %s, certificate valid until %s",
         credentials.id(), credentials.certificate().getNotAfter().toInstant());
     try {
-      each(listener -> listener.settings().tls(), listener -> open(listener, Optional.of(keys)));
+      each(listener -> listener.settings().tls(), this::open);
     } finally {
       publish();
     }
   }
 
-  private void open(HostListener listener, Optional<TlsKeys> present) {
+  private void open(HostListener listener) {
     if (listener.isOpen()) {
       return;
     }
-    listener.open(present);
+    listener.open();
     InetSocketAddress at = listener.address();
     String where = at.getAddress().getHostAddress() + ":" + at.getPort();
     if (listener.settings().tls()) {
@@ -164,7 +164,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   /** Failing to open a developers' port is no reason to fail the organ that wanted to use it. */
   private void openForDevelopers(HostListener listener) {
     try {
-      open(listener, Optional.empty());
+      open(listener);
     } catch (RpcListenException e) {
       log.error("%s", e.getMessage());
     }

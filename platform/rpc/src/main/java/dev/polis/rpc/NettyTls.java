@@ -9,7 +9,6 @@ import io.netty.handler.ssl.SslProvider;
 import java.net.Socket;
 import java.security.cert.X509Certificate;
 import java.util.List;
-import java.util.Optional;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.X509ExtendedTrustManager;
@@ -39,10 +38,8 @@ final class NettyTls {
   }
 
   /** A client that believes what it is told to believe. */
-  static SslContext client(Optional<TlsKeys> keys, X509ExtendedTrustManager trust) {
-    SslContextBuilder builder = SslContextBuilder.forClient().trustManager(trust);
-    keys.ifPresent(builder::keyManager);
-    return build(builder);
+  static SslContext client(TlsKeys keys, X509ExtendedTrustManager trust) {
+    return build(SslContextBuilder.forClient().trustManager(trust).keyManager(keys));
   }
 
   private static SslContext build(SslContextBuilder builder) {

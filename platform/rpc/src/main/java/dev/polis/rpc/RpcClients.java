@@ -37,22 +37,22 @@ public final class RpcClients {
   private static final Executor EXECUTOR =
       Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("rpc-client-", 0).factory());
 
-  private final Optional<TlsKeys> keys;
+  private final TlsKeys keys;
   private final RpcTrust trust;
 
-  private RpcClients(Optional<TlsKeys> keys, RpcTrust trust) {
+  private RpcClients(TlsKeys keys, RpcTrust trust) {
     this.keys = keys;
     this.trust = trust;
   }
 
   /** Channels that present the certificate of a node or a user. */
   public static RpcClients authenticated(TlsIdentity identity, RpcTrust trust) {
-    return new RpcClients(Optional.of(TlsKeys.fixed(identity)), trust);
+    return new RpcClients(TlsKeys.fixed(identity), trust);
   }
 
   /** Channels that present the newest certificate the supplier knows, at each new connection. */
   public static RpcClients authenticated(Supplier<TlsIdentity> newest, RpcTrust trust) {
-    return new RpcClients(Optional.of(new TlsKeys(() -> Optional.of(newest.get()))), trust);
+    return new RpcClients(new TlsKeys(() -> Optional.of(newest.get())), trust);
   }
 
   /**
@@ -68,7 +68,7 @@ public final class RpcClients {
 
   /** Channels that present nothing. */
   public static RpcClients anonymous(RpcTrust trust) {
-    return new RpcClients(Optional.empty(), trust);
+    return new RpcClients(new TlsKeys(Optional::empty), trust);
   }
 
   /** A channel without TLS, for the debug listener. */

@@ -12,18 +12,18 @@ import io.grpc.Context;
 public final class RpcSpan {
   static final Context.Key<RpcSpan> KEY = Context.key("polis-rpc-span");
 
-  private static final RpcSpan NONE = new RpcSpan("", null);
+  private static final RpcSpan NONE = new RpcSpan(0, null);
 
-  private final String id;
-  private final Log log;
+  private final int number;
+  private final Log log; // null outside a call
 
-  private RpcSpan(String id, Log log) {
-    this.id = id;
+  private RpcSpan(int number, Log log) {
+    this.number = number;
     this.log = log;
   }
 
-  static RpcSpan of(String id, Log log) {
-    return new RpcSpan(id, log);
+  static RpcSpan of(int number, Log log) {
+    return new RpcSpan(number, log);
   }
 
   /** The span of the call this thread works for; one that does nothing if it works for none. */
@@ -34,13 +34,13 @@ public final class RpcSpan {
 
   /** Number of the call, 8 hexadecimal digits; empty outside a call. */
   public String id() {
-    return id;
+    return log == null ? "" : CallErrors.reference(number);
   }
 
   /** Logs an event, with the file and line of the caller. */
   public void event(String format, Object... arguments) {
     if (log != null) {
-      log.withAddedStackDepth(1).info("[" + id + "] " + format, arguments);
+      log.withAddedStackDepth(1).info("[" + id() + "] " + format, arguments);
     }
   }
 }
