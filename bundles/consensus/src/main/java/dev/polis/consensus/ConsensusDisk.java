@@ -8,6 +8,7 @@ import dev.polis.pki.NodeId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -88,6 +89,34 @@ final class ConsensusDisk {
     }
     checkData(record);
     return record;
+  }
+
+  /**
+   * Removes what etcd left of a first start that ended before there was a log, on a full disk for
+   * one: its database is cut off then, and no later start gets past it. Without a log nobody was
+   * promised anything. Only while etcd does not run.
+   */
+  void clearUnbegun(ConsensusRecord record) throws StorageException {
+    if (record.stage() != Stage.BOOTSTRAPPING || hasData()) {
+      return;
+    }
+    Path data = files.etcd().data().path();
+    if (!Files.isDirectory(data)) {
+      return;
+    }
+    try (Stream<Path> remains = Files.walk(data)) {
+      for (Path path : remains.sorted(Comparator.reverseOrder()).toList()) {
+        if (!path.equals(data)) {
+          Files.delete(path);
+        }
+      }
+    } catch (IOException undeletable) {
+      throw new StorageException(
+          StorageException.Problem.IO,
+          "cannot remove what a first start of etcd left in %s: %s".formatted(data, undeletable),
+          "check the disk",
+          undeletable);
+    }
   }
 
   /** Whether etcd has ever written its log here. */

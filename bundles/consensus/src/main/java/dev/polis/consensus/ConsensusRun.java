@@ -23,6 +23,7 @@ import dev.polis.process.LogTail;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.PortHolder;
 import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessRecord;
 import dev.polis.process.ProcessSpec;
 import dev.polis.process.ProcessStatus;
 import dev.polis.supervision.Context;
@@ -181,6 +182,9 @@ final class ConsensusRun implements Task {
       record = admission.admit();
       reached(ConsensusStep.RECORDED);
       ConsensusDisk disk = new ConsensusDisk(parts.files());
+      if (!survivor()) {
+        disk.clearUnbegun(record);
+      }
       pki =
           ConsensusPki.open(
               parts.files(),
@@ -198,6 +202,13 @@ final class ConsensusRun implements Task {
               address,
               parts.settings(),
               parts.files().etcd());
+    }
+
+    /** Whether an etcd of an earlier run may still live, and be about to write its first. */
+    private boolean survivor() {
+      return parts.processes().records().stream()
+          .filter(known -> known.name().equals(PROCESS))
+          .anyMatch(known -> known.state() == ProcessRecord.State.INTENT || known.alive());
     }
 
     private ProcessSpec spec() {

@@ -111,4 +111,26 @@ class ConsensusDiskTest {
     Files.createFile(log.resolve("0000000000000000-0000000000000000.wal"));
     assertEquals("a1", disk.allowExisting(NODE).memberId());
   }
+
+  @Test
+  @DisplayName(
+      "what a first start of etcd left without a log is cleared; with a log, or of a member, it is not")
+  void unbegun() throws Exception {
+    ConsensusRecord begun = disk.allowNew(NODE);
+    Path member = files.etcd().data().path().resolve("member");
+    Path database = Files.createDirectories(member.resolve("snap")).resolve("db");
+    Files.createFile(database);
+    Files.createFile(Files.createDirectories(member.resolve("wal.tmp")).resolve("0-0.wal"));
+
+    disk.clearUnbegun(begun.complete("a1", "c1"));
+    assertTrue(Files.exists(database), "a member's database");
+    disk.clearUnbegun(begun);
+    assertFalse(Files.exists(member));
+    disk.clearUnbegun(begun);
+
+    Files.createFile(Files.createDirectories(database.getParent()).resolve("db"));
+    Files.createFile(Files.createDirectories(member.resolve("wal")).resolve("0-0.wal"));
+    disk.clearUnbegun(begun);
+    assertTrue(Files.exists(database), "a database with a log");
+  }
 }
