@@ -35,12 +35,13 @@ node_command() {
 # never used.
 aot_cache() {
   printf '%s/aot/%s.aot\n' "$POLIS_CACHE" \
-    "$({ cat "$DISTRIBUTION/bundles.list" "$1/release" && stat -c '%n %Y %s' "$DISTRIBUTION"/lib/*.jar && printf '%s\n' "${JVM_OPTIONS[@]}"; } |
+    "$({ cat "$DISTRIBUTION/bundles.list" "$1/release" && stat -c '%n %Y %s' "$DISTRIBUTION"/lib/*.jar "$DISTRIBUTION"/ctl/*.jar && printf '%s\n' "${JVM_OPTIONS[@]}"; } |
       sha256sum | cut -c 1-16)"
 }
 
-# aot_train JAVA_HOME ETCD: boots a throw-away node to HOME and lets the JVM write down what it loaded and compiled. Runs at the lowest priority, once;
-# a failed training costs a slower start and nothing else.
+# aot_train JAVA_HOME ETCD: lets the JVM write down what it loads and compiles, for the node and for the command line. Both are of use from the second
+# start on, so that is what is recorded: a throw-away node is created, asked, and started again. Runs at the lowest priority, once; a failed training
+# costs slower starts and nothing else.
 aot_train() {
   local cache scratch
   cache="$(aot_cache "$1")"
@@ -48,23 +49,58 @@ aot_train() {
   (
     flock -n 7 || exit 0
     mkdir -p "$POLIS_CACHE/aot"
-    find "$POLIS_CACHE/aot" -name '*.aot*' -delete
+    find "$POLIS_CACHE/aot" -maxdepth 1 -name '*.aot*' -delete
     scratch="$(mktemp -d "$POLIS_CACHE/aot/training.XXXXXX")"
-    ctl "$1" params make --owner "$scratch/owner" --to "$scratch/owner/parameters.json" >/dev/null
-    # An address of its own, so that it stands in nobody's way.
-    nice -n 19 "$1/bin/java" "${JVM_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.new" -Xlog:aot=error "-Dpolis.distribution=$DISTRIBUTION" -cp "$(node_class_path)" "$NODE_MAIN" \
-      run --state "$scratch" --address 127.83.84.85 --etcd "$2" --security insecure \
-      --parameters "$scratch/owner/parameters.json" --until-home --home-within 300 &&
-      mv "$cache.new" "$cache"
+    renice -n 19 "$BASHPID" >/dev/null
+    aot_train_in "$scratch" "$cache" "$@" || say "the training failed; the next start tries again"
+    "$1/bin/java" "${JVM_OPTIONS[@]}" -cp "$(node_class_path)" "$NODE_MAIN" stop --state "$scratch"
     rm -rf "$scratch"
   ) 7>"$POLIS_CACHE/aot.lock" >"$POLIS_CACHE/aot.log" 2>&1
 }
 
-# ctl JAVA_HOME ARGUMENT...: the operator's command line.
+# aot_train_in SCRATCH CACHE JAVA_HOME ETCD
+aot_train_in() {
+  local scratch="$1" cache="$2" java="$3" pid waited
+  local -a run=("-Dpolis.distribution=$DISTRIBUTION" -cp "$(node_class_path)" "$NODE_MAIN"
+    # An address of its own, so that it stands in nobody's way.
+    run --state "$scratch" --address 127.83.84.85 --etcd "$4" --security insecure --parameters "$scratch/owner/parameters.json" --home-within 300)
+  local -a owner=(--config "$scratch/contexts" --state "$scratch")
+  ctl "$java" params make --owner "$scratch/owner" --to "$scratch/owner/parameters.json" || return 1
+  # No child of this shell may keep its lock.
+  "$java/bin/java" "${JVM_OPTIONS[@]}" "${run[@]}" 7>&- &
+  pid=$!
+  for ((waited = 0; waited < 3000; waited++)); do
+    [[ ! -f "$scratch/ephemeral/launcher/home" ]] || break
+    kill -0 "$pid" 2>/dev/null || return 1
+    sleep 0.1
+  done
+  ctl "$java" "${owner[@]}" takeownership &&
+    "$java/bin/java" "${JVM_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.ctl.new" -Xlog:aot=error -cp "$(ctl_class_path)" "$CTL_MAIN" "${owner[@]}" node list &&
+    mv "$cache.ctl.new" "$cache.ctl"
+  # A restart, so that the next one finds etcd running.
+  kill -TERM "$pid"
+  wait "$pid"
+  "$java/bin/java" "${JVM_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.new" -Xlog:aot=error "${run[@]}" --until-home 7>&- &&
+    mv "$cache.new" "$cache"
+}
+
+CTL_MAIN=dev.polis.ctl.Ctl
+
+# ctl_class_path: spelled out for the same reason as a node's.
+ctl_class_path() {
+  local IFS=:
+  local -a jars=("$DISTRIBUTION"/ctl/*.jar)
+  printf '%s\n' "${jars[*]}"
+}
+
+# ctl JAVA_HOME ARGUMENT...: the operator's command line, with its AOT cache if a fresh one is there.
 ctl() {
-  local home="$1"
+  local home="$1" cache
   shift
-  "$home/bin/java" "${JVM_OPTIONS[@]}" -cp "$DISTRIBUTION/ctl/*" dev.polis.ctl.Ctl "$@"
+  cache="$(aot_cache "$home").ctl"
+  local -a trained=()
+  [[ ! -f "$cache" ]] || trained=("-XX:AOTCache=$cache")
+  "$home/bin/java" "${JVM_OPTIONS[@]}" "${trained[@]}" -cp "$(ctl_class_path)" "$CTL_MAIN" "$@"
 }
 
 # follow LOG OFFSET HOME_FILE SINCE PID: shows the log from a byte on until the node is home or has ended; succeeds if it is home. A file from before

@@ -36,10 +36,12 @@ final class StartBenchmark {
     return "-XX:AOTCache=" + emptyCache;
   }
 
-  /** Writes the AOT caches, as ./polis up does after its first start. */
+  /** Writes the AOT caches, as ./polis up does after its first start: from a restart. */
   void train() throws IOException, InterruptedException {
     Timed.run(empty("-XX:AOTCacheOutput=" + emptyCache, "-Donce=true"));
     try (NodeUnderTest node = NodeUnderTest.fresh(settings)) {
+      node.up();
+      node.terminate();
       node.train(nodeCache);
     }
   }

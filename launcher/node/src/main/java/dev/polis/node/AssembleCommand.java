@@ -47,7 +47,13 @@ final class AssembleCommand implements Callable<Integer> {
       Path jar = find(available, wanted.getKey(), wanted.getValue());
       Files.copy(jar, bundles.resolve(jar.getFileName()), StandardCopyOption.COPY_ATTRIBUTES);
     }
-    System.out.println(new Distribution(output).seal() + " bundles in " + bundles);
+    Lending lending = Lending.assemble(output);
+    System.out.println(
+        new Distribution(output).seal()
+            + " bundles, and "
+            + lending.libraries().size()
+            + " libraries on the class path, in "
+            + output);
     return Exit.OK;
   }
 

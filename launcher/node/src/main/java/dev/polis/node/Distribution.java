@@ -13,11 +13,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * A built node: {@code lib/} for the launcher's class path, {@code bundles/}, and the list that
- * says what each bundle is.
+ * A built node: {@code lib/} for the launcher's class path, {@code bundles/}, the list that says
+ * what each bundle is that the framework gets, and what the class path lends to them.
  *
  * @param folder where it lies
  */
@@ -49,14 +50,18 @@ record Distribution(Path folder) {
   /**
    * Writes the list from the bundles that are there; the build's last step.
    *
-   * @return how many bundles there are
+   * @return how many bundles the framework gets
    * @throws IOException if a file is no bundle or can not be read
    */
   int seal() throws IOException {
     List<String> lines = new ArrayList<>();
+    Set<String> libraries = lending().libraries();
     try (Stream<Path> jars = Files.list(folder.resolve("bundles"))) {
       for (Path jar : jars.sorted().toList()) {
         BundleManifest manifest = BundleManifest.read(jar);
+        if (libraries.contains(manifest.symbolicName())) {
+          continue;
+        }
         StoredPlugin plugin =
             new StoredPlugin(manifest.symbolicName(), manifest.version(), Digest.of(jar));
         lines.add(new Line(plugin, jar.getFileName().toString()).toString());
@@ -108,6 +113,14 @@ record Distribution(Path folder) {
       }
     }
     return manifests;
+  }
+
+  /**
+   * @return what the class path lends to the bundles
+   * @throws IOException if it can not be read
+   */
+  Lending lending() throws IOException {
+    return Lending.read(folder);
   }
 
   private void put(PluginStore store, Line line) throws Refusal, PluginStoreException, IOException {

@@ -70,7 +70,11 @@ final class Node {
   Ending run() throws BundleException, InterruptedException {
     NodeFramework framework =
         NodeFramework.start(
-            directory.frameworkCache(), directory.configuration(), board, terminal::line);
+            directory.frameworkCache(),
+            bundles.lent(),
+            directory.configuration(),
+            board,
+            terminal::line);
     Thread boot = Thread.ofPlatform().name("boot").start(() -> boot(framework));
     try {
       return board.ending().get();

@@ -21,8 +21,9 @@ import java.util.Map;
  *
  * @param files by manifest, in order of symbolic name
  * @param plan the order
+ * @param lent packages they get from the class path
  */
-record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan) {
+record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan, List<String> lent) {
   /** What the launcher itself brings along. */
   static final List<Offer> GIVEN = List.of(Offer.service(BootReport.class.getName()));
 
@@ -30,7 +31,8 @@ record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan) {
    * @throws Refusal if a file is missing or damaged, or the plan does not work out
    * @throws IOException if a file can not be read
    */
-  static NodeBundles load(PluginStore store, Generation generation) throws Refusal, IOException {
+  static NodeBundles load(PluginStore store, Generation generation, Lending lending)
+      throws Refusal, IOException {
     Map<BundleManifest, Path> files = new LinkedHashMap<>();
     try {
       for (StoredPlugin plugin : generation.plugins()) {
@@ -40,7 +42,7 @@ record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan) {
     } catch (PluginStoreException e) {
       throw new Refusal(e.getMessage(), e);
     }
-    return new NodeBundles(files, plan(files.keySet()));
+    return new NodeBundles(files, plan(files.keySet()), lending.packages());
   }
 
   static BootPlan plan(Collection<BundleManifest> manifests) throws Refusal {

@@ -19,6 +19,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.apache.felix.framework.Felix;
 import org.apache.felix.framework.Logger;
 import org.osgi.framework.Bundle;
@@ -52,6 +53,7 @@ final class NodeFramework {
    * Creates the framework and starts it, still without bundles.
    *
    * @param cache where it may write
+   * @param lent packages the class path lends to the bundles, besides {@link #LENT}
    * @param configuration where the configurations of organs are kept, empty
    * @param report registered as the service organs report to
    * @param complaints is told what the framework has to say at WARNING or worse
@@ -59,12 +61,16 @@ final class NodeFramework {
    * @throws BundleException if it does not start
    */
   static NodeFramework start(
-      Path cache, Path configuration, BootReport report, Consumer<String> complaints)
+      Path cache,
+      List<String> lent,
+      Path configuration,
+      BootReport report,
+      Consumer<String> complaints)
       throws BundleException {
     Map<String, Object> settings = new HashMap<>();
     settings.put(Constants.FRAMEWORK_STORAGE, cache.toString());
     settings.put(Constants.FRAMEWORK_STORAGE_CLEAN, Constants.FRAMEWORK_STORAGE_CLEAN_ONFIRSTINIT);
-    settings.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, LENT);
+    settings.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, LENT + join(lent));
     // Two builds of one organ live side by side while one takes over from the other.
     settings.put(Constants.FRAMEWORK_BSNVERSION, Constants.FRAMEWORK_BSNVERSION_MULTIPLE);
     // The cache is ours alone, the state directory is locked.
@@ -78,6 +84,10 @@ final class NodeFramework {
     felix.start();
     felix.getBundleContext().registerService(BootReport.class, report, new Hashtable<>());
     return new NodeFramework(felix);
+  }
+
+  private static String join(List<String> packages) {
+    return packages.stream().map(lent -> "," + lent).collect(Collectors.joining());
   }
 
   /**

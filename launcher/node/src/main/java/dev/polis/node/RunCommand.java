@@ -78,7 +78,7 @@ final class RunCommand implements Callable<Integer> {
       Node.takeCrash(directory).ifPresent(crash -> terminal.line("the last run crashed: " + crash));
       PluginStore store = PluginStore.open(directory.plugins());
       Generation generation = distribution.seed(store);
-      NodeBundles bundles = NodeBundles.load(store, generation);
+      NodeBundles bundles = NodeBundles.load(store, generation, distribution.lending());
       Map<String, Dictionary<String, Object>> configuration =
           node.configuration(ConfigurationKeys.read(bundles.files().values()));
       return run(directory, bundles, configuration, terminal);

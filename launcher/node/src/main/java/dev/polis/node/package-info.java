@@ -9,9 +9,11 @@
  * </pre>
  *
  * <p>It lies on a plain class path and lends the framework what both sides must see alike: the boot
- * contracts, and the interfaces of configuration and of Declarative Services. Everything else comes
- * from bundles that the plugin store names by digest; the framework's own cache is thrown away at
- * each start.
+ * contracts, and the interfaces of configuration and of Declarative Services. The platform and its
+ * libraries lie there too, see {@link dev.polis.node.Lending}: they do not move while a node runs,
+ * and what the class path loads comes out of the AOT cache whole, linked and verified. Components
+ * and organs come from bundles that the plugin store names by digest; the framework's own cache is
+ * thrown away at each start.
  *
  * <p>Exit codes: 0 stopped as asked; 1 failed, the last line of standard error is the root cause; 2
  * wrong command line; 3 refused before anything was started: configuration, plugins or plan; 4
@@ -22,7 +24,8 @@
  * second SIGINT ends the process at once, and leaves children and mounts to the next one.
  *
  * <p>Not promised: to keep a machine alive. When the trapdoor opens on a host, the process ends;
- * only as process 1 it parks.
+ * only as process 1 it parks. Nor are the libraries of the class path looked through at each start,
+ * as bundles are: the JVM compares length and time with those its cache was made from, no more.
  *
  * <p>Why not an existing launcher? They trust the framework's cache, start by numbers written by
  * hand, and know no home to wait for.

@@ -10,7 +10,7 @@ import org.osgi.framework.Version;
  * Takes a manifest header of the framework's grammar apart: clauses by comma, parameters by
  * semicolon, quotes around values.
  */
-final class ManifestHeader {
+public final class ManifestHeader {
 
   /**
    * One clause.
@@ -20,7 +20,8 @@ final class ManifestHeader {
    *     Version}, {@code Long}, a list of strings
    * @param directives by name; values without quotes
    */
-  record Clause(String name, Map<String, Object> attributes, Map<String, String> directives) {}
+  public record Clause(
+      String name, Map<String, Object> attributes, Map<String, String> directives) {}
 
   private ManifestHeader() {}
 
@@ -28,7 +29,7 @@ final class ManifestHeader {
    * @param header the value of a header, or null if the manifest has none
    * @return its clauses in order
    */
-  static List<Clause> parse(String header) {
+  public static List<Clause> parse(String header) {
     List<Clause> clauses = new ArrayList<>();
     if (header != null) {
       for (String clause : split(header, ',')) {

@@ -1,0 +1,100 @@
+package dev.polis.node;
+
+import dev.polis.plugins.plan.ManifestHeader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.jar.Attributes;
+import java.util.jar.JarFile;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.osgi.framework.Constants;
+
+/**
+ * What of a distribution lies on the launcher's class path: every bundle that exports packages,
+ * which is the platform and its libraries. They stand still while a node runs, so that nothing is
+ * lost if the framework does not load them, and the AOT cache serves only what the class path
+ * loads.
+ *
+ * @param packages what the class path lends to the bundles, in the notation of a manifest
+ * @param libraries symbolic names of those that are nothing but packages: the framework never sees
+ *     them. The others bring components along, and are bundles too, whose packages are lent.
+ */
+record Lending(List<String> packages, Set<String> libraries) {
+  private static final String PACKAGES = "lent.packages";
+  private static final String LIBRARIES = "lent.libraries";
+  private static final String COMPONENTS = "Service-Component";
+
+  Lending {
+    packages = List.copyOf(packages);
+    libraries = Set.copyOf(libraries);
+  }
+
+  /**
+   * Puts what is to be lent on the class path, and writes down what it is. Part of the build.
+   *
+   * @param distribution where {@code bundles/} is complete and {@code lib/} holds the launcher
+   * @throws IOException if a jar can not be read or copied
+   */
+  static Lending assemble(Path distribution) throws IOException {
+    Set<String> packages = new TreeSet<>();
+    Set<String> libraries = new TreeSet<>();
+    try (Stream<Path> jars = Files.list(distribution.resolve("bundles"))) {
+      for (Path jar : jars.sorted().toList()) {
+        Attributes headers = headers(jar);
+        List<String> exports = exports(headers);
+        if (exports.isEmpty() || headers.getValue(Constants.BUNDLE_ACTIVATOR) != null) {
+          continue;
+        }
+        packages.addAll(exports);
+        if (headers.getValue(COMPONENTS) == null) {
+          libraries.add(headers.getValue(Constants.BUNDLE_SYMBOLICNAME).split(";")[0].strip());
+        }
+        ClassPathJar.copy(jar, distribution.resolve("lib").resolve(withoutVersion(jar)));
+      }
+    }
+    Files.write(distribution.resolve(PACKAGES), packages);
+    Files.write(distribution.resolve(LIBRARIES), libraries);
+    return new Lending(new ArrayList<>(packages), libraries);
+  }
+
+  /**
+   * @param distribution a built one
+   * @return what was written down; nothing is lent where nothing was
+   * @throws IOException if it can not be read
+   */
+  static Lending read(Path distribution) throws IOException {
+    return new Lending(
+        lines(distribution.resolve(PACKAGES)), Set.copyOf(lines(distribution.resolve(LIBRARIES))));
+  }
+
+  private static List<String> lines(Path file) throws IOException {
+    return Files.exists(file) ? Files.readAllLines(file) : List.of();
+  }
+
+  private static Attributes headers(Path jar) throws IOException {
+    try (JarFile file = new JarFile(jar.toFile(), false)) {
+      return file.getManifest().getMainAttributes();
+    }
+  }
+
+  private static List<String> exports(Attributes headers) {
+    return ManifestHeader.parse(headers.getValue(Constants.EXPORT_PACKAGE)).stream()
+        .map(
+            export ->
+                export.name()
+                    + ";version=\""
+                    + export.attributes().getOrDefault(Constants.VERSION_ATTRIBUTE, "0.0.0")
+                    + '"')
+        .collect(Collectors.toList());
+  }
+
+  /** As the launcher's own libraries are named: one file for each library, whatever its version. */
+  private static String withoutVersion(Path jar) {
+    return jar.getFileName().toString().replaceFirst("-[0-9][^/]*\\.jar$", ".jar");
+  }
+}

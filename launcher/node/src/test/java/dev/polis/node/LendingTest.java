@@ -1,0 +1,135 @@
+package dev.polis.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What a distribution lends, of a library, a part of the platform, an organ and the framework's
+ * own.
+ */
+class LendingTest {
+  @TempDir Path distribution;
+
+  @BeforeEach
+  void build() throws IOException {
+    Files.createDirectories(distribution.resolve("bundles"));
+    Files.createDirectories(distribution.resolve("lib"));
+    bundle(
+        "library-1.2.0.jar",
+        "org.library",
+        Map.of("Export-Package", "org.library;version=1.2.0;uses:=\"a,b\",org.library.more"));
+    bundle(
+        "platform-0.1.0.jar",
+        "dev.polis.platform",
+        Map.of(
+            "Export-Package",
+            "dev.polis.platform;version=\"1.0.0\"",
+            "Service-Component",
+            "OSGI-INF/a.xml"));
+    bundle("organ-0.1.0.jar", "dev.polis.organ", Map.of("Service-Component", "OSGI-INF/a.xml"));
+    bundle(
+        "scr-2.0.jar",
+        "org.scr",
+        Map.of("Export-Package", "org.scr", "Bundle-Activator", "org.scr.Activator"));
+  }
+
+  @Test
+  @DisplayName(
+      "Packages of the platform and its libraries are lent; organs and what the framework starts are not")
+  void lendsThePlatform() throws IOException {
+    Lending.assemble(distribution);
+
+    Lending lent = Lending.read(distribution);
+    assertEquals(
+        List.of(
+            "dev.polis.platform;version=\"1.0.0\"",
+            "org.library.more;version=\"0.0.0\"",
+            "org.library;version=\"1.2.0\""),
+        lent.packages());
+    assertEquals(Set.of("org.library"), lent.libraries());
+    assertTrue(Files.exists(distribution.resolve("lib/library.jar")));
+    assertTrue(Files.exists(distribution.resolve("lib/platform.jar")));
+    assertFalse(Files.exists(distribution.resolve("lib/organ.jar")));
+    assertFalse(Files.exists(distribution.resolve("lib/scr.jar")));
+  }
+
+  @Test
+  @DisplayName("The framework gets everything but the libraries")
+  void librariesAreNoBundles() throws IOException {
+    Lending.assemble(distribution);
+
+    assertEquals(3, new Distribution(distribution).seal());
+
+    String list = Files.readString(distribution.resolve("bundles.list"));
+    assertFalse(list.contains("org.library"), list);
+    assertTrue(list.contains("dev.polis.platform 1.0 "), list);
+  }
+
+  @Test
+  @DisplayName("A signature stays behind, with the digests it vouches for; the rest is the same")
+  void signatureStaysBehind() throws IOException {
+    Lending.assemble(distribution);
+
+    try (JarFile jar = new JarFile(distribution.resolve("lib/library.jar").toFile())) {
+      assertEquals(
+          List.of("META-INF/MANIFEST.MF", "a.txt"), jar.stream().map(JarEntry::getName).toList());
+      assertEquals(Map.of(), jar.getManifest().getEntries());
+      assertEquals(
+          "org.library;singleton:=true",
+          jar.getManifest().getMainAttributes().getValue("Bundle-SymbolicName"));
+      assertEquals(
+          "content",
+          new String(
+              jar.getInputStream(jar.getEntry("a.txt")).readAllBytes(), StandardCharsets.UTF_8));
+    }
+    assertEquals(
+        Files.getLastModifiedTime(distribution.resolve("bundles/library-1.2.0.jar")),
+        Files.getLastModifiedTime(distribution.resolve("lib/library.jar")),
+        "another time would make another AOT cache necessary");
+  }
+
+  @Test
+  @DisplayName("Where nothing was assembled, nothing is lent")
+  void nothingLent() throws IOException {
+    assertEquals(new Lending(List.of(), Set.of()), Lending.read(distribution));
+  }
+
+  /** A jar with a signature, so far as its file names tell. */
+  private void bundle(String file, String name, Map<String, String> headers) throws IOException {
+    Manifest manifest = new Manifest();
+    Attributes main = manifest.getMainAttributes();
+    main.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    main.putValue("Bundle-SymbolicName", name + ";singleton:=true");
+    main.putValue("Bundle-Version", "1.0");
+    headers.forEach(main::putValue);
+    Attributes digest = new Attributes();
+    digest.putValue("SHA-256-Digest", "AAAA");
+    manifest.getEntries().put("a.txt", digest);
+    try (OutputStream out = Files.newOutputStream(distribution.resolve("bundles").resolve(file));
+        JarOutputStream jar = new JarOutputStream(out, manifest)) {
+      for (String entry : List.of("META-INF/SIGNER.SF", "META-INF/SIGNER.RSA", "a.txt")) {
+        jar.putNextEntry(new JarEntry(entry));
+        jar.write("content".getBytes(StandardCharsets.UTF_8));
+      }
+    }
+  }
+}
