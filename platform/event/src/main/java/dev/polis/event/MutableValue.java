@@ -21,12 +21,16 @@ import java.util.function.Predicate;
  */
 public final class MutableValue<T> implements Value<T> {
 
-  /** A value and its place in the order of all values; version 0 stands for "never set". */
-  private record Versioned<T>(long version, Optional<T> value) {}
+  /** A value and its place in the order of all values; version 0, without one, is "never set". */
+  private record Versioned<T>(long version, T value) {
+    Optional<T> state() {
+      return Optional.ofNullable(value);
+    }
+  }
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Set<MemoryWatcher> waiting = new HashSet<>();
-  private volatile Versioned<T> newest = new Versioned<>(0, Optional.empty());
+  private volatile Versioned<T> newest = new Versioned<>(0, null);
 
   /** Creates a value that holds nothing yet: watchers wait for the first {@link #set}. */
   public MutableValue() {}
@@ -69,7 +73,7 @@ public final class MutableValue<T> implements Value<T> {
     try {
       T value =
           Objects.requireNonNull(
-              change.apply(newest.value()), "an update returned null instead of the new state");
+              change.apply(newest.state()), "an update returned null instead of the new state");
       replace(value);
       return value;
     } finally {
@@ -78,13 +82,13 @@ public final class MutableValue<T> implements Value<T> {
   }
 
   private void replace(T value) {
-    newest = new Versioned<>(newest.version() + 1, Optional.of(value));
+    newest = new Versioned<>(newest.version() + 1, value);
     waiting.forEach(watcher -> watcher.changed.signal());
   }
 
   @Override
   public Optional<T> peek() {
-    return newest.value();
+    return newest.state();
   }
 
   @Override
@@ -104,7 +108,7 @@ public final class MutableValue<T> implements Value<T> {
 
   @Override
   public String toString() {
-    return newest.value().map(value -> "Value[" + value + "]").orElse("Value[never set]");
+    return newest.state().map(value -> "Value[" + value + "]").orElse("Value[never set]");
   }
 
   private final class MemoryWatcher implements Watcher<T> {
@@ -112,7 +116,10 @@ public final class MutableValue<T> implements Value<T> {
 
     private final Condition changed = lock.newCondition();
     private long seen;
-    private Optional<Thread> reader = Optional.empty();
+
+    /** Who is in a get; null if nobody is. */
+    private Thread reader;
+
     private boolean closed;
 
     @Override
@@ -190,7 +197,7 @@ public final class MutableValue<T> implements Value<T> {
           return Optional.empty();
         }
         seen = now.version();
-        return now.value();
+        return now.state();
       } finally {
         lock.unlock();
       }
@@ -200,12 +207,12 @@ public final class MutableValue<T> implements Value<T> {
       lock.lock();
       try {
         requireOpen();
-        if (reader.isPresent()) {
+        if (reader != null) {
           throw new IllegalStateException(
               "thread '%s' asks a watcher that thread '%s' already waits in: a watcher belongs to one reader, open one each"
-                  .formatted(name(Thread.currentThread()), name(reader.get())));
+                  .formatted(name(Thread.currentThread()), name(reader)));
         }
-        reader = Optional.of(Thread.currentThread());
+        reader = Thread.currentThread();
       } finally {
         lock.unlock();
       }
@@ -214,7 +221,7 @@ public final class MutableValue<T> implements Value<T> {
     private void leave() {
       lock.lock();
       try {
-        reader = Optional.empty();
+        reader = null;
       } finally {
         lock.unlock();
       }

@@ -172,7 +172,9 @@ public final class Values {
   private static final class Wanted<S, T> implements Predicate<S> {
     private final Function<? super S, ? extends T> function;
     private final Predicate<? super T> wanted;
-    private Optional<T> result = Optional.empty();
+
+    /** Of the latest test; null before the first. */
+    private T result;
 
     Wanted(Function<? super S, ? extends T> function, Predicate<? super T> wanted) {
       this.function = function;
@@ -181,16 +183,17 @@ public final class Values {
 
     @Override
     public boolean test(S value) {
-      T mapped =
+      result =
           Objects.requireNonNull(
               function.apply(value), "the function of a mapped value returned null");
-      result = Optional.of(mapped);
-      return wanted.test(mapped);
+      return wanted.test(result);
     }
 
     T result() {
-      return result.orElseThrow(
-          () -> new AssertionError("a watcher returned a value it had not tested"));
+      if (result == null) {
+        throw new AssertionError("a watcher returned a value it had not tested");
+      }
+      return result;
     }
   }
 }
