@@ -313,7 +313,6 @@ final class Tree {
 
   /** The body of a runnable's thread. */
   void execute(Run run) {
-    Optional<Throwable> failure = Optional.empty();
     try {
       ScopedValue.where(CURRENT, run)
           .call(
@@ -321,16 +320,41 @@ final class Tree {
                 run.node.task.run(run);
                 return run;
               });
-    } catch (Throwable thrown) {
+    } catch (Throwable failure) {
       // Everything, or a StackOverflowError in one organ would silently end it.
-      failure = Optional.of(thrown);
+      locked(() -> failed(run, failure));
+      return;
     }
-    Optional<Throwable> end = failure;
-    locked(() -> ended(run, end));
+    locked(() -> returned(run));
   }
 
-  private void ended(Run run, Optional<Throwable> failure) {
+  private void returned(Run run) {
     Node node = run.node;
+    end(run);
+    if (node.cancelled) {
+      enterCancelled(node);
+    } else if (run.doneSignalled) {
+      enter(node, RunState.DONE, "");
+    } else {
+      endedEarly(node);
+    }
+    release(node);
+  }
+
+  private void failed(Run run, Throwable failure) {
+    Node node = run.node;
+    end(run);
+    if (node.cancelled) {
+      failedCancelled(node, failure);
+    } else if (failure instanceof RestartRequest request) {
+      askedForRestart(node, request);
+    } else {
+      failedAlone(node, failure);
+    }
+    release(node);
+  }
+
+  private void end(Run run) {
     run.ended = true;
     seeOff();
     leaving.add(run);
@@ -339,18 +363,8 @@ final class Tree {
     Thread.interrupted();
     if (run.overdue) {
       String waited = seconds(timer.nanos() - run.cancelledAt);
-      log(node, log -> log.info("returned at last, %s after it was cancelled", waited));
+      log(run.node, log -> log.info("returned at last, %s after it was cancelled", waited));
     }
-    if (node.cancelled) {
-      endedCancelled(node, failure);
-    } else if (failure.isEmpty() && run.doneSignalled) {
-      enter(node, RunState.DONE, "");
-    } else if (failure.isPresent() && failure.get() instanceof RestartRequest request) {
-      askedForRestart(node, request);
-    } else {
-      died(node, failure);
-    }
-    release(node);
   }
 
   /** Forgets the threads that have ended; those left are at their last instructions. */
@@ -360,24 +374,22 @@ final class Tree {
     }
   }
 
-  private void endedCancelled(Node node, Optional<Throwable> failure) {
+  private void failedCancelled(Node node, Throwable failure) {
     Cause cause = node.cause;
-    if (failure.isEmpty() || Failures.isCancellation(failure.get())) {
+    if (Failures.isCancellation(failure)) {
       enterCancelled(node);
       return;
     }
-    node.lastError = Failures.line(failure.get());
-    Throwable thrown = failure.get();
+    node.lastError = Failures.line(failure);
     if (cause.wanted()) {
       String text = "failed while it was cancelled because " + cause.reason();
-      log(node, log -> describe(log, Severity.WARNING, text, thrown));
+      log(node, log -> describe(log, Severity.WARNING, text, failure));
       enterCancelled(node);
     } else {
       // The root of the evil has its FATAL entry already.
       String text = "died while it was cancelled because " + cause.reason();
-      log(node, log -> describe(log, Severity.ERROR, text, thrown));
-      node.notBefore = timer.nanos() + node.backoff.next(timer.nanos());
-      enter(node, RunState.DEAD, node.lastError);
+      log(node, log -> describe(log, Severity.ERROR, text, failure));
+      enterDead(node);
     }
   }
 
@@ -395,23 +407,31 @@ final class Tree {
     fall(node.group, Cause.restart(node.dn, String.valueOf(request.getMessage())));
   }
 
-  private void died(Node node, Optional<Throwable> failure) {
-    RunState state = node.state;
-    if (failure.isPresent()) {
-      node.lastError = Failures.line(failure.get());
-      Throwable thrown = failure.get();
-      String verb = Failures.isPanic(thrown) ? "panicked" : "failed";
-      String text = "%s in state %s".formatted(verb, state);
-      log(node, log -> describe(log, Severity.FATAL, text, thrown));
-    } else {
-      String missing = state == RunState.NEW ? "healthy and done" : "done";
-      node.lastError = "returned in state %s without having signalled %s".formatted(state, missing);
-      String message = node.lastError;
-      log(node, log -> log.fatal(message));
-    }
+  private void failedAlone(Node node, Throwable failure) {
+    node.lastError = Failures.line(failure);
+    String verb = Failures.isPanic(failure) ? "panicked" : "failed";
+    String text = "%s in state %s".formatted(verb, node.state);
+    log(node, log -> describe(log, Severity.FATAL, text, failure));
+    died(node);
+  }
+
+  private void endedEarly(Node node) {
+    String missing = node.state == RunState.NEW ? "healthy and done" : "done";
+    String message =
+        "returned in state %s without having signalled %s".formatted(node.state, missing);
+    node.lastError = message;
+    log(node, log -> log.fatal(message));
+    died(node);
+  }
+
+  private void died(Node node) {
+    enterDead(node);
+    fall(node.group, Cause.death(node.dn));
+  }
+
+  private void enterDead(Node node) {
     node.notBefore = timer.nanos() + node.backoff.next(timer.nanos());
     enter(node, RunState.DEAD, node.lastError);
-    fall(node.group, Cause.death(node.dn));
   }
 
   // ---------------------------------------------------------------------------------- falling and
