@@ -5,8 +5,10 @@ import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.NodeProcesses;
+import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.UserCredentials;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
@@ -20,6 +22,8 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyPair;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +36,7 @@ final class FaultNode implements AutoCloseable {
   static final int CURATOR = 7835;
   static final int DEBUG = 7837;
   static final int MANAGEMENT = 7839;
+  static final List<Integer> RPC_PORTS = List.of(CURATOR, MANAGEMENT, DEBUG);
   static final int METRICS = 7840;
   static final int ETCD_CLIENTS = 7833;
   static final int ETCD_PEERS = 7834;
@@ -147,6 +152,10 @@ final class FaultNode implements AutoCloseable {
     return process.pid();
   }
 
+  ProcessHandle handle() {
+    return process.toHandle();
+  }
+
   /** Fails with the node's last words if it has ended. */
   void requireAlive() throws IOException {
     if (!process.isAlive()) {
@@ -191,6 +200,19 @@ final class FaultNode implements AutoCloseable {
 
   RpcClients asNode() {
     return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
+  }
+
+  /** With a certificate of the same name from another cluster. */
+  RpcClients asForeigner() {
+    KeyPair pair = Ed25519.generate();
+    X509Certificate certificate =
+        CertificateAuthority.create("another cluster").issueUser(owner.user(), pair.getPublic());
+    return RpcClients.authenticated(
+        TlsIdentity.of(pair.getPrivate(), certificate), RpcTrust.cluster(credentials.ca()));
+  }
+
+  RpcClients asSelfSigned() {
+    return RpcClients.ephemeral(Ed25519.generate(), RpcTrust.cluster(credentials.ca()));
   }
 
   RpcClients asNobody() {

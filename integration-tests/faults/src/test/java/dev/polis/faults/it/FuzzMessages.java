@@ -12,18 +12,24 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 
 /** Makes messages: valid ones of interesting values, and what can become of them on the way. */
 final class FuzzMessages {
 
-  /** More is refused by the node's limit of 4 MiB. */
-  private static final int OVER_THE_LIMIT = 5 << 20;
+  /** Shared, because a client that made one for each call would mostly make these. */
+  private static final byte[] TOO_LARGE = new byte[(4 << 20) + 1];
+
+  private static final byte[] ZEROS = new byte[64 << 10];
 
   private static final int MAX_REPEAT = 4;
   private static final int MAX_DEPTH = 6;
 
   /** Deeper than any parser that recurses for each level should go. */
   private static final int ABYSS = 20_000;
+
+  private static final List<byte[]> DEEP_TEXTS =
+      List.of(abyss("("), abyss("!"), abyss("["), abyss("a."), abyss("-"));
 
   private static final byte[][] NOT_UTF8 = {
     {(byte) 0xff},
@@ -57,6 +63,7 @@ final class FuzzMessages {
   private final RandomGenerator random;
   private final List<FuzzMethod> methods;
   private final List<byte[]> strings = new ArrayList<>();
+  private final List<byte[]> names = new ArrayList<>();
   private final List<byte[]> blobs = new ArrayList<>();
 
   /**
@@ -71,8 +78,8 @@ final class FuzzMessages {
     this.random = random;
     this.methods = methods;
     this.blobs.addAll(keys);
-    List<String> words = new ArrayList<>(names);
-    words.addAll(
+    names.forEach(name -> this.names.add(name.getBytes(StandardCharsets.UTF_8)));
+    List<String> words =
         List.of(
             "",
             "a",
@@ -110,38 +117,40 @@ final class FuzzMessages {
             "has(node.roles.consensus_member)",
             "x".repeat(64),
             "x".repeat(300),
-            "\u00fc".repeat(2000)));
+            "\u00fc".repeat(2000));
     words.forEach(word -> strings.add(word.getBytes(StandardCharsets.UTF_8)));
     for (int length : new int[] {0, 1, 16, 31, 32, 33, 64, 1000}) {
       blobs.add(new byte[length]);
     }
   }
 
-  /** Makes something to send to a method that takes messages of a type. */
-  byte[] next(Descriptor type) {
-    int die = random.nextInt(1000);
-    if (die < 450) {
-      return message(type, strings);
-    } else if (die < 650) {
-      return mutated(message(type, strings));
-    } else if (die < 750) {
-      return message(type, Arrays.asList(NOT_UTF8));
-    } else if (die < 800) {
-      return truncated(message(type, strings));
-    } else if (die < 890) {
-      return bytes(random.nextInt(512));
-    } else if (die < 920) {
-      return new byte[0];
-    } else if (die < 990) {
-      return message(methods.get(random.nextInt(methods.size())).request(), strings);
-    } else if (die < 995) {
-      return message(type, List.of(abyss("("), abyss("!"), abyss("["), abyss("a."), abyss("-")));
-    } else if (die < 997) {
-      return nested();
-    } else if (die < 999) {
-      return message(type, List.of(new byte[random.nextInt(256 << 10)]));
-    }
-    return new byte[random.nextInt(20) == 0 ? OVER_THE_LIMIT : 64 << 10];
+  /** Makes what a call carries: one message, unless its kind says otherwise. */
+  List<byte[]> make(FuzzContent content, Descriptor type) {
+    return switch (content) {
+      case NO_MESSAGE -> List.of();
+      case SEVERAL_MESSAGES ->
+          Stream.generate(() -> message(type, strings)).limit(2 + random.nextInt(3)).toList();
+      default -> List.of(one(content, type));
+    };
+  }
+
+  private byte[] one(FuzzContent content, Descriptor type) {
+    return switch (content) {
+      case VALID -> message(type, strings);
+      case MUTATED -> mutated(message(type, strings));
+      case NOT_UTF8 -> message(type, Arrays.asList(NOT_UTF8));
+      case RANDOM_BYTES -> bytes(random.nextInt(512));
+      case TRUNCATED -> truncated(message(type, strings));
+      case EMPTY -> new byte[0];
+      case FOREIGN_TYPE -> message(methods.get(random.nextInt(methods.size())).request(), strings);
+      case DEEP_TEXT -> message(type, DEEP_TEXTS);
+      case DEEP_MESSAGE -> nested();
+      case LONG_TEXT -> message(type, List.of(new byte[1 << random.nextInt(19)]));
+      case ZEROS -> ZEROS;
+      case TOO_LARGE -> TOO_LARGE;
+      case NO_MESSAGE, SEVERAL_MESSAGES ->
+          throw new AssertionError(content + " is not one message");
+    };
   }
 
   private static byte[] abyss(String step) {
@@ -227,7 +236,7 @@ final class FuzzMessages {
       case FIXED32, SFIXED32 -> out.writeFixed32(number, (int) number());
       case BOOL -> out.writeBool(number, random.nextBoolean());
       case ENUM -> out.writeEnum(number, constant(field.getEnumType()));
-      case STRING -> out.writeByteArray(number, texts.get(random.nextInt(texts.size())));
+      case STRING -> out.writeByteArray(number, text(texts));
       case BYTES -> out.writeByteArray(number, blobs.get(random.nextInt(blobs.size())));
       case MESSAGE ->
           out.writeByteArray(
@@ -235,6 +244,12 @@ final class FuzzMessages {
               depth == MAX_DEPTH ? new byte[0] : message(field.getMessageType(), texts, depth + 1));
       case GROUP -> throw new AssertionError("the wire format has no groups: " + field);
     }
+  }
+
+  /** Mostly anything; often enough what names something, or no call would get far. */
+  private byte[] text(List<byte[]> texts) {
+    List<byte[]> from = texts == strings && random.nextInt(4) == 0 ? names : texts;
+    return from.get(random.nextInt(from.size()));
   }
 
   private long number() {

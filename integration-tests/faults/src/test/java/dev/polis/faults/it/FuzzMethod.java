@@ -2,6 +2,7 @@ package dev.polis.faults.it;
 
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.MethodDescriptor;
+import dev.polis.wire.ext.AuthorizationOuterClass;
 import io.grpc.ServiceDescriptor;
 import io.grpc.protobuf.ProtoMethodDescriptorSupplier;
 import java.io.ByteArrayInputStream;
@@ -24,15 +25,14 @@ import java.util.stream.Stream;
  *
  * @param call what gRPC needs to call it
  * @param request what it takes
+ * @param open whether strangers may call it, by the option in its definition
  */
-record FuzzMethod(io.grpc.MethodDescriptor<byte[], byte[]> call, Descriptor request) {
+record FuzzMethod(io.grpc.MethodDescriptor<byte[], byte[]> call, Descriptor request, boolean open) {
+
+  static final Comparator<FuzzMethod> BY_NAME = Comparator.comparing(FuzzMethod::name);
 
   String name() {
     return call.getFullMethodName();
-  }
-
-  String service() {
-    return call.getServiceName();
   }
 
   boolean unary() {
@@ -47,7 +47,7 @@ record FuzzMethod(io.grpc.MethodDescriptor<byte[], byte[]> call, Descriptor requ
           (ServiceDescriptor) Class.forName(type).getMethod("getServiceDescriptor").invoke(null);
       service.getMethods().forEach(method -> methods.add(of(method)));
     }
-    methods.sort(Comparator.comparing(FuzzMethod::name));
+    methods.sort(BY_NAME);
     return methods;
   }
 
@@ -59,7 +59,11 @@ record FuzzMethod(io.grpc.MethodDescriptor<byte[], byte[]> call, Descriptor requ
             .setFullMethodName(method.getFullMethodName())
             .setType(method.getType())
             .build(),
-        schema.getInputType());
+        schema.getInputType(),
+        schema
+            .getOptions()
+            .getExtension(AuthorizationOuterClass.authorization)
+            .getAllowUnauthenticated());
   }
 
   private static List<String> generatedServices() throws Exception {

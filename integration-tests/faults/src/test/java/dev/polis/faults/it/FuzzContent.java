@@ -1,0 +1,48 @@
+package dev.polis.faults.it;
+
+/**
+ * What a senseless call carries.
+ *
+ * <p>In a round each method gets each kind from each caller as often as it says, the rare kinds
+ * only every few rounds: they cost up to a hundred times as much, and what they look for is in the
+ * decoder and the limits, which all methods share.
+ */
+enum FuzzContent {
+  /** A message of the right type, with values that mean something to the node. */
+  VALID(3, 1),
+  /** The same with a few bytes changed, or said to be longer than it is. */
+  MUTATED(3, 1),
+  /** A message of the right type whose texts are no UTF-8. */
+  NOT_UTF8(2, 1),
+  RANDOM_BYTES(2, 1),
+  TRUNCATED(1, 1),
+  EMPTY(1, 1),
+  /** A message of another method. */
+  FOREIGN_TYPE(1, 1),
+  /** A text that a parser of expressions descends into, thousands of levels. */
+  DEEP_TEXT(1, 8),
+  /** Messages within messages. */
+  DEEP_MESSAGE(1, 8),
+  /** A text of up to 256 KiB, mostly far less. */
+  LONG_TEXT(1, 8),
+  /** 64 KiB of nothing. */
+  ZEROS(1, 8),
+  /** No message where there is to be one. */
+  NO_MESSAGE(1, 8),
+  /** Several messages, where most methods take one. */
+  SEVERAL_MESSAGES(1, 8),
+  /** More than the node's limit of 4 MiB. */
+  TOO_LARGE(1, 32);
+
+  private final int times;
+  private final int everyRounds;
+
+  FuzzContent(int times, int everyRounds) {
+    this.times = times;
+    this.everyRounds = everyRounds;
+  }
+
+  int timesIn(int round) {
+    return round % everyRounds == 0 ? times : 0;
+  }
+}
