@@ -1,10 +1,16 @@
 package dev.polis.debug;
 
 import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.Curator;
+import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
+import dev.polis.event.Value;
 import dev.polis.logtree.LogTree;
 import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.LogCalls;
@@ -13,6 +19,10 @@ import io.grpc.BindableService;
 import java.util.Dictionary;
 import java.util.Hashtable;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
 import org.osgi.service.component.annotations.Activate;
@@ -34,7 +44,51 @@ public final class DebugComponent {
   /** Where the organ logs. */
   static final String DN = "root.debug";
 
-  private final ConditionBoard conditions = new ConditionBoard();
+  // Null while the organ is absent.
+  @Reference(
+      cardinality = ReferenceCardinality.OPTIONAL,
+      policy = ReferencePolicy.DYNAMIC,
+      policyOption = ReferencePolicyOption.GREEDY)
+  volatile Network network;
+
+  @Reference(
+      cardinality = ReferenceCardinality.OPTIONAL,
+      policy = ReferencePolicy.DYNAMIC,
+      policyOption = ReferencePolicyOption.GREEDY)
+  volatile Storage storage;
+
+  @Reference(
+      cardinality = ReferenceCardinality.OPTIONAL,
+      policy = ReferencePolicy.DYNAMIC,
+      policyOption = ReferencePolicyOption.GREEDY)
+  volatile Consensus consensus;
+
+  @Reference(
+      cardinality = ReferenceCardinality.OPTIONAL,
+      policy = ReferencePolicy.DYNAMIC,
+      policyOption = ReferencePolicyOption.GREEDY)
+  volatile Curator curator;
+
+  @Reference(
+      cardinality = ReferenceCardinality.OPTIONAL,
+      policy = ReferencePolicy.DYNAMIC,
+      policyOption = ReferencePolicyOption.GREEDY)
+  volatile ClusterManager cluster;
+
+  private final ConditionBoard conditions =
+      new ConditionBoard(
+          Map.of(
+              "IPAssigned",
+              () -> is(network, Network::status, NetworkStatus.Up.class::isInstance),
+              "DataAvailable",
+              () -> is(storage, Storage::data, DataStatus.Mounted.class::isInstance),
+              "ConsensusRunning",
+              () -> is(consensus, Consensus::status, ConsensusStatus.Running.class::isInstance),
+              "CuratorLeading",
+              () -> is(curator, Curator::status, CuratorStatus.Leading.class::isInstance),
+              "ClusterHome",
+              () -> is(cluster, ClusterManager::status, now -> now.state() == ClusterState.HOME)));
+
   private final CallStreams streams = new CallStreams();
   private final List<ServiceRegistration<BindableService>> registrations;
 
@@ -73,73 +127,8 @@ public final class DebugComponent {
     streams.close();
   }
 
-  /** An organ came. */
-  @Reference(
-      cardinality = ReferenceCardinality.OPTIONAL,
-      policy = ReferencePolicy.DYNAMIC,
-      policyOption = ReferencePolicyOption.GREEDY)
-  void bindNetwork(Network network) {
-    conditions.network().came(network);
-  }
-
-  /** An organ goes. */
-  void unbindNetwork(Network network) {
-    conditions.network().went(network);
-  }
-
-  /** An organ came. */
-  @Reference(
-      cardinality = ReferenceCardinality.OPTIONAL,
-      policy = ReferencePolicy.DYNAMIC,
-      policyOption = ReferencePolicyOption.GREEDY)
-  void bindStorage(Storage storage) {
-    conditions.storage().came(storage);
-  }
-
-  /** An organ goes. */
-  void unbindStorage(Storage storage) {
-    conditions.storage().went(storage);
-  }
-
-  /** An organ came. */
-  @Reference(
-      cardinality = ReferenceCardinality.OPTIONAL,
-      policy = ReferencePolicy.DYNAMIC,
-      policyOption = ReferencePolicyOption.GREEDY)
-  void bindConsensus(Consensus consensus) {
-    conditions.consensus().came(consensus);
-  }
-
-  /** An organ goes. */
-  void unbindConsensus(Consensus consensus) {
-    conditions.consensus().went(consensus);
-  }
-
-  /** An organ came. */
-  @Reference(
-      cardinality = ReferenceCardinality.OPTIONAL,
-      policy = ReferencePolicy.DYNAMIC,
-      policyOption = ReferencePolicyOption.GREEDY)
-  void bindCurator(Curator curator) {
-    conditions.curator().came(curator);
-  }
-
-  /** An organ goes. */
-  void unbindCurator(Curator curator) {
-    conditions.curator().went(curator);
-  }
-
-  /** An organ came. */
-  @Reference(
-      cardinality = ReferenceCardinality.OPTIONAL,
-      policy = ReferencePolicy.DYNAMIC,
-      policyOption = ReferencePolicyOption.GREEDY)
-  void bindCluster(ClusterManager cluster) {
-    conditions.cluster().came(cluster);
-  }
-
-  /** An organ goes. */
-  void unbindCluster(ClusterManager cluster) {
-    conditions.cluster().went(cluster);
+  /** Whether the organ is there and its present state is such. */
+  private static <O, S> boolean is(O organ, Function<O, Value<S>> state, Predicate<S> wanted) {
+    return Optional.ofNullable(organ).map(state).flatMap(Value::peek).filter(wanted).isPresent();
   }
 }

@@ -181,12 +181,11 @@ class DebugTest {
         List.of("IPAssigned", "DataAvailable", "ConsensusRunning", "CuratorLeading", "ClusterHome");
     assertAll(all.stream().map(name -> () -> assertFalse(holds(name), name + " without organ")));
 
-    Network networkOrgan = fake(Network.class, (method, none) -> network);
-    organ.bindNetwork(networkOrgan);
-    organ.bindStorage(fake(Storage.class, (method, none) -> data));
-    organ.bindConsensus(fake(Consensus.class, (method, none) -> consensus));
-    organ.bindCurator(fake(Curator.class, (method, none) -> curator));
-    organ.bindCluster(fake(ClusterManager.class, (method, none) -> cluster));
+    organ.network = fake(Network.class, (method, none) -> network);
+    organ.storage = fake(Storage.class, (method, none) -> data);
+    organ.consensus = fake(Consensus.class, (method, none) -> consensus);
+    organ.curator = fake(Curator.class, (method, none) -> curator);
+    organ.cluster = fake(ClusterManager.class, (method, none) -> cluster);
     assertAll(all.stream().map(name -> () -> assertFalse(holds(name), name + " too early")));
 
     network.set(new NetworkStatus.Up(InetAddress.getLoopbackAddress()));
@@ -204,21 +203,8 @@ class DebugTest {
     assertFalse(holds("ClusterHome"));
 
     network.set(new NetworkStatus.Up(InetAddress.getLoopbackAddress()));
-    organ.unbindNetwork(networkOrgan);
+    organ.network = null;
     assertFalse(holds("IPAssigned"));
-  }
-
-  @Test
-  @DisplayName("a successor that came before its predecessor went is the one that counts")
-  void successorsCount() {
-    Network old = fake(Network.class, (method, none) -> new MutableValue<NetworkStatus>());
-    NetworkStatus up = new NetworkStatus.Up(InetAddress.getLoopbackAddress());
-    organ.bindNetwork(old);
-    organ.bindNetwork(fake(Network.class, (method, none) -> new MutableValue<>(up)));
-
-    organ.unbindNetwork(old);
-
-    assertTrue(holds("IPAssigned"));
   }
 
   @Test
