@@ -2,14 +2,12 @@ package dev.polis.cluster.it;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.pki.Ed25519;
+
 import dev.polis.pki.NodeId;
-import dev.polis.pki.Pem;
+
 import dev.polis.wire.storage.EnrolmentJournal;
-import java.nio.charset.StandardCharsets;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -50,7 +48,7 @@ class EnrolmentCrashIT {
 
   private static final boolean LONG = Boolean.getBoolean("polis.long");
 
-  private static final int KILLED = 137;
+  static final int KILLED = 137;
 
   /** Kills at moments of chance. */
   private static final int KILLS = LONG ? 100 : 10;
@@ -70,13 +68,13 @@ class EnrolmentCrashIT {
       Optional<EnrolmentJournal> first = Optional.empty();
       for (String step : STEPS) {
         crash(node, step, "--security", "insecure");
-        EnrolmentJournal journal = journal(node);
-        requireSameKeys(first.orElse(journal), journal, step);
+        EnrolmentJournal journal = Enrolment.journal(node);
+        Enrolment.requireSameKeys(first.orElse(journal), journal, step);
         first = Optional.of(journal);
       }
       // Sealed and not yet erased: the next start finishes what is left and is home.
       node.up();
-      isItself(node, id(first.orElseThrow()));
+      Enrolment.isItself(node, Enrolment.id(first.orElseThrow()));
     }
   }
 
@@ -87,9 +85,9 @@ class EnrolmentCrashIT {
       Path state = directory.resolve("n" + LAST_STEPS.indexOf(step));
       try (TestNode node = TestNode.prepared(state, "127.0.25.2")) {
         crash(node, step, "--security", "insecure");
-        NodeId id = certified(node);
+        NodeId id = Enrolment.certified(node);
         node.up();
-        isItself(node, id);
+        Enrolment.isItself(node, id);
       }
     }
   }
@@ -101,7 +99,7 @@ class EnrolmentCrashIT {
     try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.25.3")) {
       Path image = node.state().resolve(StorageModesIT.Mode.ENCRYPTED.backing);
       crash(node, "data volume", "--security", "encrypted", "--set", StorageModesIT.SMALL);
-      NodeId id = id(journal(node));
+      NodeId id = Enrolment.id(Enrolment.journal(node));
       byte[] made = header(image);
       for (String step : List.of("cluster records", "sealed configuration")) {
         // With the volume unmounted, as after a power cut, and without.
@@ -110,7 +108,7 @@ class EnrolmentCrashIT {
         assertArrayEquals(made, header(image), "the volume was made again after " + step);
       }
       node.up();
-      isItself(node, id);
+      Enrolment.isItself(node, id);
       assertArrayEquals(made, header(image), "the volume was made again by the last start");
     }
   }
@@ -140,73 +138,31 @@ class EnrolmentCrashIT {
       node.start("--security", "insecure");
       wasHome = node.isHomeWithin(Duration.ofNanos(random.nextLong(BOOTSTRAP.toNanos())));
       node.killJvm();
-      Optional<NodeId> written = journalIfAny(node).map(EnrolmentCrashIT::id);
+      Optional<NodeId> written = Enrolment.journalIfAny(node).map(Enrolment::id);
       if (id.isPresent() && written.isPresent()) {
         assertEquals(id, written, "the keys of the journal were replaced");
       }
       id = id.or(() -> written);
     }
     node.up("--security", "insecure");
-    NodeId is = certified(node);
+    NodeId is = Enrolment.certified(node);
     assertEquals(id.orElse(is), is);
-    isItself(node, is);
+    Enrolment.isItself(node, is);
     return kills;
   }
 
-  private static void crash(TestNode node, String step, String... more) throws Exception {
+  /** Options with which a node ends, as if it was killed, after a step. */
+  static String[] haltAfter(String step, String... more) {
     String[] options = Arrays.copyOf(more, more.length + 2);
     options[more.length] = "--set";
     options[more.length + 1] = "dev.polis.cluster.halt.after=" + step;
-    node.start(options);
+    return options;
+  }
+
+  /** Starts a node that ends, as if it was killed, after a step. */
+  static void crash(TestNode node, String step, String... more) throws Exception {
+    node.start(haltAfter(step, more));
     assertEquals(KILLED, node.awaitEnd(), "after " + step + ": " + node.said());
-  }
-
-  private static Path journalFile(TestNode node) {
-    return node.state().resolve("esp/enrolment_journal.pb");
-  }
-
-  private static EnrolmentJournal journal(TestNode node) throws Exception {
-    return journalIfAny(node)
-        .orElseThrow(() -> new AssertionError(journalFile(node) + " is gone: " + node.said()));
-  }
-
-  private static Optional<EnrolmentJournal> journalIfAny(TestNode node) throws Exception {
-    Path file = journalFile(node);
-    if (!Files.exists(file)) {
-      return Optional.empty();
-    }
-    byte[] content = Files.readAllBytes(file);
-    // The payload begins after the first empty line.
-    int end = new String(content, StandardCharsets.ISO_8859_1).indexOf("\n\n") + 2;
-    return Optional.of(
-        EnrolmentJournal.parseFrom(Arrays.copyOfRange(content, end, content.length)));
-  }
-
-  private static void requireSameKeys(EnrolmentJournal was, EnrolmentJournal is, String step) {
-    assertEquals(was.getNodePrivateKey(), is.getNodePrivateKey(), "node key after " + step);
-    assertEquals(was.getJoinPrivateKey(), is.getJoinPrivateKey(), "join key after " + step);
-    assertEquals(was.getNodeUnlockKey(), is.getNodeUnlockKey(), "unlock key after " + step);
-    assertEquals(was.getClusterUnlockKey(), is.getClusterUnlockKey(), "unlock key after " + step);
-  }
-
-  private static NodeId id(EnrolmentJournal journal) {
-    return NodeId.of(
-        Ed25519.publicKey(Ed25519.privateKeyFromSeed(journal.getNodePrivateKey().toByteArray())));
-  }
-
-  /** Who the node is by the certificate it has saved. */
-  private static NodeId certified(TestNode node) throws Exception {
-    Path file = node.state().resolve("data/node/credentials/cert.pem");
-    return NodeId.of(Pem.certificate(Files.readString(file)).getPublicKey());
-  }
-
-  /** The node is a member under its id, and has left nothing of its enrolment behind. */
-  private static void isItself(TestNode node, NodeId id) throws Exception {
-    node.takeOwnership();
-    assertEquals(id.text(), node.id());
-    assertEquals(1, node.json("node", "list").getAsJsonArray().size(), "one node, one record");
-    assertFalse(Files.exists(journalFile(node)), "the journal, with keys in it, is still there");
-    assertTrue(Files.exists(node.state().resolve("esp/sealed_configuration.pb")));
   }
 
   private static byte[] header(Path image) throws Exception {

@@ -2,6 +2,7 @@ package dev.polis.cluster.it;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonParser;
+import dev.polis.ctl.Ctl;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.EtcdBinary;
@@ -9,6 +10,8 @@ import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.NodeProcesses;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.FileVisitResult;
@@ -123,6 +126,21 @@ final class TestNode implements AutoCloseable {
     }
   }
 
+  /** Waits until the node is home or has ended, and returns whether it is home. */
+  boolean awaitHomeOrEnd() throws Exception {
+    Await.until(
+        PATIENCE,
+        "the node in " + state + " to be home or to end",
+        () -> !process.orElseThrow().isAlive() || isHome());
+    return process.orElseThrow().isAlive();
+  }
+
+  /** The last line of what the present start of the node has printed. */
+  String lastWords() {
+    String text = said().strip();
+    return text.substring(text.lastIndexOf('\n') + 1);
+  }
+
   /** Waits for a while, and returns whether the node is home then. */
   boolean isHomeWithin(Duration limit) throws InterruptedException {
     if (process.orElseThrow().waitFor(limit.toNanos(), TimeUnit.NANOSECONDS)) {
@@ -175,8 +193,22 @@ final class TestNode implements AutoCloseable {
     return finish(distribution.launcher(arguments), Map.of());
   }
 
-  /** Runs the operator's command line against this node. */
-  Finished ctl(String... arguments) throws Exception {
+  /** Runs the operator's command line against this node, in this process. */
+  Finished ctl(String... arguments) {
+    List<String> line = new ArrayList<>(List.of("--config=" + state.resolve("no-contexts")));
+    if (Files.isDirectory(state)) {
+      line.add("--state=" + state);
+    }
+    line.addAll(List.of(arguments));
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int code =
+        Ctl.run(line.toArray(String[]::new), new PrintWriter(out, true), new PrintWriter(err, true));
+    return new Finished(code, out.toString(), err.toString());
+  }
+
+  /** The same as the operator does it, with the program of the distribution. */
+  Finished ctlProgram(String... arguments) throws Exception {
     return finish(Distribution.built().ctl(state, arguments), Map.of());
   }
 
@@ -192,7 +224,7 @@ final class TestNode implements AutoCloseable {
     return Finished.of(command, environment, PATIENCE);
   }
 
-  void takeOwnership() throws Exception {
+  void takeOwnership() {
     Finished finished = ctl("takeownership");
     if (finished.code() != 0) {
       throw new AssertionError("takeownership: " + finished.all() + "\nnode: " + said());
@@ -271,7 +303,7 @@ final class TestNode implements AutoCloseable {
           public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
               throws IOException {
             if (attributes.isRegularFile()) {
-              digests.put(folder.relativize(file).toString(), sha256(file));
+              digests.put(folder.relativize(file).toString(), digest(file));
             }
             return FileVisitResult.CONTINUE;
           }
@@ -279,8 +311,11 @@ final class TestNode implements AutoCloseable {
     return digests;
   }
 
-  /** Of a volume's image, most is a hole: what is nought is not hashed, only counted. */
-  private static String sha256(Path file) throws IOException {
+  /**
+   * A digest of one file. Of a volume's image, most is a hole: what is nought is not hashed, only
+   * counted.
+   */
+  static String digest(Path file) throws IOException {
     byte[] zeros = new byte[BLOCK];
     try (InputStream in = Files.newInputStream(file)) {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");

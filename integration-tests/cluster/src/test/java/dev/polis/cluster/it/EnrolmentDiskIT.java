@@ -1,0 +1,296 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.polis.pki.NodeId;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A node creates its cluster on disks that are full, or read-only, at each write in turn. Each time
+ * it says where and what to do; when that was done it becomes the node it set out to be.
+ */
+class EnrolmentDiskIT {
+
+  private static final boolean LONG = Boolean.getBoolean("polis.long");
+
+  /** Room for one file more than the start before had; for three in the short form. */
+  private static final long STEP = (LONG ? 1 : 3) * TestDisk.PAGE;
+
+  private static final String[] INSECURE = {"--security", "insecure"};
+
+  /** There are some 20 files of our own; etcd wants a hundred megabytes beyond them. */
+  private static final int MOST_STARTS = 60;
+
+  /** How much more room there is when a start came no further than the one before. */
+  private static final int GROWTH = 256;
+
+  private static final String COMMITTED = "journal entry STEP_COMMITTED";
+
+  /** What is never made a second time once it is there, with what stands on it. */
+  private static final Map<String, String> LASTING =
+      Map.of(
+          "volume", "volume",
+          "etcd/pki/ca.pem", "etcd/data/member/wal",
+          "etcd/pki/ca-key.pem", "etcd/data/member/wal",
+          "node/credentials/cert-key.pem", "node/credentials/cert-key.pem");
+
+  /**
+   * A write that fails.
+   *
+   * @param after the step after which the node was killed before; empty for none since the one
+   *     before in the list
+   * @param file what cannot be written, in the state directory
+   * @param always whether the short form has it, too
+   */
+  private record Fault(String after, String file, boolean always) {}
+
+  private static final List<Fault> FAULTS =
+      List.of(
+          new Fault("", "esp/enrolment_journal.pb", true),
+          new Fault("journal entry STEP_KEYS_GENERATED", "esp/volume_format", false),
+          new Fault("", "data/volume", false),
+          new Fault("data volume", "esp/recovery_share.pb", true),
+          new Fault("journal entry STEP_VOLUME_CREATED", "data/etcd/", true),
+          new Fault("cluster records", "esp/enrolment_journal.pb", false),
+          new Fault(COMMITTED, "esp/cluster_directory.pb", true),
+          new Fault("", "data/etcd/data", true),
+          new Fault("node credentials", "esp/enrolment_journal.pb", false),
+          new Fault("journal entry STEP_CREDENTIALS_SAVED", "esp/sealed_configuration.pb", false),
+          new Fault("sealed configuration", "esp/enrolment_journal.pb", true));
+
+  @TempDir Path directory;
+
+  @BeforeAll
+  static void requireGround() {
+    assumeTrue(
+        System.getProperty("user.name").equals("root"),
+        "small disks are mounted, for which these tests need root");
+  }
+
+  @Test
+  @DisplayName("disks full at each write: named with what to do, and the same node in the end")
+  void fullAtEachWrite() throws Exception {
+    Path state = directory.resolve("n");
+    try (TestDisk esp = TestDisk.mounted(state.resolve("esp"));
+        TestDisk data = TestDisk.mounted(state.resolve("data"));
+        TestNode node = TestNode.prepared(state, "127.0.27.1")) {
+      Keys keys = new Keys(node);
+      // etcd wants so much room at once that all later writes have enough; so they have a turn of
+      // their own, with what etcd had set aside before.
+      fill(node, keys, esp, data, EnrolmentCrashIT.haltAfter(COMMITTED, INSECURE))
+          .requireSeen(
+              "esp/enrolment_journal.pb",
+              "esp/volume_format",
+              "data/etcd/pki/member.json",
+              "data/etcd/pki/ca-key.pem",
+              "data/etcd/peer_pki/cert.pem",
+              "data/etcd/data");
+      fill(node, keys, esp, data, INSECURE)
+          .requireSeen(
+              "data/node/credentials/cert-key.pem",
+              "esp/cluster_directory.pb",
+              "esp/sealed_configuration.pb");
+      Enrolment.isItself(node, keys.id());
+    }
+  }
+
+  /** Starts a node with no room, and with more after each refusal, until it comes through. */
+  private static Fullness fill(
+      TestNode node, Keys keys, TestDisk esp, TestDisk data, String... options) throws Exception {
+    Fullness full = new Fullness(node);
+    while (full.stopped(() -> room(full.room(), esp, data), options)) {
+      keys.requireKept();
+    }
+    keys.requireKept();
+    return full;
+  }
+
+  private static void room(long room, TestDisk... disks) throws Exception {
+    for (TestDisk disk : disks) {
+      disk.leave(room);
+    }
+  }
+
+  @Test
+  @DisplayName("disks read-only after each step: named with what to do, and the same node in the end")
+  void readOnlyAfterEachStep() throws Exception {
+    Path state = directory.resolve("n");
+    try (TestDisk esp = TestDisk.mounted(state.resolve("esp"));
+        TestDisk data = TestDisk.mounted(state.resolve("data"));
+        TestNode node = TestNode.prepared(state, "127.0.27.2")) {
+      esp.leave(1 << 20);
+      data.leave(1 << 30);
+      Keys keys = new Keys(node);
+      for (Fault fault : FAULTS) {
+        if (LONG || fault.always()) {
+          meet(fault, node, keys, esp, data);
+        }
+      }
+      node.up(INSECURE);
+      keys.requireKept();
+      Enrolment.isItself(node, keys.id());
+    }
+  }
+
+  private static void meet(Fault fault, TestNode node, Keys keys, TestDisk esp, TestDisk data)
+      throws Exception {
+    if (!fault.after().isEmpty()) {
+      EnrolmentCrashIT.crash(node, fault.after(), INSECURE);
+      keys.requireKept();
+    }
+    if (fault.file().startsWith("data/")) {
+      // A file system to which somebody writes cannot be made read-only.
+      assertEquals(0, node.down().code());
+      refusesReadOnly(node, data, fault.file());
+    } else {
+      refusesReadOnly(node, esp, fault.file());
+    }
+    keys.requireKept();
+  }
+
+  private static void refusesReadOnly(TestNode node, TestDisk disk, String file) throws Exception {
+    disk.readOnly();
+    try {
+      node.start(INSECURE);
+      assertNotEquals(0, node.awaitEnd(), node::said);
+      says(node, node.state().resolve(file).toString(), "read-only", "mount it writable");
+    } finally {
+      disk.writable();
+    }
+  }
+
+  private static void says(TestNode node, String... words) {
+    for (String word : words) {
+      assertTrue(
+          node.lastWords().contains(word),
+          () -> "the last line does not say \"" + word + "\":\n" + node.said());
+    }
+  }
+
+  @Test
+  @DisplayName("the launcher's own disks, full and read-only: named with what to do, then home")
+  void disksOfTheLauncher() throws Exception {
+    Path state = directory.resolve("n");
+    try (TestDisk ephemeral = TestDisk.mounted(state.resolve("ephemeral"));
+        TestDisk plugins = TestDisk.mounted(state.resolve("plugins"));
+        TestNode node = TestNode.prepared(state, "127.0.27.3")) {
+      for (TestDisk disk : List.of(ephemeral, plugins)) {
+        refusesReadOnly(node, disk, disk.point().getFileName().toString());
+      }
+      Fullness full = new Fullness(node);
+      while (full.stopped(() -> room(full.room(), ephemeral, plugins), INSECURE)) {
+        assertTrue(full.starts() < MOST_STARTS, node::said);
+      }
+    }
+  }
+
+  /** What must be found again after each failure. */
+  private static final class Keys {
+    private final TestNode node;
+    private Optional<dev.polis.wire.storage.EnrolmentJournal> first = Optional.empty();
+    private Map<String, String> lasting = Map.of();
+
+    Keys(TestNode node) {
+      this.node = node;
+    }
+
+    NodeId id() {
+      return Enrolment.id(first.orElseThrow());
+    }
+
+    /** The keys of the journal are those it had first, and what stands on others still does. */
+    void requireKept() throws Exception {
+      var journal = Enrolment.journalIfAny(node);
+      if (first.isPresent() && journal.isPresent()) {
+        Enrolment.requireSameKeys(first.get(), journal.get(), node.said());
+      }
+      first = first.or(() -> journal);
+      Map<String, String> found = lasting();
+      lasting.forEach((file, digest) -> assertEquals(digest, found.get(file), file));
+      lasting = found;
+    }
+
+    private Map<String, String> lasting() throws Exception {
+      Path data = node.state().resolve("data");
+      Map<String, String> found = new TreeMap<>();
+      for (Map.Entry<String, String> entry : LASTING.entrySet()) {
+        Path file = data.resolve(entry.getKey());
+        if (Files.exists(file) && Files.exists(data.resolve(entry.getValue()))) {
+          found.put(entry.getKey(), TestNode.digest(file));
+        }
+      }
+      return found;
+    }
+  }
+
+  /** Starts with more and more room. */
+  private static final class Fullness {
+    private final TestNode node;
+    private final Pattern place;
+    private final Map<String, Integer> places = new TreeMap<>();
+    private String last = "";
+    private long room;
+    private int starts;
+
+    Fullness(TestNode node) {
+      this.node = node;
+      place = Pattern.compile(Pattern.quote(node.state().toString()) + "/([^ :;,]*)");
+    }
+
+    /** How many bytes the next start is given on each disk. */
+    long room() {
+      return room;
+    }
+
+    int starts() {
+      return starts;
+    }
+
+    /** Makes room and starts; true if the node ended for lack of more, and not where it should. */
+    boolean stopped(Room make, String... options) throws Exception {
+      assertTrue(++starts < MOST_STARTS, () -> places + "\n" + node.said());
+      make.make();
+      node.start(options);
+      if (node.awaitHomeOrEnd() || node.awaitEnd() == EnrolmentCrashIT.KILLED) {
+        return false;
+      }
+      says(node, "free some space");
+      Matcher found = place.matcher(node.lastWords());
+      assertTrue(found.find(), () -> "no path is named:\n" + node.said());
+      String now = found.group(1);
+      places.merge(now, 1, Integer::sum);
+      room = now.equals(last) ? Math.max(STEP, room * GROWTH) : STEP;
+      last = now;
+      return true;
+    }
+
+    /** Of writes that are jumped over in the short form, nothing can be said there. */
+    void requireSeen(String first, String... wanted) {
+      assertTrue(places.containsKey(first), places::toString);
+      for (String each : wanted) {
+        assertTrue(
+            !LONG || places.keySet().stream().anyMatch(place -> place.startsWith(each)),
+            () -> each + " never met a full disk: " + places);
+      }
+    }
+  }
+
+  /** Gives the disks their room. */
+  private interface Room {
+    void make() throws Exception;
+  }
+}
