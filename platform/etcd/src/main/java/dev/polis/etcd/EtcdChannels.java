@@ -83,12 +83,13 @@ final class EtcdChannels implements AutoCloseable {
   /** The JDK's TLS: the only provider that knows Ed25519. */
   private static SslContext sslContext(EtcdTls tls) {
     try {
-      return GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
-          .protocols("TLSv1.3")
-          .ciphers(CIPHERS)
-          .keyManager(new EtcdKeyManager(tls))
-          .trustManager(tls.trusted())
-          .build();
+      return new EtcdSslContext(
+          GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
+              .protocols("TLSv1.3")
+              .ciphers(CIPHERS)
+              .keyManager(new EtcdKeyManager(tls))
+              .trustManager(tls.trusted())
+              .build());
     } catch (SSLException unusable) {
       throw new IllegalArgumentException(
           "the etcd client's key or certificate cannot be used for TLS: " + tls, unusable);

@@ -1,6 +1,7 @@
 package dev.polis.etcd;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -8,9 +9,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.TestPki;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.handler.ssl.SslContextBuilder;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import javax.net.ssl.SSLEngine;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
@@ -46,6 +50,16 @@ class TlsTest {
         new EtcdTls(List.of(pki.authority()), identity.key(), List.of(identity.certificate()));
     EtcdEndpoint endpoint = EtcdEndpoint.of(etcd.member(0).endpoint()).named(serverName);
     return EtcdAccess.tls(List.of(endpoint), tls);
+  }
+
+  @Test
+  @Order(0)
+  void oneKeyPairIsMadeForAConnection() throws Exception {
+    SSLEngine engine =
+        new EtcdSslContext(SslContextBuilder.forClient().build())
+            .newEngine(UnpooledByteBufAllocator.DEFAULT);
+
+    assertArrayEquals(new String[] {"x25519"}, engine.getSSLParameters().getNamedGroups());
   }
 
   @Test

@@ -1,16 +1,22 @@
 package dev.polis.rpc;
 
 import dev.polis.pki.TlsKeys;
-import io.grpc.netty.GrpcSslContexts;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.DelegatingSslContext;
+import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContext;
-import io.netty.handler.ssl.SslContextBuilder;
-import io.netty.handler.ssl.SslProvider;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.net.Socket;
+import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
 import java.util.List;
+import javax.net.ssl.KeyManager;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
-import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
@@ -27,29 +33,66 @@ final class NettyTls {
   private static final List<String> CIPHERS =
       List.of("TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384");
 
+  /** The JDK's engine offers nothing else, and takes nothing else. */
+  private static final ApplicationProtocolConfig HTTP_2 =
+      new ApplicationProtocolConfig(
+          ApplicationProtocolConfig.Protocol.ALPN,
+          ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+          ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+          ApplicationProtocolNames.HTTP_2);
+
   private NettyTls() {}
 
   /** A server that asks its clients for a certificate and also serves those that have none. */
   static SslContext server(TlsKeys keys) {
-    return build(
-        SslContextBuilder.forServer(keys)
-            .trustManager(new TakeAny())
-            .clientAuth(ClientAuth.OPTIONAL));
+    return context(keys, new TakeAny(), false, ClientAuth.OPTIONAL);
   }
 
   /** A client that believes what it is told to believe. */
   static SslContext client(TlsKeys keys, X509ExtendedTrustManager trust) {
-    return build(SslContextBuilder.forClient().trustManager(trust).keyManager(keys));
+    return new OnCurve25519(context(keys, trust, true, ClientAuth.NONE));
   }
 
-  private static SslContext build(SslContextBuilder builder) {
+  /**
+   * Not by Netty's builder: before its first server it makes an encrypted key store, to learn how
+   * the JDK treats trust managers of another kind than ours.
+   */
+  private static SslContext context(
+      TlsKeys keys, X509ExtendedTrustManager trust, boolean client, ClientAuth clients) {
     try {
-      return GrpcSslContexts.configure(builder, SslProvider.JDK)
-          .protocols(VERSION)
-          .ciphers(CIPHERS)
-          .build();
-    } catch (SSLException e) {
+      SSLContext context = SSLContext.getInstance(VERSION);
+      context.init(new KeyManager[] {keys}, new TrustManager[] {trust}, null);
+      return new JdkSslContext(
+          context,
+          client,
+          CIPHERS,
+          SupportedCipherSuiteFilter.INSTANCE,
+          HTTP_2,
+          clients,
+          new String[] {VERSION},
+          false);
+    } catch (GeneralSecurityException e) {
       throw new IllegalStateException("this Java runtime cannot speak " + VERSION, e);
+    }
+  }
+
+  /**
+   * Agrees on keys with X25519 alone, which whoever serves this API has. Java's TLS would make a
+   * key pair on P-256 for each connection as well, and tables for that curve before the first.
+   * Servers take both.
+   */
+  private static final class OnCurve25519 extends DelegatingSslContext {
+    private static final String[] GROUPS = {"x25519"};
+
+    OnCurve25519(SslContext context) {
+      super(context);
+    }
+
+    @Override
+    protected void initEngine(SSLEngine engine) {
+      SSLParameters parameters = engine.getSSLParameters();
+      parameters.setNamedGroups(GROUPS);
+      engine.setSSLParameters(parameters);
     }
   }
 
