@@ -1,5 +1,6 @@
 package dev.polis.process;
 
+import dev.polis.fixtures.Await;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;

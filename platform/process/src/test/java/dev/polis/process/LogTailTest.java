@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Severity;

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.event.Watcher;
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import java.io.File;
 import java.nio.file.Files;
