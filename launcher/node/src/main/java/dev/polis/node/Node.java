@@ -104,9 +104,9 @@ final class Node {
       // The node ends; this thread has nothing else to do.
       Thread.currentThread().interrupt();
     } catch (BundleException | IOException e) {
-      board.fatal("boot", e);
+      board.fatal("boot", new DiskRefusal(directory).of(e));
     } catch (RuntimeException e) {
-      board.fatal("launcher", e);
+      board.fatal("launcher", new DiskRefusal(directory).of(e));
     }
   }
 

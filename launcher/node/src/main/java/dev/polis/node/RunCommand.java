@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
+import org.osgi.framework.BundleException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -72,17 +73,23 @@ final class RunCommand implements Callable<Integer> {
     // What organs print must not break the live line.
     System.setOut(terminal.stream());
     NodeDirectory directory = NodeDirectory.of(node.state);
-    Distribution distribution = Distribution.own();
     try (StateLock _ = StateLock.take(directory)) {
-      directory.prepare();
-      Node.takeCrash(directory).ifPresent(crash -> terminal.line("the last run crashed: " + crash));
-      PluginStore store = PluginStore.open(directory.plugins());
-      Generation generation = distribution.seed(store);
-      NodeBundles bundles = NodeBundles.load(store, generation, distribution.lending());
-      Map<String, Dictionary<String, Object>> configuration =
-          node.configuration(ConfigurationKeys.read(bundles.files().values()));
-      return run(directory, bundles, configuration, terminal);
+      return start(directory, terminal);
+    } catch (BundleException | IOException e) {
+      throw new DiskRefusal(directory).of(e);
     }
+  }
+
+  private int start(NodeDirectory directory, Terminal terminal) throws Exception {
+    Distribution distribution = Distribution.own();
+    directory.prepare();
+    Node.takeCrash(directory).ifPresent(crash -> terminal.line("the last run crashed: " + crash));
+    PluginStore store = PluginStore.open(directory.plugins());
+    Generation generation = distribution.seed(store);
+    NodeBundles bundles = NodeBundles.load(store, generation, distribution.lending());
+    Map<String, Dictionary<String, Object>> configuration =
+        node.configuration(ConfigurationKeys.read(bundles.files().values()));
+    return run(directory, bundles, configuration, terminal);
   }
 
   private int run(

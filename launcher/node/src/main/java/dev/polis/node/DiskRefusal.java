@@ -1,0 +1,77 @@
+package dev.polis.node;
+
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * Says of a write that failed where it was and what to do, if the disk is full or read-only. What
+ * writes for the launcher, the framework and its services too, knows only what the system said.
+ */
+final class DiskRefusal {
+
+  /** What counts as full: less than one file of the launcher's needs. */
+  private static final long FULL_BYTES = 64 << 10;
+
+  private final NodeDirectory directory;
+
+  DiskRefusal(NodeDirectory directory) {
+    this.directory = directory;
+  }
+
+  /**
+   * Returns the refusal for a failure that comes of the disk, and any other failure as it is.
+   *
+   * @param failure which may have the failure of a write among its causes
+   */
+  <E extends Exception> Exception of(E failure) {
+    for (Throwable at = failure; at != null; at = at.getCause()) {
+      if (at instanceof IOException write) {
+        String said = String.valueOf(write.getMessage());
+        if (said.contains("No space left") || said.contains("Disk quota exceeded")) {
+          return refusal(fullPlace(write), "is full", "free some space there", failure);
+        }
+        if (said.contains("Read-only file system")) {
+          return refusal(place(write), "is mounted read-only", "mount it writable", failure);
+        }
+      }
+    }
+    return failure;
+  }
+
+  private static Refusal refusal(Path place, String trouble, String remedy, Exception cause) {
+    return new Refusal(
+        Exit.FAILED,
+        "%s can not be written, its file system %s; %s and start the node again"
+            .formatted(place, trouble, remedy),
+        cause);
+  }
+
+  private Path place(IOException write) {
+    return write instanceof FileSystemException failed && failed.getFile() != null
+        ? Path.of(failed.getFile())
+        : directory.root();
+  }
+
+  /** The system does not say where a write into an open file had no room. */
+  private Path fullPlace(IOException write) {
+    Path named = place(write);
+    if (!named.equals(directory.root())) {
+      return named;
+    }
+    return List.of(directory.home().getParent(), directory.plugins(), directory.root()).stream()
+        .filter(DiskRefusal::isFull)
+        .findFirst()
+        .orElse(named);
+  }
+
+  private static boolean isFull(Path folder) {
+    try {
+      return Files.getFileStore(folder).getUsableSpace() < FULL_BYTES;
+    } catch (IOException unknown) {
+      return false;
+    }
+  }
+}
