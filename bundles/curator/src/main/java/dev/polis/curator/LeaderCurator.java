@@ -4,7 +4,6 @@ import com.google.protobuf.Timestamp;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.CallStreams;
-import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcPeer;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CommitNodeRequest;
@@ -26,24 +25,14 @@ import dev.polis.wire.curator.UpdateNodeStatusRequest;
 import dev.polis.wire.curator.UpdateNodeStatusResponse;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
-import dev.polis.wire.curator.stored.Node;
 import io.grpc.stub.StreamObserver;
 import java.net.InetAddress;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.Map;
-import java.util.Optional;
 import java.util.function.Predicate;
 
 /** What nodes ask of the curator. */
 final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
-
-  /** Half of what a gRPC message may have by default, as existing clients expect. */
-  private static final int CHUNK_BYTES = 2 << 20;
-
-  /** When a watcher is told to look for the next leader: about what an election takes. */
-  private static final Duration RETRY = Duration.ofSeconds(1);
 
   private static final String ONE_NODE =
       "this cluster has one node and cannot take in others in this version; nothing was changed";
@@ -75,47 +64,7 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
         };
     boolean all = request.hasNodesInCluster();
     LeaderTerm term = LeaderCalls.answer(gate::require);
-    streams.serve("curator watch", caller, sink -> follow(term, chosen, all, sink));
-  }
-
-  private static void follow(
-      LeaderTerm term, Predicate<String> chosen, boolean all, CallStreams.Sink<WatchEvent> sink)
-      throws InterruptedException {
-    try (LeaderNodeHub.Listener listener = term.nodes().listen(chosen)) {
-      if (all) {
-        send(listener.poll(), true, sink);
-      }
-      while (true) {
-        send(listener.next(), false, sink);
-      }
-    } catch (LeaderNodeHub.ClosedException e) {
-      throw RpcException.unavailable(e.getMessage() + "; call again", RETRY);
-    }
-  }
-
-  private static void send(
-      Map<String, Optional<Node>> news, boolean backlog, CallStreams.Sink<WatchEvent> sink)
-      throws InterruptedException {
-    WatchEvent.Builder event = WatchEvent.newBuilder();
-    int bytes = 0;
-    for (Map.Entry<String, Optional<Node>> entry : news.entrySet()) {
-      if (bytes > CHUNK_BYTES) {
-        sink.send(event.build());
-        event.clear();
-        bytes = 0;
-      }
-      if (entry.getValue().isPresent()) {
-        var node = NodeRecords.forNodes(entry.getValue().get());
-        event.addNodes(node);
-        bytes += node.getSerializedSize();
-      } else {
-        event.addNodeTombstones(WatchEvent.NodeTombstone.newBuilder().setNodeId(entry.getKey()));
-      }
-    }
-    if (backlog) {
-      event.setProgress(WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED);
-    }
-    sink.send(event.build());
+    LeaderCalls.answer(() -> streams.feed(caller, feed -> term.nodes().listen(chosen, all, feed)));
   }
 
   @Override

@@ -5,12 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.KeyValue;
+import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
+import dev.polis.wire.curator.stored.Node;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -43,6 +48,90 @@ class LeaderNodeHubTest {
               });
       assertEquals(Status.Code.UNAVAILABLE, told.getStatus().getCode());
       assertTrue(told.getMessage().contains(damaged), told.getMessage());
+    }
+  }
+
+  @Test
+  void givenManyWatchersAndChanges_thenEachSeesTheLastState() throws Exception {
+    try (CuratorFixture fixture = CuratorFixture.leading();
+        EtcdClient records = fixture.records()) {
+      CuratorGrpc.CuratorBlockingV2Stub curator = CuratorGrpc.newBlockingV2Stub(fixture.asNode());
+      KeyValue first = records.kv().range(RecordKeys.NODES.range()).keys().getFirst();
+      Node stored = NodeRecords.parse(first);
+      List<BlockingClientCall<?, WatchEvent>> one = new ArrayList<>();
+      List<BlockingClientCall<?, WatchEvent>> all = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        one.add(curator.watch(watchOf(fixture.id().text())));
+        all.add(curator.watch(watchOfAll()));
+      }
+      for (BlockingClientCall<?, WatchEvent> watch : all) {
+        assertEquals(
+            WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED, read(watch).getProgress(), "the mark");
+      }
+      for (BlockingClientCall<?, WatchEvent> watch : one) {
+        assertEquals(fixture.id().text(), read(watch).getNodes(0).getId());
+      }
+      String other = "metropolis-" + "0".repeat(32);
+      for (int i = 1; i <= 50; i++) {
+        records.kv().put(first.key(), at(stored, "127.0.8." + i));
+        records.kv().put(RecordKeys.node(other), at(stored, "127.0.7." + i));
+      }
+      records.kv().delete(RecordKeys.node(other));
+
+      for (BlockingClientCall<?, WatchEvent> watch : one) {
+        awaitAddress(watch, fixture.id().text(), "127.0.8.50");
+      }
+      for (BlockingClientCall<?, WatchEvent> watch : all) {
+        awaitTombstone(watch, other);
+      }
+    }
+  }
+
+  private static byte[] at(Node node, String address) {
+    return node.toBuilder()
+        .setStatus(NodeStatus.newBuilder().setExternalAddress(address))
+        .build()
+        .toByteArray();
+  }
+
+  private static WatchRequest watchOf(String id) {
+    return WatchRequest.newBuilder()
+        .setNodeInCluster(WatchRequest.NodeInCluster.newBuilder().setNodeId(id))
+        .build();
+  }
+
+  private static WatchRequest watchOfAll() {
+    return WatchRequest.newBuilder()
+        .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
+        .build();
+  }
+
+  private static WatchEvent read(BlockingClientCall<?, WatchEvent> watch) throws Exception {
+    return watch.read(SOON_SECONDS, TimeUnit.SECONDS);
+  }
+
+  /** Reads states of one node only, in order, up to the awaited one. */
+  private static void awaitAddress(
+      BlockingClientCall<?, WatchEvent> watch, String id, String address) throws Exception {
+    int before = 0;
+    while (true) {
+      var node = read(watch).getNodes(0);
+      assertEquals(id, node.getId());
+      String seen = node.getStatus().getExternalAddress();
+      int now = Integer.parseInt(seen.substring(seen.lastIndexOf('.') + 1));
+      assertTrue(now > before, seen + " came after ." + before);
+      before = now;
+      if (seen.equals(address)) {
+        return;
+      }
+    }
+  }
+
+  private static void awaitTombstone(BlockingClientCall<?, WatchEvent> watch, String id)
+      throws Exception {
+    while (read(watch).getNodeTombstonesList().stream()
+        .noneMatch(tombstone -> tombstone.getNodeId().equals(id))) {
+      // A state before that.
     }
   }
 }

@@ -9,8 +9,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 
 /**
- * The streams of calls that answer for as long as the caller listens: one virtual thread each, all
- * owned here. A caller that reads slowly blocks its own thread only.
+ * The streams of calls that answer for as long as the caller listens: with a virtual thread each,
+ * or fed by others, all owned here. A caller that reads slowly delays nobody else.
  *
  * <p>An organ has one of these and closes it when its component deactivates, after its services are
  * unregistered. Safe for use by any thread.
@@ -38,7 +38,19 @@ public final class CallStreams implements AutoCloseable {
     void run(Sink<T> sink) throws InterruptedException;
   }
 
+  /**
+   * Opens the source of a fed stream.
+   *
+   * @param <T> what is sent
+   */
+  @FunctionalInterface
+  public interface Opener<T> {
+    /** Opens it; from now on the feed may be woken. What is thrown ends the call. */
+    CallFeed.Source<T> open(CallFeed<T> feed) throws InterruptedException;
+  }
+
   private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+  private final Set<CallFeed<?>> feeds = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
 
   /**
@@ -67,6 +79,40 @@ public final class CallStreams implements AutoCloseable {
       throw replaced();
     }
     thread.start();
+  }
+
+  /**
+   * Answers a call with what a source has, whenever somebody wakes its feed, until the caller goes
+   * away, the feed is ended, or the streams are closed. Returns when the source is open; to be
+   * called by the handler itself, on its own thread.
+   *
+   * @param caller the observer that the handler was given
+   * @param opener opens the source
+   * @param <T> what is sent
+   * @throws RpcException UNAVAILABLE if the streams are closed
+   * @throws InterruptedException if the caller went away while the source was opened
+   */
+  public <T> CallFeed<T> feed(StreamObserver<T> caller, Opener<T> opener)
+      throws InterruptedException {
+    ServerCallStreamObserver<T> call = (ServerCallStreamObserver<T>) caller;
+    CallFeed<T> feed = new CallFeed<>(call, feeds::remove);
+    call.setOnReadyHandler(feed::wake);
+    call.setOnCancelHandler(feed::gone);
+    feeds.add(feed);
+    boolean open = false;
+    try {
+      // Looked at after the feed is known, as close looks at the feeds after it has said so.
+      if (closed) {
+        throw replaced();
+      }
+      feed.from(opener.open(feed));
+      open = true;
+      return feed;
+    } finally {
+      if (!open) {
+        feeds.remove(feed);
+      }
+    }
   }
 
   private <T> void run(ServerCallStreamObserver<T> call, Sink<T> sink, Body<T> body) {
@@ -98,7 +144,7 @@ public final class CallStreams implements AutoCloseable {
 
   /** How many streams are served at this moment. */
   public int open() {
-    return threads.size();
+    return threads.size() + feeds.size();
   }
 
   /**
@@ -111,6 +157,7 @@ public final class CallStreams implements AutoCloseable {
     closed = true;
     Set<Thread> ending = Set.copyOf(threads);
     ending.forEach(Thread::interrupt);
+    feeds.forEach(feed -> feed.end(replaced()));
     long end = System.nanoTime() + PATIENCE.toNanos();
     try {
       for (Thread thread : ending) {

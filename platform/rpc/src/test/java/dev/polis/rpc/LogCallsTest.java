@@ -3,6 +3,7 @@ package dev.polis.rpc;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogStatistics;
 import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.LogsRequest.BacklogMode;
@@ -251,7 +252,7 @@ class LogCallsTest {
     follower.cancel();
 
     awaitFollowers(0);
-    RpcFixture.await("the thread of the stream to end", () -> streams.open() == 0);
+    Await.until("the thread of the stream to end", () -> streams.open() == 0);
   }
 
   @Test
@@ -343,9 +344,8 @@ class LogCallsTest {
     assertInvalid("severity 0", all("a", atLeast(LeveledLogSeverity.INVALID)));
   }
 
-  private void awaitFollowers(int count) throws InterruptedException {
-    RpcFixture.await(
-        count + " readers that follow", () -> fixture.logs.statistics().readers() == count);
+  private void awaitFollowers(int count) throws Exception {
+    Await.until(count + " readers that follow", () -> fixture.logs.statistics().readers() == count);
   }
 
   @Test
@@ -434,20 +434,20 @@ class LogCallsTest {
       return Status.trailersFromThrowable(end.get()).get(RpcException.RETRY_DELAY);
     }
 
-    void await(String what, int entries) throws InterruptedException {
-      RpcFixture.await(what, () -> received() >= entries);
+    void await(String what, int entries) throws Exception {
+      Await.until(what, () -> received() >= entries);
     }
 
-    void awaitTotal(long entries) throws InterruptedException {
-      RpcFixture.await(entries + " entries or losses", () -> received() + missed >= entries);
+    void awaitTotal(long entries) throws Exception {
+      Await.until(entries + " entries or losses", () -> received() + missed >= entries);
     }
 
-    void awaitText(String text) throws InterruptedException {
-      RpcFixture.await("\"" + text + "\" to arrive", () -> texts().contains(text));
+    void awaitText(String text) throws Exception {
+      Await.until("\"" + text + "\" to arrive", () -> texts().contains(text));
     }
 
-    void awaitEnd() throws InterruptedException {
-      RpcFixture.await("the end of the stream", () -> end.get() != null);
+    void awaitEnd() throws Exception {
+      Await.until("the end of the stream", () -> end.get() != null);
     }
   }
 }

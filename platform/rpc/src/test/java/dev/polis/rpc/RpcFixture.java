@@ -28,7 +28,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
@@ -187,16 +186,6 @@ final class RpcFixture implements AutoCloseable {
       return e.getStatus();
     } catch (Exception e) {
       throw new AssertionError("the call failed outside of gRPC", e);
-    }
-  }
-
-  static void await(String what, BooleanSupplier condition) throws InterruptedException {
-    long end = System.nanoTime() + PATIENCE.toNanos();
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() > end) {
-        throw new AssertionError("waited " + PATIENCE + " in vain for: " + what);
-      }
-      java.util.concurrent.locks.LockSupport.parkNanos(2_000_000);
     }
   }
 

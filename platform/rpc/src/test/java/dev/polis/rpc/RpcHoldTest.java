@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.GetConsensusStatusRequest;
 import dev.polis.wire.curator.GetConsensusStatusResponse;
@@ -90,7 +91,7 @@ class RpcHoldTest {
   }
 
   private static void awaitHeld(RpcFixture fixture, int calls) throws InterruptedException {
-    RpcFixture.await(calls + " held calls", () -> fixture.host.statistics().heldNow() == calls);
+    Await.until(calls + " held calls", () -> fixture.host.statistics().heldNow() == calls);
   }
 
   @Test
@@ -258,7 +259,7 @@ class RpcHoldTest {
       registration.close();
 
       assertEquals(Status.Code.UNAVAILABLE, stuck.get(5, TimeUnit.SECONDS).getCode());
-      RpcFixture.await("the handler's interruption", slow.interrupted::get);
+      Await.until("the handler's interruption", slow.interrupted::get);
     }
   }
 
@@ -335,8 +336,8 @@ class RpcHoldTest {
       Future<?> call = callers.submit(() -> ask(owner));
       slow.entered.await();
       owner.shutdownNow();
-      RpcFixture.await("the handler's interruption", slow.interrupted::get);
-      RpcFixture.await(
+      Await.until("the handler's interruption", slow.interrupted::get);
+      Await.until(
           "the call to count as CANCELLED",
           () -> method(fixture).codes().getOrDefault(Status.Code.CANCELLED, 0L) == 1);
       assertTrue(call.state() != Future.State.SUCCESS);
