@@ -7,11 +7,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
-import java.time.Duration;
 import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 
 /** What tests do to the machine. */
 final class Shell {
@@ -23,17 +21,6 @@ final class Shell {
         new ProcessBuilder(Commands.located(List.of(command))).redirectErrorStream(true).start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertEquals(0, process.waitFor(), String.join(" ", command) + ": " + output);
-  }
-
-  static void await(String what, BooleanSupplier condition) {
-    long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() > deadline) {
-        throw new AssertionError("waited 20 s in vain for " + what);
-      }
-      Thread.onSpinWait();
-      java.util.concurrent.locks.LockSupport.parkNanos(10_000_000);
-    }
   }
 
   /** One digest over names, modes and contents of everything below a path. */

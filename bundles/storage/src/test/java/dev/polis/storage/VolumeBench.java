@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.polis.api.storage.Root;
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.process.ProcessManager;
 import java.nio.file.Path;
@@ -62,7 +63,7 @@ final class VolumeBench implements AutoCloseable {
   }
 
   /** Ends the server of a volume as a crash would. */
-  void kill(String daemon) {
+  void kill(String daemon) throws Exception {
     long pid =
         processes.records().stream()
             .filter(r -> r.name().equals(daemon))
@@ -71,7 +72,7 @@ final class VolumeBench implements AutoCloseable {
             .pid();
     ProcessHandle handle = ProcessHandle.of(pid).orElseThrow();
     handle.destroyForcibly();
-    Shell.await("the end of " + daemon, () -> !new VolumeDaemonsManaged(processes).running(daemon));
+    Await.until("the end of " + daemon, () -> !new VolumeDaemonsManaged(processes).running(daemon));
   }
 
   @Override
