@@ -100,7 +100,7 @@ ctl() {
   cache="$(aot_cache "$home").ctl"
   local -a trained=()
   [[ ! -f "$cache" ]] || trained=("-XX:AOTCache=$cache")
-  "$home/bin/java" "${JVM_OPTIONS[@]}" "${trained[@]}" -cp "$(ctl_class_path)" "$CTL_MAIN" "$@"
+  POLIS_COMMAND="$0 ctl" "$home/bin/java" "${JVM_OPTIONS[@]}" "${trained[@]}" -cp "$(ctl_class_path)" "$CTL_MAIN" "$@"
 }
 
 # follow LOG OFFSET HOME_FILE SINCE PID: shows the log from a byte on until the node is home or has ended; succeeds if it is home. A file from before

@@ -54,7 +54,7 @@ final class NodeParametersLoader {
       throw new NodeParametersException(
           "no node parameters found; looked at %s. Write one of them, for example with"
                   .formatted(String.join(", ", sources.stream().map(Object::toString).toList()))
-              + " 'polisctl params make'");
+              + " './polis ctl params make'");
     }
     Found first = found.getFirst();
     found

@@ -2,15 +2,11 @@ package dev.polis.cluster;
 
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.PkiException;
+import dev.polis.pki.RecoveryKey;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
-import java.security.KeyFactory;
-import java.security.PrivateKey;
-import java.security.interfaces.XECPrivateKey;
-import java.security.spec.PKCS8EncodedKeySpec;
-import java.util.Base64;
 
 /**
  * The owner's recovery key as a file: an X25519 private key in PEM (PKCS #8).
@@ -18,9 +14,6 @@ import java.util.Base64;
  * @param path where it is; empty if the operator gave none
  */
 record RecoveryKeyFile(String path) {
-
-  private static final String HEADER = "-----BEGIN PRIVATE KEY-----";
-  private static final String FOOTER = "-----END PRIVATE KEY-----";
 
   /**
    * Reads the key.
@@ -36,34 +29,17 @@ record RecoveryKeyFile(String path) {
     }
     Path file = Path.of(path);
     try {
-      String text = Files.readString(file);
-      int begin = text.indexOf(HEADER);
-      int end = text.indexOf(FOOTER);
-      if (begin < 0 || end < begin) {
-        throw refusal(file, "it has no PRIVATE KEY block", null);
-      }
-      byte[] der =
-          Base64.getMimeDecoder().decode(text.substring(begin + HEADER.length(), end).strip());
-      PrivateKey key =
-          KeyFactory.getInstance("X25519").generatePrivate(new PKCS8EncodedKeySpec(der));
-      return ((XECPrivateKey) key)
-          .getScalar()
-          .map(Secret::take)
-          .orElseThrow(() -> refusal(file, "its key cannot be read out", null));
-    } catch (IOException | GeneralSecurityException | IllegalArgumentException e) {
-      throw refusal(file, e.toString(), e);
+      return Secret.take(RecoveryKey.privateKey(Files.readString(file)));
+    } catch (IOException | PkiException e) {
+      throw new EnrolmentException(
+          "recovery key %s: %s; name the file that holds the owner's X25519 private key in PEM"
+              .formatted(file, e instanceof PkiException ? e.getMessage() : e.toString()),
+          e);
     }
   }
 
   @Override
   public String toString() {
     return "recovery key " + path;
-  }
-
-  private static EnrolmentException refusal(Path file, String reason, Throwable cause) {
-    return new EnrolmentException(
-        "recovery key %s: %s; name the file that holds the owner's X25519 private key in PEM"
-            .formatted(file, reason),
-        cause);
   }
 }

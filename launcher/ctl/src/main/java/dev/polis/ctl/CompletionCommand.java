@@ -12,9 +12,10 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "completion",
     description = {
-      "Prints a completion script.",
-      "bash: source <(polisctl completion bash)",
-      "zsh:  autoload -U +X bashcompinit && bashcompinit && source <(polisctl completion zsh)"
+      "Prints a completion script for the name polisctl, which may be an alias.",
+      "both: alias polisctl='${ROOT-COMMAND-NAME}'",
+      "bash: source <(${ROOT-COMMAND-NAME} completion bash)",
+      "zsh:  autoload -U +X bashcompinit && bashcompinit && source <(${ROOT-COMMAND-NAME} completion zsh)"
     },
     mixinStandardHelpOptions = true)
 final class CompletionCommand implements Callable<Integer> {

@@ -89,8 +89,10 @@ final class ContextCommand {
       spec.commandLine()
           .getOut()
           .printf(
-              "Context %s is current. Put the owner's key at %s, then: polisctl takeownership%n",
-              name, context.ctl.options.configFolder().resolve(name).resolve("owner-key.pem"));
+              "Context %s is current. Put the owner's key at %s, then: %s%n",
+              name,
+              context.ctl.options.configFolder().resolve(name).resolve("owner-key.pem"),
+              context.ctl.options.command("takeownership"));
       return ExitCode.OK.code();
     }
   }

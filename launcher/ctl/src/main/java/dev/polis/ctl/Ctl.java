@@ -60,6 +60,7 @@ public final class Ctl implements Runnable {
 
   static CommandLine commandLine(PrintWriter out, PrintWriter err) {
     CommandLine line = new CommandLine(new Ctl());
+    line.setCommandName(CtlName.called());
     line.setOut(out);
     line.setErr(err);
     line.setCaseInsensitiveEnumValuesAllowed(true);

@@ -29,7 +29,8 @@ final class CtlOptions {
       names = "--context",
       scope = ScopeType.INHERIT,
       paramLabel = "NAME",
-      description = "cluster to talk to (default: the current one, see 'polisctl context')")
+      description =
+          "cluster to talk to (default: the current one, see '${ROOT-COMMAND-NAME} context')")
   String context;
 
   @Option(
@@ -70,6 +71,26 @@ final class CtlOptions {
     if (given < least) {
       throw new CtlException(
           ExitCode.USAGE, "%s %d makes no sense; give %d or more".formatted(option, given, least));
+    }
+  }
+
+  /**
+   * A command for the same cluster, to be pasted.
+   *
+   * @param words what comes after the options
+   */
+  String command(String words) {
+    StringBuilder line = new StringBuilder(CtlName.called());
+    append(line, "--config", config);
+    append(line, "--state", state);
+    append(line, "--context", context);
+    append(line, "--endpoint", endpoint);
+    return line.append(' ').append(words).toString();
+  }
+
+  private static void append(StringBuilder line, String option, Object value) {
+    if (value != null) {
+      line.append(' ').append(option).append(' ').append(CtlName.quoted(value));
     }
   }
 

@@ -41,8 +41,8 @@ final class ExplainCommand implements Callable<Integer> {
     if (text == null) {
       throw new CtlException(
           ExitCode.NOT_FOUND,
-          "there is nothing to say about \"%s\"; 'polisctl explain' lists the words"
-              .formatted(name));
+          "there is nothing to say about \"%s\"; '%s explain' lists the words"
+              .formatted(name, CtlName.called()));
     }
     spec.commandLine().getOut().print(text);
     spec.commandLine().getOut().flush();

@@ -7,6 +7,8 @@ import com.google.protobuf.util.JsonFormat;
 import dev.polis.api.curator.DomainNames;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
+import dev.polis.pki.RecoveryKey;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
 import dev.polis.wire.common.ClusterConfiguration;
@@ -18,20 +20,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.security.GeneralSecurityException;
-import java.security.KeyFactory;
-import java.security.KeyPair;
-import java.security.KeyPairGenerator;
 import java.security.PrivateKey;
-import java.security.interfaces.XECPrivateKey;
-import java.security.spec.NamedParameterSpec;
-import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.bouncycastle.math.ec.rfc7748.X25519;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -243,36 +236,17 @@ final class ParamsCommand {
 
     private byte[] recoveryKey() {
       Path file = owner.resolve("recovery-key.pem");
+      if (!Files.exists(file)) {
+        CtlFiles.write(file, RecoveryKey.generate().getBytes(StandardCharsets.UTF_8));
+      }
       try {
-        if (!Files.exists(file)) {
-          KeyPairGenerator generator = KeyPairGenerator.getInstance("XDH");
-          generator.initialize(NamedParameterSpec.X25519);
-          KeyPair pair = generator.generateKeyPair();
-          CtlFiles.write(
-              file,
-              Pem.encode("PRIVATE KEY", pair.getPrivate().getEncoded())
-                  .getBytes(StandardCharsets.UTF_8));
-        }
-        return recoveryPublicKey(file);
-      } catch (GeneralSecurityException | IllegalArgumentException e) {
+        return RecoveryKey.publicKey(CtlFiles.read(file, "remove it to have another one made"));
+      } catch (PkiException e) {
         throw new CtlException(
             ExitCode.FAILED,
             "%s is no X25519 key: %s; restore it from your copy".formatted(file, e.getMessage()),
             e);
       }
-    }
-
-    private static byte[] recoveryPublicKey(Path file) throws GeneralSecurityException {
-      String pem = CtlFiles.read(file, "remove it to have another one made");
-      byte[] der = Base64.getMimeDecoder().decode(pem.replaceAll("-----[A-Z ]+-----", "").strip());
-      XECPrivateKey key =
-          (XECPrivateKey)
-              KeyFactory.getInstance("XDH").generatePrivate(new PKCS8EncodedKeySpec(der));
-      byte[] scalar =
-          key.getScalar().orElseThrow(() -> new IllegalArgumentException("it cannot be read out"));
-      byte[] raw = new byte[X25519.POINT_SIZE];
-      X25519.scalarMultBase(scalar, 0, raw, 0);
-      return raw;
     }
   }
 }

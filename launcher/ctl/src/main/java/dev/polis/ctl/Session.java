@@ -44,14 +44,18 @@ final class Session implements AutoCloseable {
   private final int timeout;
   private final List<ManagedChannel> channels = new ArrayList<>();
 
-  private Session(CtlTarget target, int timeout) {
-    this.target = target;
-    this.timeout = timeout;
+  /** What to type, for a refusal that it would help against. */
+  private final String takeOwnership;
+
+  private Session(CtlOptions options) {
+    this.target = options.target();
+    this.timeout = options.timeout;
+    this.takeOwnership = options.command("takeownership");
   }
 
   static Session open(CtlOptions options) {
     CtlOptions.requireAtLeast(1, options.timeout, "--timeout");
-    return new Session(options.target(), options.timeout);
+    return new Session(options);
   }
 
   CtlTarget target() {
@@ -126,7 +130,7 @@ final class Session implements AutoCloseable {
   }
 
   private UserCredentials credentials() {
-    String remedy = "take ownership first: polisctl takeownership";
+    String remedy = "take ownership first: " + takeOwnership;
     String key = CtlFiles.read(target.ownerKey(), remedy);
     String certificate = CtlFiles.read(target.ownerCertificate(), remedy);
     String ca = CtlFiles.read(target.clusterCa(), remedy);
@@ -158,7 +162,8 @@ final class Session implements AutoCloseable {
           ExitCode.FAILED,
           "%s is there, but it and the files in %s do not trust each other: %s; if it is the right"
                   .formatted(host(), target.folder(), distrust.get().getMessage())
-              + " cluster, remove ca.pem there and take ownership again: polisctl takeownership",
+              + " cluster, remove ca.pem there and take ownership again: "
+              + takeOwnership,
           status.getCause());
     }
     return switch (status.getCode()) {

@@ -65,8 +65,8 @@ final class TakeOwnershipCommand implements Callable<Integer> {
             .println(
                 "Successfully retrieved owner credentials! You now own this cluster until %s."
                         .formatted(certificate.getNotAfter().toInstant())
-                    + "\nThey are in %s. Next: polisctl node list"
-                        .formatted(session.target().folder()));
+                    + "\nThey are in %s. Next: %s"
+                        .formatted(session.target().folder(), ctl.options.command("node list")));
       } else {
         ctl.options.output.print(Document.single(result), spec.commandLine().getOut());
       }
@@ -79,7 +79,9 @@ final class TakeOwnershipCommand implements Callable<Integer> {
         ownerKey(
             target.ownerKey(),
             "it is the key whose public half the first node was given; make one with"
-                + " 'polisctl params make'");
+                + " '"
+                + CtlName.called()
+                + " params make'");
     return new KeyPair(Ed25519.publicKey(key), key);
   }
 

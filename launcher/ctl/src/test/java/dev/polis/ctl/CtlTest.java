@@ -44,6 +44,20 @@ class CtlTest {
     return Stream.concat(path, Stream.of(more)).toArray(String[]::new);
   }
 
+  @Test
+  void hintsArePastedForTheSameCluster() {
+    CtlOptions options = new CtlOptions();
+    assertEquals("polisctl node list", options.command("node list"));
+
+    options.state = Path.of("/var/lib/it's mine");
+    options.config = Path.of("/etc/polis");
+    options.endpoint = "fd00::1";
+
+    assertEquals(
+        "polisctl --config /etc/polis --state '/var/lib/it'\\''s mine' --endpoint fd00::1 node list",
+        options.command("node list"));
+  }
+
   @ParameterizedTest
   @MethodSource("commands")
   void everyCommandHasHelp(CommandLine command) {

@@ -84,16 +84,23 @@ public final class Pem {
 
   /** The one Ed25519 private key in the text. */
   public static PrivateKey privateKey(String pem) {
-    var found = blocks(pem, PRIVATE_KEY);
+    byte[] der = only(pem, PRIVATE_KEY);
     try {
-      if (found.size() != 1) {
-        throw new PkiException(
-            "expected one private key, found " + found.size() + " in the PEM text");
-      }
-      return Ed25519.privateKey(found.getFirst());
+      return Ed25519.privateKey(der);
     } finally {
-      found.forEach(der -> Arrays.fill(der, (byte) 0));
+      Arrays.fill(der, (byte) 0);
     }
+  }
+
+  /** The content of the one block with this label; the caller's to erase. */
+  static byte[] only(String pem, String label) {
+    var found = blocks(pem, label);
+    if (found.size() != 1) {
+      found.forEach(der -> Arrays.fill(der, (byte) 0));
+      throw new PkiException(
+          "expected one " + label + " block, found " + found.size() + " in the PEM text");
+    }
+    return found.getFirst();
   }
 
   /** A certificate from DER. */
