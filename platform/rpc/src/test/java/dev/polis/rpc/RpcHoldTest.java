@@ -90,7 +90,7 @@ class RpcHoldTest {
         .getId();
   }
 
-  private static void awaitHeld(RpcFixture fixture, int calls) throws InterruptedException {
+  private static void awaitHeld(RpcFixture fixture, int calls) throws Exception {
     Await.until(calls + " held calls", () -> fixture.host.statistics().heldNow() == calls);
   }
 
