@@ -50,8 +50,8 @@ final class ConsensusRun implements Task {
   /** The name of the process, and of the journal under the organ's that gets its lines. */
   static final String PROCESS = "etcd";
 
-  // A person does not notice a fifth of a second; five looks a second cost nothing.
-  private static final Duration LOOK = Duration.ofMillis(200);
+  // The network organ looks once a second itself. That etcd ends is an event, and not looked for.
+  private static final Duration NETWORK_LOOK = Duration.ofSeconds(1);
 
   // etcd is up after about 300 ms, so that a slower pace would be most of the wait.
   private static final Duration READY_LOOK = Duration.ofMillis(50);
@@ -222,7 +222,7 @@ final class ConsensusRun implements Task {
       try (LogTail tail = parts.processes().tail(process, parts.logName(), new EtcdConverter());
           Watcher<ProcessStatus> ending = process.status().watch()) {
         log.healthy();
-        while (!ended(ending, LOOK)) {
+        while (!ended(ending, tail.pause())) {
           tail.poll();
         }
         tail.finish();
@@ -378,7 +378,7 @@ final class ConsensusRun implements Task {
       }
       context.log().info("%s", ground.running(List.of()).text());
       try (Watcher<NetworkStatus> network = parts.network().watch()) {
-        while (!ended(ending, LOOK)) {
+        while (!ended(ending, NETWORK_LOOK)) {
           Optional<NetworkStatus> change = network.poll();
           if (change.isPresent()
               && change.get() instanceof NetworkStatus.Up(InetAddress now)

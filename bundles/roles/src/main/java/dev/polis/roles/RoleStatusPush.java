@@ -3,6 +3,7 @@ package dev.polis.roles;
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.supervision.Context;
@@ -11,19 +12,14 @@ import dev.polis.wire.curator.UpdateNodeStatusRequest;
 import dev.polis.wire.version.Version;
 import io.grpc.StatusException;
 import java.net.InetAddress;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /** Tells the cluster this node's address, version and services, whenever they change. */
 final class RoleStatusPush {
 
   /** An answer that takes longer is asked for again. */
   private static final long CALL_SECONDS = 10;
-
-  /** How long a change may stay unnoticed when two values are followed by one reader. */
-  private static final Duration LOOK = Duration.ofSeconds(1);
 
   private final RoleConnection connection;
   private final Value<NetworkStatus> network;
@@ -48,26 +44,35 @@ final class RoleStatusPush {
   }
 
   void run(Context context) throws InterruptedException {
+    MutableValue<NodeStatus> wanted = new MutableValue<>();
+    context.run("network", child -> follow(child, network, wanted));
+    context.run("curator", child -> follow(child, curator, wanted));
     context.healthy();
     RolePause pause = new RolePause();
-    Optional<NodeStatus> pushed = Optional.empty();
-    try (Watcher<NetworkStatus> watcher = network.watch()) {
+    try (Watcher<NodeStatus> changes = wanted.watch()) {
+      NodeStatus pushed = NodeStatus.getDefaultInstance();
       while (true) {
-        Optional<NodeStatus> now = status();
-        if (now.isPresent() && !now.equals(pushed) && push(now.get(), context, pause)) {
-          pushed = now;
+        NodeStatus before = pushed;
+        NodeStatus now = changes.get(status -> !status.equals(before));
+        while (!push(now, context, pause)) {
+          now = changes.poll().orElse(now);
         }
-        awaitChange(watcher);
+        pushed = now;
       }
     }
   }
 
-  private static void awaitChange(Watcher<NetworkStatus> watcher) throws InterruptedException {
-    try {
-      watcher.get(LOOK);
-    } catch (TimeoutException nothingNew) {
-      // The curator's status may have changed all the same: look at both.
-      return;
+  /** Two values make one status; whichever changes, it is put together anew. */
+  private void follow(Context context, Value<?> value, MutableValue<NodeStatus> wanted)
+      throws InterruptedException {
+    context.healthy();
+    try (Watcher<?> changes = value.watch()) {
+      while (true) {
+        changes.get();
+        synchronized (wanted) {
+          status().ifPresent(wanted::set);
+        }
+      }
     }
   }
 

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.function.Consumer;
 
 /**
@@ -32,6 +33,15 @@ public final class LogTail implements AutoCloseable {
   /** Read at most this much in one go: a page cache read of a tenth of a millisecond. */
   private static final int CHUNK = 64 << 10;
 
+  /** A line reaches its reader within a fifth of a second while there are lines, */
+  private static final Duration PACE = Duration.ofMillis(200);
+
+  /** and within a second after silence, when nobody waits for the next part of a story. */
+  private static final Duration QUIET_PACE = Duration.ofSeconds(1);
+
+  /** A second of silence. */
+  private static final int QUIET_POLLS = 5;
+
   private static final Gson GSON = new Gson();
 
   /** The saved place; a file shorter than it has been truncated since. */
@@ -47,6 +57,7 @@ public final class LogTail implements AutoCloseable {
   private long offset;
   private long saved;
   private long lineStart;
+  private int quietPolls;
 
   LogTail(
       Path file, Path placeFile, long limit, LineConverter converter, Consumer<LogPayload> sink) {
@@ -68,6 +79,26 @@ public final class LogTail implements AutoCloseable {
    * @throws IOException if the log cannot be read or truncated
    */
   public long poll() throws IOException {
+    long read = unchanged() ? 0 : read();
+    quietPolls = read > 0 ? 0 : Math.min(QUIET_POLLS, quietPolls + 1);
+    return read;
+  }
+
+  /** How long to wait before the next poll. */
+  public Duration pause() {
+    return quietPolls < QUIET_POLLS ? PACE : QUIET_PACE;
+  }
+
+  /** A look at the length is a tenth of the work of opening the file. */
+  private boolean unchanged() throws IOException {
+    try {
+      return Files.size(file) == offset && offset <= limit;
+    } catch (NoSuchFileException notYet) {
+      return false;
+    }
+  }
+
+  private long read() throws IOException {
     try (FileChannel channel =
         FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
       if (channel.size() < offset) {

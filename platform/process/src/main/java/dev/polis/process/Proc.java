@@ -78,13 +78,22 @@ final class Proc {
         .orElseGet(Instant::now);
   }
 
-  static String bootId() {
-    try {
-      return Files.readString(ROOT.resolve("sys/kernel/random/boot_id")).strip();
-    } catch (IOException e) {
-      throw new ProcessException(
-          "cannot read /proc/sys/kernel/random/boot_id; is /proc mounted?", e);
+  /** Read once: a new boot is a new process. */
+  private static final class Boot {
+    static final String ID = read();
+
+    private static String read() {
+      try {
+        return Files.readString(ROOT.resolve("sys/kernel/random/boot_id")).strip();
+      } catch (IOException e) {
+        throw new ProcessException(
+            "cannot read /proc/sys/kernel/random/boot_id; is /proc mounted?", e);
+      }
     }
+  }
+
+  static String bootId() {
+    return Boot.ID;
   }
 
   /** The live processes whose environment holds the token, session leaders first, then by age. */

@@ -61,6 +61,16 @@ public record ProcessRecord(
         && Proc.stat(pid).filter(this::describes).isPresent();
   }
 
+  /**
+   * Whether a process that was {@link #alive} is so still. Its owner needs no second look: it stays
+   * the same process for as long as it starts at the same tick.
+   */
+  boolean stillAlive() {
+    return Proc.stat(pid)
+        .filter(stat -> stat.startTicks() == startTicks && !stat.dead())
+        .isPresent();
+  }
+
   Duration grace() {
     return Duration.ofMillis(graceMillis);
   }

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeoutException;
  * running, to be adopted by the next run.
  */
 public final class ProcessTask implements Task {
-  /** A line reaches the journal, and an end or readiness is noticed, within a fifth of a second. */
+  /** Readiness is noticed within a fifth of a second; an end at once, and lines as LogTail says. */
   private static final Duration LOOK = Duration.ofMillis(200);
 
   private final ProcessManager processes;
@@ -58,7 +58,8 @@ public final class ProcessTask implements Task {
         healthy = true;
       }
       try {
-        return status.get(state -> !(state instanceof ProcessStatus.Running), LOOK);
+        return status.get(
+            state -> !(state instanceof ProcessStatus.Running), healthy ? tail.pause() : LOOK);
       } catch (TimeoutException stillRunning) {
         // The usual case: look again.
       }

@@ -51,7 +51,7 @@ final class TrackedProcess implements ManagedProcess, AutoCloseable {
 
   private void watch() {
     try {
-      while (record.alive()) {
+      while (record.stillAlive()) {
         Thread.sleep(LOOK);
       }
       ended(new ProcessStatus.Vanished());

@@ -13,6 +13,7 @@ import dev.polis.logtree.convert.LineConverter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,6 +58,25 @@ class LogTailTest {
   @DisplayName("a log that is not there yet is empty")
   void missing() throws Exception {
     assertEquals(0, tail(BIG).poll());
+  }
+
+  @Test
+  @DisplayName("a log that is silent is looked at less often, until it speaks again")
+  void pace() throws Exception {
+    try (LogTail tail = tail(BIG)) {
+      append("one\n");
+      tail.poll();
+      assertEquals(Duration.ofMillis(200), tail.pause());
+
+      for (int second = 0; second < 5; second++) {
+        assertEquals(0, tail.poll());
+      }
+      assertEquals(Duration.ofSeconds(1), tail.pause());
+
+      append("two\n");
+      assertEquals(4, tail.poll());
+      assertEquals(Duration.ofMillis(200), tail.pause());
+    }
   }
 
   @Test
