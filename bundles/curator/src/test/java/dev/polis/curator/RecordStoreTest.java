@@ -15,10 +15,10 @@ import dev.polis.etcd.EtcdOutcomeUnknownException;
 import dev.polis.etcd.EtcdUnavailableException;
 import dev.polis.etcd.KeyPrefix;
 import dev.polis.etcd.KeyRange;
-import dev.polis.etcd.KeyValues;
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
+import dev.polis.fixtures.FaultyProxy;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.curator.stored.Node;
 import io.grpc.Status;
@@ -328,25 +328,22 @@ class RecordStoreTest {
 
   @Test
   void givenEtcdDoesNotSayWhatBecameOfARound_thenAllItsCallersAreToldSo() throws Exception {
-    KeyValues impatient = etcd.kv().within(Duration.ofMillis(500));
-    try (RecordStore hasty = new RecordStore(impatient);
+    String namespace = "test" + NAMESPACES.get();
+    try (FaultyProxy proxy = FaultyProxy.to(fixture.member(0));
+        EtcdClient way = EtcdClient.connect(EtcdAccess.plaintext(proxy.endpoint()).sub(namespace));
+        RecordStore hasty = new RecordStore(way.kv().within(Duration.ofMillis(1500)));
         ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
       hasty.updateNode(id(0), RecordStoreTest::oneMore);
-      fixture.member(0).pause();
-      List<Future<Node>> changes;
-      try {
-        changes = all(callers, 8, () -> hasty.updateNode(id(0), RecordStoreTest::oneMore));
-        for (Future<Node> each : changes) {
-          Throwable told = assertThrows(ExecutionException.class, each::get).getCause();
-          // Those of a second round have nothing to start from and only read.
-          assertTrue(
-              told instanceof EtcdOutcomeUnknownException
-                  || told instanceof EtcdUnavailableException,
-              told.toString());
-        }
-      } finally {
-        fixture.member(0).resume();
+      proxy.stall();
+      for (Future<Node> each :
+          all(callers, 8, () -> hasty.updateNode(id(0), RecordStoreTest::oneMore))) {
+        Throwable told = assertThrows(ExecutionException.class, each::get).getCause();
+        // Those of a second round have nothing to start from and only read.
+        assertTrue(
+            told instanceof EtcdOutcomeUnknownException || told instanceof EtcdUnavailableException,
+            told.toString());
       }
+      proxy.heal();
       // The writes without an answer may still come true between these.
       int now = count(store.requireNode(id(0)));
       int next = count(store.updateNode(id(0), RecordStoreTest::oneMore));
