@@ -99,6 +99,25 @@ record Distribution(Path folder) {
   }
 
   /**
+   * Puts files back that the store has lost, or that were damaged in it, where this distribution
+   * has the same ones.
+   *
+   * @throws Refusal if one is missing or garbled here, too
+   * @throws IOException if the store can not be written
+   */
+  void restore(PluginStore store, Generation generation) throws Refusal, IOException {
+    try {
+      for (Line line : lines()) {
+        if (generation.plugins().contains(line.plugin())) {
+          put(store, line);
+        }
+      }
+    } catch (PluginStoreException e) {
+      throw new Refusal(e.getMessage(), e);
+    }
+  }
+
+  /**
    * @return the manifests of all bundles of the distribution itself
    * @throws Refusal if one is missing or no bundle
    */

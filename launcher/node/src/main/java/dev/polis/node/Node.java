@@ -23,7 +23,7 @@ final class Node {
    * How often components are asked for failures while the node is on its way home: soon enough for
    * a person, rare enough to cost nothing.
    */
-  private static final Duration LOOK = Duration.ofMillis(500);
+  private static final Duration LOOK = Duration.ofSeconds(1);
 
   /** After this long without home, what is missing is told. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);

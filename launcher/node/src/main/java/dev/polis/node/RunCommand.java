@@ -4,6 +4,7 @@ import dev.polis.boot.StopIntent;
 import dev.polis.node.BootBoard.Ending;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.store.PluginStoreException;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -86,10 +87,27 @@ final class RunCommand implements Callable<Integer> {
     Node.takeCrash(directory).ifPresent(crash -> terminal.line("the last run crashed: " + crash));
     PluginStore store = PluginStore.open(directory.plugins());
     Generation generation = distribution.seed(store);
-    NodeBundles bundles = NodeBundles.load(store, generation, distribution.lending());
+    NodeBundles bundles = load(distribution, store, generation, terminal);
     Map<String, Dictionary<String, Object>> configuration =
         node.configuration(ConfigurationKeys.read(bundles.files().values()));
     return run(directory, bundles, configuration, terminal);
+  }
+
+  private static NodeBundles load(
+      Distribution distribution, PluginStore store, Generation generation, Terminal terminal)
+      throws Refusal, IOException {
+    try {
+      return NodeBundles.load(store, generation, distribution.lending());
+    } catch (Refusal damaged) {
+      if (!(damaged.getCause() instanceof PluginStoreException)) {
+        throw damaged;
+      }
+      terminal.line(damaged.getMessage());
+      distribution.restore(store, generation);
+      NodeBundles restored = NodeBundles.load(store, generation, distribution.lending());
+      terminal.line("the bundles were restored from " + distribution.folder());
+      return restored;
+    }
   }
 
   private int run(

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -160,6 +161,41 @@ class LauncherTest {
     refused(storage + ": the file of dev.polis.storage has the digest ");
     Files.delete(storage);
     refused(storage + ": the file of dev.polis.storage is missing");
+  }
+
+  @Test
+  @DisplayName(
+      "Bundles lost or damaged in the store are put back from the distribution, if it has them")
+  void damagedStoreIsRestored() throws Exception {
+    bootAndStop();
+    List<Path> files;
+    try (Stream<Path> all = Files.list(state.resolve("plugins/files"))) {
+      files = all.sorted().toList();
+    }
+    Files.delete(files.getFirst());
+    Files.writeString(files.getLast(), "garbled");
+    List<String> seen = bootAndStop();
+    assertTrue(
+        seen.contains("the bundles were restored from " + distribution.folder()), seen::toString);
+    seen = bootAndStop();
+    assertTrue(seen.stream().noneMatch(line -> line.contains("restored")), seen::toString);
+
+    Files.delete(files.getFirst());
+    try (Stream<Path> jars = Files.list(distribution.folder().resolve("bundles"))) {
+      for (Path jar : jars.toList()) {
+        Files.delete(jar);
+      }
+    }
+    refused("is missing; ");
+  }
+
+  private List<String> bootAndStop() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
+      node.await("HOME after");
+      node.terminate();
+      assertEquals(Exit.OK, node.exit());
+      return node.seen();
+    }
   }
 
   @Test
