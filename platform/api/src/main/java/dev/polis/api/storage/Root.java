@@ -9,7 +9,7 @@ import java.nio.file.Path;
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
  *               enrolment_journal.pb, recovery_share.pb, volume_format
  *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem}},
- *               etcd/{data/, peer_pki/{ca.pem, cert.pem, key.pem}, peer_crl}, kubernetes/, containerd/, volumes/, plugins/
+ *               etcd/{data/, peer_pki/{ca.pem, cert.pem, key.pem}}, kubernetes/, containerd/, volumes/, plugins/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/, containerd/, kubernetes/
  * </pre>
  *
@@ -206,7 +206,6 @@ public final class Root extends DirectoryPlacement {
   public static final class Etcd extends DirectoryPlacement {
     private final DirectoryPlacement data = directory("data", Mode.PRIVATE_DIRECTORY);
     private final PeerPki peerPki = new PeerPki(this);
-    private final FilePlacement peerCrl = file("peer_crl", Mode.PUBLIC);
 
     private Etcd(Data data) {
       super(data, "etcd", Mode.PRIVATE_DIRECTORY);
@@ -220,11 +219,6 @@ public final class Root extends DirectoryPlacement {
     /** How members know each other. */
     public PeerPki peerPki() {
       return peerPki;
-    }
-
-    /** Members that are trusted no longer. */
-    public FilePlacement peerCrl() {
-      return peerCrl;
     }
   }
 
