@@ -23,6 +23,10 @@
  * The costly parts (formatting, finding the call site) are done before the lock is taken, so that
  * it is held for some tens of nanoseconds.
  *
+ * <p>The place of a leveled entry is found by a walk up the stack, which takes several times as
+ * long as all else. It cannot be put off until somebody asks, for then the stack is another one.
+ * {@link dev.polis.logtree.Log#here} looks once for many entries.
+ *
  * <p>Memory is bounded three times: entries per journal, bytes over all journals (the largest
  * journal gives first, so a talker cannot push out the few lines of a quiet organ), and a time to
  * live for the journals of names that nobody holds any more. Nothing runs in the background:
