@@ -16,6 +16,7 @@ final class ConsensusFiles extends DirectoryPlacement {
   private final FilePlacement ca = file("ca.pem", Mode.SECRET);
   private final FilePlacement caKey = file("ca-key.pem", Mode.SECRET);
   private final FilePlacement root = file("root.pem", Mode.SECRET);
+  private final FilePlacement version = file("etcd-version", Mode.SECRET);
   private final FilePlacement rootKey = file("root-key.pem", Mode.SECRET);
 
   ConsensusFiles(Root.Etcd etcd) {
@@ -44,6 +45,11 @@ final class ConsensusFiles extends DirectoryPlacement {
   /** The operator's certificate. */
   FilePlacement root() {
     return root;
+  }
+
+  /** What etcd said of its version, and which etcd that was. */
+  FilePlacement version() {
+    return version;
   }
 
   FilePlacement rootKey() {

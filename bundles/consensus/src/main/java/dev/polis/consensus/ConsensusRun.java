@@ -196,7 +196,7 @@ final class ConsensusRun implements Task {
       reached(ConsensusStep.KEYS_WRITTEN);
       line =
           new EtcdCommandLine(
-              EtcdBinary.find(parts.settings().etcd()),
+              EtcdBinary.find(parts.settings().etcd(), parts.files().version()),
               identity.node().text(),
               pki.token(),
               address,

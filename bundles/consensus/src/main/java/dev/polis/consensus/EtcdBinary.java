@@ -1,6 +1,9 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.Stored;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -12,6 +15,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -38,7 +42,40 @@ record EtcdBinary(Path path, EtcdVersion version) {
    * @throws ConsensusException if there is none that can be used
    */
   static EtcdBinary find(String configured) throws InterruptedException {
-    return ask(resolve(configured.isBlank() ? inPath() : named(Path.of(configured))));
+    return ask(located(configured));
+  }
+
+  private static Path located(String configured) {
+    return resolve(configured.isBlank() ? inPath() : named(Path.of(configured)));
+  }
+
+  /**
+   * As {@link #find(String)}, but asks a program only once: what it said is kept beside its digest,
+   * and a process less is started on the way of each start to HOME.
+   *
+   * @param notes where that is kept; notes that cannot be understood are made anew
+   * @throws StorageException if they cannot be written
+   */
+  static EtcdBinary find(String configured, FilePlacement notes)
+      throws InterruptedException, StorageException {
+    Path path = located(configured);
+    String digest = digest(path);
+    if (notes.read() instanceof Stored.Present<byte[]>(Path _, byte[] text)) {
+      String[] lines = new String(text, StandardCharsets.UTF_8).split("\n", 2);
+      Optional<EtcdVersion> version =
+          lines.length == 2 && lines[0].equals(digest)
+              ? EtcdVersion.find(lines[1])
+              : Optional.empty();
+      if (version.isPresent()) {
+        return accepted(path, version.get());
+      }
+    }
+    EtcdBinary binary = ask(path);
+    notes.write(
+        "%s\netcd Version: %s\n"
+            .formatted(digest, binary.version())
+            .getBytes(StandardCharsets.UTF_8));
+    return binary;
   }
 
   /**
@@ -47,6 +84,10 @@ record EtcdBinary(Path path, EtcdVersion version) {
    * computes from the whole; to read on would take longer than anything else on the way to HOME.
    */
   String digest() {
+    return digest(path);
+  }
+
+  private static String digest(Path path) {
     try (InputStream program = Files.newInputStream(path)) {
       MessageDigest sha = MessageDigest.getInstance("SHA-256");
       sha.update(ByteBuffer.allocate(Long.BYTES).putLong(Files.size(path)).flip());
@@ -100,6 +141,10 @@ record EtcdBinary(Path path, EtcdVersion version) {
                     new ConsensusException(
                         "%s is not etcd: asked for its --version it printed \"%s\"%s"
                             .formatted(path, shown(answer), REMEDY)));
+    return accepted(path, version);
+  }
+
+  private static EtcdBinary accepted(Path path, EtcdVersion version) {
     if (!version.atLeast(EtcdVersion.OLDEST)) {
       throw new ConsensusException(
           "%s is etcd %s, older than %s%s".formatted(path, version, EtcdVersion.OLDEST, REMEDY));

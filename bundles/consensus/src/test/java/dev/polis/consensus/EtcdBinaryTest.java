@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.Root;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -70,6 +72,28 @@ class EtcdBinaryTest {
     EtcdBinary two = EtcdBinary.find(script("b", "echo etcd Version: 3.5.1 # b").toString());
 
     assertNotEquals(one.digest(), two.digest());
+  }
+
+  @Test
+  @DisplayName("a program is asked once; another build, or notes that are damaged, are asked again")
+  void askedOnce() throws Exception {
+    Path asked = folder.resolve("asked");
+    String line = "echo x >>" + asked + "; echo etcd Version: 3.5.1";
+    String program = script("c", line).toString();
+    FilePlacement notes = new ConsensusFiles(Root.at(folder).data().etcd()).version();
+    Files.createDirectories(notes.path().getParent());
+
+    EtcdBinary first = EtcdBinary.find(program, notes);
+    EtcdBinary second = EtcdBinary.find(program, notes);
+
+    assertEquals(first, second);
+    assertEquals(1, Files.readAllLines(asked).size());
+    Files.writeString(notes.path(), "garbage");
+    assertEquals(first, EtcdBinary.find(program, notes));
+    assertEquals(2, Files.readAllLines(asked).size());
+    script("c", line + "1");
+    assertEquals(new EtcdVersion(3, 5, 11), EtcdBinary.find(program, notes).version());
+    assertEquals(3, Files.readAllLines(asked).size());
   }
 
   private static String refusal(Path path) {
