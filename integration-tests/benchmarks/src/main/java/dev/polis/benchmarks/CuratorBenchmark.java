@@ -9,6 +9,7 @@ import dev.polis.etcd.KeyValues;
 import dev.polis.etcd.Op;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.UpdateNodeStatusRequest;
@@ -20,10 +21,12 @@ import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.PutOption;
+import io.grpc.stub.StreamObserver;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** The curator over mutual TLS, beside the etcd it writes to, asked for the same. */
@@ -40,15 +43,25 @@ final class CuratorBenchmark {
 
   private final Report report;
   private final Settings settings;
+  private final NodeUnderTest node;
   private final ClusterAccess access;
   private final EtcdClient etcd;
   private final Client jetcd;
   private final AtomicLong ticker = new AtomicLong();
 
+  /** What one way of doing it came to. */
+  private record Measured(Load.Outcome outcome, CpuSpent cpu) {}
+
   private CuratorBenchmark(
-      Report report, Settings settings, ClusterAccess access, EtcdClient etcd, Client jetcd) {
+      Report report,
+      Settings settings,
+      NodeUnderTest node,
+      ClusterAccess access,
+      EtcdClient etcd,
+      Client jetcd) {
     this.report = report;
     this.settings = settings;
+    this.node = node;
     this.access = access;
     this.etcd = etcd;
     this.jetcd = jetcd;
@@ -58,34 +71,38 @@ final class CuratorBenchmark {
     try (ClusterAccess access = new ClusterAccess(node);
         EtcdClient etcd = access.etcd();
         Client jetcd = access.jetcd()) {
-      CuratorBenchmark benchmark = new CuratorBenchmark(report, settings, access, etcd, jetcd);
+      CuratorBenchmark benchmark =
+          new CuratorBenchmark(report, settings, node, access, etcd, jetcd);
       benchmark.reads();
       benchmark.writes();
     }
   }
 
   private void reads() throws Exception {
-    ManagementGrpc.ManagementBlockingV2Stub management =
-        ManagementGrpc.newBlockingV2Stub(access.asOwner());
+    // Nothing waits in what is called back, which is how the clients of etcd work, too.
+    ManagementGrpc.ManagementStub management =
+        ManagementGrpc.newStub(access.asOwner()).withExecutor(Runnable::run);
     GetNodesRequest all = GetNodesRequest.getDefaultInstance();
     KeyValues kv = etcd.sub(CURATOR).kv();
-    String node = kv.range(KeyRange.prefix("/nodes/")).keys().getFirst().key();
+    String first = kv.range(KeyRange.prefix("/nodes/")).keys().getFirst().key();
     Map<String, Load.Call> ways = new LinkedHashMap<>();
     ways.put(
         CURATOR,
         caller -> {
-          var nodes = management.getNodes(all);
-          while (nodes.read() != null) {
-            // One message for each node.
-          }
+          Nodes nodes = new Nodes();
+          management.getNodes(all, nodes);
+          nodes.done.get();
         });
     ways.put(
         POLIS,
         caller ->
-            kv.txn().when(Compare.present(node)).then(Op.get(KeyRange.prefix("/nodes/"))).commit());
+            kv.txn()
+                .when(Compare.present(first))
+                .then(Op.get(KeyRange.prefix("/nodes/")))
+                .commit());
     KV bare = jetcd.getKVClient();
     ByteSequence prefix = bytes("namespaced:curator//nodes/");
-    ByteSequence present = bytes("namespaced:curator/" + node);
+    ByteSequence present = bytes("namespaced:curator/" + first);
     ways.put(
         JETCD,
         caller ->
@@ -99,6 +116,26 @@ final class CuratorBenchmark {
     report.note(
         "Each is one linearizable transaction of etcd: if a key is as expected, then the range of nodes (one record). The curator's is"
             + " guarded by its leadership, and adds a second TLS connection, identity, authorization, validation and audit.");
+  }
+
+  private static final class Nodes implements StreamObserver<Node> {
+    private final List<Node> list = new ArrayList<>();
+    private final CompletableFuture<List<Node>> done = new CompletableFuture<>();
+
+    @Override
+    public void onNext(Node node) {
+      list.add(node);
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      done.completeExceptionally(failure);
+    }
+
+    @Override
+    public void onCompleted() {
+      done.complete(list);
+    }
   }
 
   private void writes() throws Exception {
@@ -142,13 +179,10 @@ final class CuratorBenchmark {
     Map<String, Load.Call> ways = new LinkedHashMap<>();
     ways.put(CURATOR, curator);
     ways.put(POLIS, caller -> replace(kv, "/own/" + caller));
-    Map<String, Load.Outcome> outcomes = measure(callers, ways);
-    throughput(
-        "writes, " + callers + " in flight, etcd with a record for each",
-        outcomes.get(CURATOR),
-        outcomes.get(POLIS),
-        POLIS,
-        Aim.NONE);
+    Map<String, Measured> outcomes = measure(callers, ways);
+    String title = "writes, " + callers + " in flight, etcd with a record for each";
+    throughput(title, outcomes, POLIS, Aim.NONE);
+    cpu(title, outcomes);
   }
 
   private int recordSize() throws InterruptedException {
@@ -202,16 +236,16 @@ final class CuratorBenchmark {
       Load.run(WARM_UP_CALLERS, settings.round(), way);
     }
     for (int callers : CALLERS) {
-      Map<String, Load.Outcome> outcomes = measure(callers, ways);
+      Map<String, Measured> outcomes = measure(callers, ways);
       String title = what + ", " + callers + " in flight";
-      Load.Outcome curator = outcomes.get(CURATOR);
+      Load.Outcome curator = outcomes.get(CURATOR).outcome();
+      cpu(title, outcomes);
       for (String base : List.of(POLIS, JETCD)) {
-        Load.Outcome baseline = outcomes.get(base);
+        Load.Outcome baseline = outcomes.get(base).outcome();
         boolean aimed = base.equals(POLIS) && callers == CALLERS[CALLERS.length - 1];
         double ratio = curator.perSecond() / baseline.perSecond();
         double slower = curator.latencies().median() / baseline.latencies().median();
-        throughput(
-            title, curator, baseline, base, aimed ? Aim.atLeast(0.8, " ×", ratio) : Aim.NONE);
+        throughput(title, outcomes, base, aimed ? Aim.atLeast(0.8, " ×", ratio) : Aim.NONE);
         report.row(
             title + ", p50",
             Report.millis(curator.latencies().median()),
@@ -228,8 +262,9 @@ final class CuratorBenchmark {
     }
   }
 
-  private void throughput(
-      String title, Load.Outcome curator, Load.Outcome baseline, String base, Aim aim) {
+  private void throughput(String title, Map<String, Measured> outcomes, String base, Aim aim) {
+    Load.Outcome curator = outcomes.get(CURATOR).outcome();
+    Load.Outcome baseline = outcomes.get(base).outcome();
     report.row(
         title,
         Report.number("%,.0f/s", curator.perSecond()),
@@ -238,18 +273,34 @@ final class CuratorBenchmark {
         aim);
   }
 
-  private Map<String, Load.Outcome> measure(int callers, Map<String, Load.Call> ways)
-      throws Exception {
+  private void cpu(String title, Map<String, Measured> outcomes) {
+    Measured curator = outcomes.get(CURATOR);
+    Measured baseline = outcomes.get(POLIS);
+    long calls = curator.outcome().latencies().count();
+    long others = baseline.outcome().latencies().count();
+    report.row(
+        title + ", CPU of node + etcd + client for each",
+        curator.cpu().each(calls),
+        POLIS + ": " + baseline.cpu().each(others),
+        curator.cpu().all() / calls / (baseline.cpu().all() / others),
+        Aim.NONE);
+  }
+
+  private Map<String, Measured> measure(int callers, Map<String, Load.Call> ways) throws Exception {
     Map<String, List<Load.Outcome>> rounds = new LinkedHashMap<>();
+    Map<String, CpuSpent> cpu = new LinkedHashMap<>();
     for (int round = 0; round < settings.rounds(); round++) {
       for (Map.Entry<String, Load.Call> way : ways.entrySet()) {
+        CpuSpent before = CpuSpent.soFar(node);
         rounds
             .computeIfAbsent(way.getKey(), name -> new ArrayList<>())
             .add(Load.run(callers, settings.round(), way.getValue()));
+        cpu.merge(way.getKey(), CpuSpent.soFar(node).since(before), CpuSpent::plus);
       }
     }
-    Map<String, Load.Outcome> outcomes = new LinkedHashMap<>();
-    rounds.forEach((name, all) -> outcomes.put(name, Load.Outcome.merge(all)));
+    Map<String, Measured> outcomes = new LinkedHashMap<>();
+    rounds.forEach(
+        (name, all) -> outcomes.put(name, new Measured(Load.Outcome.merge(all), cpu.get(name))));
     return outcomes;
   }
 }

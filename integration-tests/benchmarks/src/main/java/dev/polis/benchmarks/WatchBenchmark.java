@@ -136,7 +136,8 @@ final class WatchBenchmark {
         if (i % STREAMS_PER_CONNECTION == 0) {
           channel = access.asNode();
         }
-        CuratorGrpc.CuratorStub stub = CuratorGrpc.newStub(channel);
+        // A receiver does not wait, so it needs no thread of its own.
+        CuratorGrpc.CuratorStub stub = CuratorGrpc.newStub(channel).withExecutor(Runnable::run);
         all.run(() -> stub.watch(request(id), new Receiver(open)));
       }
       await(open, "streams to open");

@@ -437,12 +437,12 @@ public final class EtcdAdmin {
 
   private <Q, R> R read(MethodDescriptor<Q, R> method, Q request, String what)
       throws InterruptedException {
-    return connection.call(method, request, EtcdConnection.Effect.REPEATABLE, what, deadline);
+    return connection.call(method, request, EtcdConnection.Effect.REPEATABLE, () -> what, deadline);
   }
 
   private <Q, R> R write(MethodDescriptor<Q, R> method, Q request, String what)
       throws InterruptedException {
-    return connection.call(method, request, EtcdConnection.Effect.ONCE, what, deadline);
+    return connection.call(method, request, EtcdConnection.Effect.ONCE, () -> what, deadline);
   }
 
   private <Q, R> R at(

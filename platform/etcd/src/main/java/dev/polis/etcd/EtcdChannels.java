@@ -1,8 +1,12 @@
 package dev.polis.etcd;
 
+import io.grpc.Channel;
+import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.MetadataUtils;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -14,22 +18,39 @@ import io.netty.handler.ssl.SslProvider;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
 import java.util.List;
-import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
 
 /** Opens channels, one for each member, on an event loop of their own. */
 final class EtcdChannels implements AutoCloseable {
 
-  /** A member and the channel to it. */
-  record Member(EtcdEndpoint endpoint, ManagedChannel channel) {
+  /**
+   * A member and the channel to it.
+   *
+   * @param leading the same channel, for calls that only make sense while the member has a leader
+   */
+  record Member(EtcdEndpoint endpoint, ManagedChannel channel, Channel leading) {
+    static Member of(EtcdEndpoint endpoint, ManagedChannel channel) {
+      Metadata metadata = new Metadata();
+      metadata.put(REQUIRE_LEADER, "true");
+      return new Member(
+          endpoint,
+          channel,
+          ClientInterceptors.intercept(
+              channel, MetadataUtils.newAttachHeadersInterceptor(metadata)));
+    }
+
     @Override
     public String toString() {
       return endpoint.toString();
     }
   }
+
+  private static final Metadata.Key<String> REQUIRE_LEADER =
+      Metadata.Key.of("hasleader", Metadata.ASCII_STRING_MARSHALLER);
 
   // The least that grpc allows; a watch on a dead link is found sooner by WatchStreams' own probe.
   private static final long KEEP_ALIVE_SECONDS = 10;
@@ -49,10 +70,15 @@ final class EtcdChannels implements AutoCloseable {
       new MultiThreadIoEventLoopGroup(
           1, new DefaultThreadFactory("polis-etcd-io", true), NioIoHandler.newFactory());
   private final Queue<ManagedChannel> opened = new ConcurrentLinkedQueue<>();
-  private final Optional<SslContext> tls;
+  private final Consumer<NettyChannelBuilder> security;
 
-  EtcdChannels(Optional<EtcdTls> tls) {
-    this.tls = tls.map(EtcdChannels::sslContext);
+  EtcdChannels(EtcdAccess access) {
+    this.security =
+        access
+            .tls()
+            .map(EtcdChannels::sslContext)
+            .<Consumer<NettyChannelBuilder>>map(tls -> builder -> builder.sslContext(tls))
+            .orElse(NettyChannelBuilder::usePlaintext);
   }
 
   Member open(EtcdEndpoint endpoint) {
@@ -69,10 +95,10 @@ final class EtcdChannels implements AutoCloseable {
             // A list of the whole key space must fit; etcd bounds it by its own quota.
             .maxInboundMessageSize(Integer.MAX_VALUE)
             .overrideAuthority(authority(endpoint));
-    tls.ifPresentOrElse(builder::sslContext, builder::usePlaintext);
+    security.accept(builder);
     ManagedChannel channel = builder.build();
     opened.add(channel);
-    return new Member(endpoint, channel);
+    return Member.of(endpoint, channel);
   }
 
   private static String authority(EtcdEndpoint endpoint) {

@@ -4,7 +4,6 @@ import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
@@ -78,13 +77,11 @@ public final class EtcdClient implements AutoCloseable {
    */
   public EtcdWatch watch(KeyRange range, WatchOptions options) throws InterruptedException {
     requireOpen();
-    Optional<Long> from =
-        switch (options.start()) {
-          case WatchOptions.FromSnapshot snapshot -> Optional.empty();
-          case WatchOptions.FromRevision(long revision) -> Optional.of(revision);
-          case WatchOptions.Now now -> Optional.of(present(range) + 1);
-        };
-    EtcdWatch watch = new EtcdWatch(connection, wire, range, options, from, opened::remove);
+    WatchOptions.Start start =
+        options.start() instanceof WatchOptions.Now
+            ? new WatchOptions.FromRevision(present(range) + 1)
+            : options.start();
+    EtcdWatch watch = new EtcdWatch(connection, wire, range, options, start, opened::remove);
     own(watch);
     watch.open();
     return watch;

@@ -6,14 +6,13 @@ import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.RangeRequest;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
-import io.grpc.ClientInterceptors;
 import io.grpc.ClientStreamTracer;
+import io.grpc.ConnectivityState;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
-import io.grpc.stub.MetadataUtils;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,6 +28,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * The shared ground of a client and its namespaces: channels to the members, the choice among them,
@@ -51,9 +51,6 @@ final class EtcdConnection implements AutoCloseable {
   private static final Duration RETRY_MOST = Duration.ofMillis(500);
   private static final Duration DRAIN = DEFAULT_DEADLINE.plusSeconds(2);
 
-  private static final Metadata.Key<String> REQUIRE_LEADER =
-      Metadata.Key.of("hasleader", Metadata.ASCII_STRING_MARSHALLER);
-
   private final EtcdChannels channels;
   private final LongSupplier nanoClock;
   private final ScheduledThreadPoolExecutor timer;
@@ -69,7 +66,7 @@ final class EtcdConnection implements AutoCloseable {
   EtcdConnection(EtcdAccess access, LongSupplier nanoClock) {
     this.nanoClock = nanoClock;
     this.timer = newTimer();
-    this.channels = new EtcdChannels(access.tls());
+    this.channels = new EtcdChannels(access);
     this.members = access.endpoints().stream().map(channels::open).toList();
     this.preferred = members.getFirst();
     this.watches = new WatchStreams(this);
@@ -129,8 +126,10 @@ final class EtcdConnection implements AutoCloseable {
   /** The member to use for the next call or stream. */
   EtcdChannels.Member member() {
     EtcdChannels.Member next = preferred;
-    // Pauses between attempts are ours to make: grpc's own grow to two minutes.
-    next.channel().resetConnectBackoff();
+    if (next.channel().getState(false) != ConnectivityState.READY) {
+      // Pauses between attempts are ours to make: grpc's own grow to two minutes.
+      next.channel().resetConnectBackoff();
+    }
     return next;
   }
 
@@ -194,21 +193,18 @@ final class EtcdConnection implements AutoCloseable {
     }
   }
 
-  /** The member's channel for calls that only make sense while it has a leader. */
-  static Channel leading(EtcdChannels.Member member) {
-    Metadata metadata = new Metadata();
-    metadata.put(REQUIRE_LEADER, "true");
-    return ClientInterceptors.intercept(
-        member.channel(), MetadataUtils.newAttachHeadersInterceptor(metadata));
-  }
-
   /**
    * Makes a unary call with retries.
    *
-   * @param what the action and its object, such as {@code "put /nodes/x"}
+   * @param what says the action and its object, such as {@code "put /nodes/x"}; only asked after a
+   *     failure
    */
   <Q, R> R call(
-      MethodDescriptor<Q, R> method, Q request, Effect effect, String what, Duration within)
+      MethodDescriptor<Q, R> method,
+      Q request,
+      Effect effect,
+      Supplier<String> what,
+      Duration within)
       throws InterruptedException {
     long deadline = System.nanoTime() + within.toNanos();
     Backoff backoff = new Backoff(RETRY_FIRST, RETRY_MOST);
@@ -223,7 +219,7 @@ final class EtcdConnection implements AutoCloseable {
       boolean patient = effect == Effect.ONCE || members.size() == 1;
       long budget = patient ? left : Math.min(left, ATTEMPT.toNanos());
       try {
-        return once(leading(member), method, request, sent, Math.max(budget, 1));
+        return once(member.leading(), method, request, sent, Math.max(budget, 1));
       } catch (StatusRuntimeException failure) {
         Status status = failure.getStatus();
         EtcdFailure verdict = EtcdFailure.of(status, sent.sent());
@@ -231,7 +227,7 @@ final class EtcdConnection implements AutoCloseable {
           noteSilence(member, status, budget);
           throw closed
               ? closedException()
-              : verdict.exception(what, member.endpoint(), status, failure);
+              : verdict.exception(what.get(), member.endpoint(), status, failure);
         }
         noteSilence(member, status, budget);
         suspect(member);
@@ -242,7 +238,8 @@ final class EtcdConnection implements AutoCloseable {
         // ours.
         long pause = attempt < members.size() ? 0 : backoff.nextNanos();
         if (deadline - System.nanoTime() <= pause) {
-          String tried = what + " within " + within.toMillis() + " ms, " + attempt + " attempts";
+          String tried =
+              what.get() + " within " + within.toMillis() + " ms, " + attempt + " attempts";
           throw closed
               ? closedException()
               : EtcdFailure.UNAVAILABLE.exception(

@@ -60,7 +60,11 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
     this.onClose = () -> onClose.accept(this);
     this.subscription =
         new WatchSubscription(
-            wire, range, WatchOptions.snapshot(), new Conflation(), Optional.empty());
+            wire,
+            range,
+            WatchOptions.snapshot(),
+            new Conflation(),
+            new WatchOptions.FromSnapshot());
   }
 
   void open() {

@@ -38,12 +38,12 @@ public final class EtcdWatch implements AutoCloseable {
       Wire wire,
       KeyRange range,
       WatchOptions options,
-      Optional<Long> from,
+      WatchOptions.Start start,
       Consumer<EtcdWatch> onClose) {
     this.connection = connection;
     this.onClose = () -> onClose.accept(this);
-    this.subscription = new WatchSubscription(wire, range, options, new Queue(), from);
-    this.revision = from.orElse(1L) - 1;
+    this.subscription = new WatchSubscription(wire, range, options, new Queue(), start);
+    this.revision = Math.max(0, subscription.nextRevision - 1);
   }
 
   void open() {

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Reads and writes within one namespace. Every call blocks the calling thread until etcd answers or
@@ -70,7 +71,7 @@ public final class KeyValues {
                 KVGrpc.getRangeMethod(),
                 wire.range(range, options),
                 EtcdConnection.Effect.REPEATABLE,
-                "read " + range,
+                () -> "read " + range,
                 deadline)
             : fencedRange(range, options);
     return new RangeResult(
@@ -86,7 +87,7 @@ public final class KeyValues {
         send(
             TxnRequest.newBuilder().addAllCompare(guards()).addSuccess(read).build(),
             EtcdConnection.Effect.REPEATABLE,
-            "read " + range);
+            () -> "read " + range);
     // The header of a step inside a transaction carries the revision of that step only.
     return response.getResponses(0).getResponseRange().toBuilder()
         .setHeader(response.getHeader())
@@ -121,7 +122,7 @@ public final class KeyValues {
             KVGrpc.getPutMethod(),
             wire.put(put.key(), put.value(), put.lease()),
             EtcdConnection.Effect.ONCE,
-            "put " + put.key(),
+            () -> "put " + put.key(),
             deadline)
         .getHeader()
         .getRevision();
@@ -151,7 +152,7 @@ public final class KeyValues {
             KVGrpc.getDeleteRangeMethod(),
             wire.delete(range),
             EtcdConnection.Effect.ONCE,
-            "delete " + range,
+            () -> "delete " + range,
             deadline);
     return response.getDeleted();
   }
@@ -173,8 +174,8 @@ public final class KeyValues {
         readsOnly(then) && readsOnly(otherwise)
             ? EtcdConnection.Effect.REPEATABLE
             : EtcdConnection.Effect.ONCE;
-    String what =
-        "transaction on " + conditions + " then " + keys(then) + " else " + keys(otherwise);
+    Supplier<String> what =
+        () -> "transaction on " + conditions + " then " + keys(then) + " else " + keys(otherwise);
     if (fences.isEmpty()) {
       return result(send(inner, effect, what));
     }
@@ -195,12 +196,12 @@ public final class KeyValues {
             .build());
   }
 
-  private TxnResponse send(TxnRequest request, EtcdConnection.Effect effect, String what)
+  private TxnResponse send(TxnRequest request, EtcdConnection.Effect effect, Supplier<String> what)
       throws InterruptedException {
     TxnResponse response = connection.call(KVGrpc.getTxnMethod(), request, effect, what, deadline);
     if (!fences.isEmpty() && !response.getSucceeded()) {
       throw new EtcdFencedException(
-          what
+          what.get()
               + " was not done: "
               + fences
               + " does not hold any more; another has taken over, stop acting as the leader",

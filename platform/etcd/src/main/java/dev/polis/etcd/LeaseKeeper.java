@@ -63,7 +63,7 @@ final class LeaseKeeper implements AutoCloseable {
               LeaseGrpc.getLeaseGrantMethod(),
               LeaseGrantRequest.newBuilder().setID(id).setTTL(seconds).build(),
               EtcdConnection.Effect.REPEATABLE,
-              "grant a lease of " + seconds + " s",
+              () -> "grant a lease of " + seconds + " s",
               CALL);
       granted = response.getTTL();
     } catch (EtcdRefusedException refused) {
@@ -104,9 +104,7 @@ final class LeaseKeeper implements AutoCloseable {
       throws InterruptedException, StatusException, TimeoutException {
     BlockingClientCall<LeaseKeepAliveRequest, LeaseKeepAliveResponse> call =
         ClientCalls.blockingBidiStreamingCall(
-            EtcdConnection.leading(member),
-            LeaseGrpc.getLeaseKeepAliveMethod(),
-            CallOptions.DEFAULT);
+            member.leading(), LeaseGrpc.getLeaseKeepAliveMethod(), CallOptions.DEFAULT);
     try {
       long sent = connection.nanos();
       call.write(LeaseKeepAliveRequest.newBuilder().setID(id).build());
@@ -303,7 +301,7 @@ final class LeaseKeeper implements AutoCloseable {
           LeaseGrpc.getLeaseRevokeMethod(),
           LeaseRevokeRequest.newBuilder().setID(lease.id()).build(),
           EtcdConnection.Effect.REPEATABLE,
-          "revoke " + lease,
+          () -> "revoke " + lease,
           within);
     } catch (EtcdRefusedException refused) {
       if (!refused.getMessage().contains("lease not found")) {
@@ -383,9 +381,7 @@ final class LeaseKeeper implements AutoCloseable {
 
     void open() {
       ClientCalls.asyncBidiStreamingCall(
-          EtcdConnection.leading(member)
-              .newCall(LeaseGrpc.getLeaseKeepAliveMethod(), CallOptions.DEFAULT),
-          this);
+          member.leading().newCall(LeaseGrpc.getLeaseKeepAliveMethod(), CallOptions.DEFAULT), this);
     }
 
     void cancel() {

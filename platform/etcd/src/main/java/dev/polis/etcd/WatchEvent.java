@@ -13,9 +13,14 @@ public final class WatchEvent {
 
   private final Type type;
   private final KeyValue kv;
-  private final Optional<KeyValue> previous;
+  private final KeyValue previous;
 
-  WatchEvent(Type type, KeyValue kv, Optional<KeyValue> previous) {
+  /**
+   * A change.
+   *
+   * @param previous null if the key did not exist, or nobody asked
+   */
+  WatchEvent(Type type, KeyValue kv, KeyValue previous) {
     this.type = type;
     this.kv = kv;
     this.previous = previous;
@@ -34,7 +39,7 @@ public final class WatchEvent {
 
   /** The key before the change, if the watch asked for it and there was one not yet compacted. */
   public Optional<KeyValue> previous() {
-    return previous;
+    return Optional.ofNullable(previous);
   }
 
   public String key() {

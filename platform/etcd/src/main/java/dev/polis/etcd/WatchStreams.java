@@ -243,7 +243,7 @@ final class WatchStreams implements AutoCloseable {
               KVGrpc.getRangeMethod(),
               subscription.wire.range(subscription.range, RangeOptions.DEFAULT),
               EtcdConnection.Effect.REPEATABLE,
-              "list " + subscription.range,
+              () -> "list " + subscription.range,
               EtcdConnection.DEFAULT_DEADLINE);
     } catch (EtcdUnavailableException notYet) {
       return isOver(subscription);
@@ -306,8 +306,7 @@ final class WatchStreams implements AutoCloseable {
 
     void open() {
       ClientCalls.asyncBidiStreamingCall(
-          EtcdConnection.leading(member).newCall(WatchGrpc.getWatchMethod(), CallOptions.DEFAULT),
-          this);
+          member.leading().newCall(WatchGrpc.getWatchMethod(), CallOptions.DEFAULT), this);
     }
 
     void end() {
@@ -372,7 +371,10 @@ final class WatchStreams implements AutoCloseable {
         if (response.getCreated()) {
           confirmed(response);
         } else if (response.getCanceled()) {
-          canceled(response, Optional.ofNullable(active.remove(response.getWatchId())));
+          WatchSubscription over = active.remove(response.getWatchId());
+          if (over != null) {
+            canceled(response, over);
+          }
         } else if (response.getWatchId() == ALL_WATCHES) {
           progressOfAll(response.getHeader().getRevision());
         } else {
@@ -386,7 +388,7 @@ final class WatchStreams implements AutoCloseable {
       WatchSubscription subscription = creating.remove();
       created++;
       if (response.getCanceled()) {
-        canceled(response, Optional.of(subscription));
+        canceled(response, subscription);
       } else if (subscription.phase == WatchSubscription.Phase.CREATING) {
         subscription.phase = WatchSubscription.Phase.ACTIVE;
         subscription.watchId = response.getWatchId();
@@ -397,11 +399,10 @@ final class WatchStreams implements AutoCloseable {
       }
     }
 
-    private void canceled(WatchResponse response, Optional<WatchSubscription> which) {
-      if (which.isEmpty() || which.get().phase == WatchSubscription.Phase.CLOSED) {
+    private void canceled(WatchResponse response, WatchSubscription subscription) {
+      if (subscription.phase == WatchSubscription.Phase.CLOSED) {
         return;
       }
-      WatchSubscription subscription = which.get();
       if (response.getCompactRevision() > 0) {
         subscription.compacted = response.getCompactRevision();
         subscription.phase = WatchSubscription.Phase.LISTING;
@@ -489,9 +490,7 @@ final class WatchStreams implements AutoCloseable {
       return new WatchEvent(
           event.getType() == Event.EventType.PUT ? WatchEvent.Type.PUT : WatchEvent.Type.DELETE,
           subscription.wire.keyValue(event.getKv()),
-          event.hasPrevKv()
-              ? Optional.of(subscription.wire.keyValue(event.getPrevKv()))
-              : Optional.empty());
+          event.hasPrevKv() ? subscription.wire.keyValue(event.getPrevKv()) : null);
     }
 
     @Override

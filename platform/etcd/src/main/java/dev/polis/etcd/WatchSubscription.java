@@ -1,7 +1,5 @@
 package dev.polis.etcd;
 
-import java.util.Optional;
-
 /**
  * One watch as the stream sees it: what to ask for, how far it has come, and where its updates go.
  * The fields are guarded by the lock of {@link WatchStreams}; the sink has a lock of its own.
@@ -47,12 +45,12 @@ final class WatchSubscription {
   long createdAs;
 
   WatchSubscription(
-      Wire wire, KeyRange range, WatchOptions options, Sink sink, Optional<Long> from) {
+      Wire wire, KeyRange range, WatchOptions options, Sink sink, WatchOptions.Start start) {
     this.wire = wire;
     this.range = range;
     this.options = options;
     this.sink = sink;
-    this.phase = from.isPresent() ? Phase.READY : Phase.LISTING;
-    this.nextRevision = from.orElse(0L);
+    this.nextRevision = start instanceof WatchOptions.FromRevision(long first) ? first : 0;
+    this.phase = nextRevision > 0 ? Phase.READY : Phase.LISTING;
   }
 }

@@ -138,12 +138,12 @@ final class WatchHistory {
             before.map(KeyValue::version).orElse(0L) + 1,
             0);
     state.put(put.key(), now);
-    return new WatchEvent(WatchEvent.Type.PUT, now, before);
+    return new WatchEvent(WatchEvent.Type.PUT, now, before.orElse(null));
   }
 
   private static WatchEvent deletion(KeyValue before, long revision) {
     KeyValue now = new KeyValue(before.key(), new byte[0], 0, revision, 0, 0);
-    return new WatchEvent(WatchEvent.Type.DELETE, now, Optional.of(before));
+    return new WatchEvent(WatchEvent.Type.DELETE, now, before);
   }
 
   private void remember(long revision) {

@@ -1,0 +1,42 @@
+package dev.polis.benchmarks;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+
+/**
+ * CPU time of all who take part in a call, in seconds: what other processes take meanwhile does not
+ * spoil it.
+ *
+ * @param node the node's JVM
+ * @param etcd its etcd
+ * @param client this process
+ */
+record CpuSpent(double node, double etcd, double client) {
+
+  static CpuSpent soFar(NodeUnderTest node) throws IOException {
+    return new CpuSpent(
+        ProcessSample.of(node.pid()).cpuSeconds(),
+        ProcessSample.of(node.etcd().pid()).cpuSeconds(),
+        ManagementFactory.getPlatformMXBean(com.sun.management.OperatingSystemMXBean.class)
+                .getProcessCpuTime()
+            / 1e9);
+  }
+
+  CpuSpent plus(CpuSpent more) {
+    return new CpuSpent(node + more.node, etcd + more.etcd, client + more.client);
+  }
+
+  CpuSpent since(CpuSpent before) {
+    return new CpuSpent(node - before.node, etcd - before.etcd, client - before.client);
+  }
+
+  double all() {
+    return node + etcd + client;
+  }
+
+  /** {@code node + etcd + client}, in microseconds for each of so many calls. */
+  String each(long calls) {
+    return Report.number(
+        "%.0f + %.0f + %.0f µs", node / calls * 1e6, etcd / calls * 1e6, client / calls * 1e6);
+  }
+}
