@@ -280,7 +280,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       run(
           () -> {
             if (message instanceof CallMethod.Malformed malformed) {
-              throw RpcException.invalid(malformed.reason());
+              throw new RpcException(malformed.code(), malformed.reason());
             }
             asked = true;
             if (message instanceof Message readable) {

@@ -5,7 +5,6 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.util.Set;
 
 /**
@@ -23,8 +22,8 @@ record CallMethod(
     CallRule rule,
     CallCounters counters) {
 
-  /** A request that is not what the method takes. */
-  record Malformed(String reason) {}
+  /** A request that is not what the method takes, and what its caller is told. */
+  record Malformed(Status.Code code, String reason) {}
 
   static CallMethod of(MethodDescriptor<?, ?> method) {
     return new CallMethod(
@@ -71,23 +70,32 @@ record CallMethod(
     @Override
     public Object parse(InputStream bytes) {
       try {
-        return strict.parse(bytes);
-      } catch (StatusRuntimeException unreadable) {
-        // The decoder's own limit on size speaks through this exception too.
-        if (unreadable.getStatus().getCode() == Status.Code.RESOURCE_EXHAUSTED) {
-          throw unreadable;
-        }
-        drop(bytes);
-        return new Malformed("the request is no message of this method's type");
+        return parsed(bytes);
+      } catch (StatusRuntimeException tooLarge) {
+        // gRPC would answer UNKNOWN to what is thrown here. What was compressed speaks of its size
+        // only now.
+        return new Malformed(
+            tooLarge.getStatus().getCode(), String.valueOf(tooLarge.getStatus().getDescription()));
+      } catch (IOException garbled) {
+        return unreadable("the request cannot be decompressed: " + garbled.getMessage());
       }
     }
 
-    private static void drop(InputStream bytes) {
+    private Object parsed(InputStream bytes) throws IOException {
       try {
+        return strict.parse(bytes);
+      } catch (StatusRuntimeException failure) {
+        if (failure.getStatus().getCode() == Status.Code.RESOURCE_EXHAUSTED) {
+          throw failure;
+        }
+        // The rest, which nobody reads, may itself be garbled or too large.
         bytes.skip(Long.MAX_VALUE);
-      } catch (IOException e) {
-        throw new UncheckedIOException("cannot skip the rest of an unreadable request", e);
+        return unreadable("the request is no message of this method's type");
       }
+    }
+
+    private static Malformed unreadable(String reason) {
+      return new Malformed(Status.Code.INVALID_ARGUMENT, reason);
     }
   }
 }

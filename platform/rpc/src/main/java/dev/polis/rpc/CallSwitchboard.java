@@ -196,6 +196,7 @@ final class CallSwitchboard extends HandlerRegistry {
       enter(call);
       call.identified(identity.identify(connection.getAttributes()));
       method.rule().admit(call.caller());
+      CallTimeout.requireReadable(headers);
       return call.begin(connect(call), headers, validators);
     } catch (Throwable failure) {
       // Nothing may get from here into gRPC, which would end the connection with everybody's calls

@@ -21,6 +21,14 @@ final class HostListener {
   /** Headers of our calls are far below; the rest is room for proxies. */
   private static final int METADATA_BYTES = 16 << 10;
 
+  /**
+   * Calls begun and taken back at once cost the caller nothing and us a call each. All streams of a
+   * connection, ended eight times in ten seconds, are still somebody's honest work.
+   */
+  private static final int RESETS = 2048;
+
+  private static final int RESETS_SECONDS = 10;
+
   private final RpcSettings.Listener settings;
   private final RpcSettings.Limits limits;
   private final CallSwitchboard switchboard;
@@ -97,10 +105,12 @@ final class HostListener {
             .workerEventLoopGroup(events)
             .executor(executor)
             .fallbackHandlerRegistry(switchboard)
+            .addStreamTracerFactory(new CallTimeout())
             .handshakeTimeout(limits.handshakeTime().toMillis(), TimeUnit.MILLISECONDS)
             .maxInboundMessageSize(limits.messageBytes())
             .maxInboundMetadataSize(METADATA_BYTES)
             .maxConcurrentCallsPerConnection(limits.callsPerConnection())
+            .maxRstFramesPerWindow(RESETS, RESETS_SECONDS)
             .keepAliveTime(limits.keepAliveTime().toMillis(), TimeUnit.MILLISECONDS)
             .keepAliveTimeout(KEEP_ALIVE_ANSWER_SECONDS, TimeUnit.SECONDS)
             .permitKeepAliveTime(limits.keepAliveMinimum().toMillis(), TimeUnit.MILLISECONDS)

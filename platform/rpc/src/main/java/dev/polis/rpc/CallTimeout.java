@@ -1,0 +1,55 @@
+package dev.polis.rpc;
+
+import io.grpc.Metadata;
+import io.grpc.ServerStreamTracer;
+import java.util.regex.Pattern;
+
+/**
+ * Looks at the time a caller gives before gRPC does. What gRPC cannot read it answers with a broken
+ * stream, as if the node had failed, and with a stack trace in the log for each call.
+ */
+final class CallTimeout extends ServerStreamTracer.Factory {
+  private static final Metadata.Key<String> TIMEOUT = key("grpc-timeout");
+
+  /** Ours, between here and the start of the call; whoever sends it is refused as well. */
+  private static final Metadata.Key<String> UNREADABLE = key("polis-unreadable-timeout");
+
+  /** A digit less than gRPC reads; a negative time is one that has passed. */
+  private static final Pattern READABLE = Pattern.compile("-?[0-9]{1,8}[HMSmun]");
+
+  private static final ServerStreamTracer NOTHING = new ServerStreamTracer() {};
+
+  private static Metadata.Key<String> key(String name) {
+    return Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER);
+  }
+
+  /** Puts aside what gRPC cannot read; called for each call before anything else. */
+  @Override
+  public ServerStreamTracer newServerStreamTracer(String method, Metadata headers) {
+    Iterable<String> given = headers.getAll(TIMEOUT);
+    if (given != null) {
+      for (String each : given) {
+        if (!READABLE.matcher(each).matches()) {
+          headers.discardAll(TIMEOUT);
+          headers.put(UNREADABLE, each);
+          return NOTHING;
+        }
+      }
+    }
+    return NOTHING;
+  }
+
+  /**
+   * Refuses a call whose time was put aside.
+   *
+   * @throws RpcException INVALID_ARGUMENT, with what was given
+   */
+  static void requireReadable(Metadata headers) {
+    String unreadable = headers.get(UNREADABLE);
+    if (unreadable != null) {
+      throw RpcException.invalid(
+          "grpc-timeout '%s' is no time; give up to 8 digits and one of H, M, S, m, u, n"
+              .formatted(unreadable));
+    }
+  }
+}
