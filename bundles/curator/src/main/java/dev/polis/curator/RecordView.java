@@ -23,6 +23,11 @@ final class RecordView {
     this.found = Map.copyOf(found);
   }
 
+  /** Returns a view of what was found now: this one, with what was made of it, if that is equal. */
+  RecordView or(Map<KeyRange, List<KeyValue>> now) {
+    return found.equals(now) ? this : new RecordView(now);
+  }
+
   /**
    * Returns all nodes, ordered by id.
    *
