@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
@@ -157,22 +156,22 @@ final class BootBoard implements BootReport {
 
     @Override
     public void done(String result) {
-      finish(Optional.of(Objects.requireNonNull(result, "result")));
+      finish(true, Objects.requireNonNull(result, "result"));
     }
 
     @Override
     public void close() {
-      finish(Optional.empty());
+      finish(false, detail);
     }
 
-    private void finish(Optional<String> result) {
+    private void finish(boolean worthIt, String result) {
       boolean first;
       synchronized (open) {
         first = open.remove(this);
       }
       if (first) {
         Duration lasted = Duration.ofNanos(nanos.getAsLong() - since);
-        audience.ended(new Ended(name, lasted, result.isPresent(), result.orElse(detail)));
+        audience.ended(new Ended(name, lasted, worthIt, result));
       }
     }
   }

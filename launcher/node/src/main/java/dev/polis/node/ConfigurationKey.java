@@ -3,7 +3,6 @@ package dev.polis.node;
 import java.lang.reflect.Array;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * One key of an organ's configuration, as its metatype declares it.
@@ -11,17 +10,12 @@ import java.util.Optional;
  * @param id the key
  * @param type Boolean, Integer, Long, String, …
  * @param many whether it takes a list
- * @param min the smallest number
- * @param max the largest number
+ * @param min the smallest number it takes
+ * @param max the largest number it takes
  * @param description for people; may be empty
  */
 record ConfigurationKey(
-    String id,
-    String type,
-    boolean many,
-    Optional<Long> min,
-    Optional<Long> max,
-    String description) {
+    String id, String type, boolean many, long min, long max, String description) {
 
   /**
    * @param text from the command line; lists are separated by commas
@@ -70,8 +64,8 @@ record ConfigurationKey(
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException("\"" + text + "\" is no whole number", e);
     }
-    long from = min.orElse(smallest);
-    long to = max.orElse(largest);
+    long from = Math.max(min, smallest);
+    long to = Math.min(max, largest);
     if (number < from || number > to) {
       throw new IllegalArgumentException(number + " is not within " + from + " to " + to);
     }

@@ -8,7 +8,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.jar.JarEntry;
@@ -137,14 +136,12 @@ final class ConfigurationKeys {
         reader.getAttributeValue(null, "id"),
         reader.getAttributeValue(null, "type"),
         cardinality != null && !cardinality.equals("0"),
-        number(reader.getAttributeValue(null, "min")),
-        number(reader.getAttributeValue(null, "max")),
+        number(reader.getAttributeValue(null, "min"), Long.MIN_VALUE),
+        number(reader.getAttributeValue(null, "max"), Long.MAX_VALUE),
         description == null ? "" : description);
   }
 
-  private static Optional<Long> number(String text) {
-    return text != null && text.matches("-?[0-9]{1,18}")
-        ? Optional.of(Long.valueOf(text))
-        : Optional.empty();
+  private static long number(String text, long none) {
+    return text != null && text.matches("-?[0-9]{1,18}") ? Long.parseLong(text) : none;
   }
 }

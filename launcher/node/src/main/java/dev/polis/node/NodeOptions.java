@@ -6,12 +6,11 @@ import java.util.Dictionary;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import picocli.CommandLine.Option;
 
 /**
  * What is said of a node on the command line. Where an option of an organ has no counterpart in its
- * configuration, the option is refused.
+ * configuration, the option is refused. What was not given is null, as the parser leaves it.
  */
 final class NodeOptions {
   @Option(
@@ -31,25 +30,25 @@ final class NodeOptions {
       names = "--etcd",
       paramLabel = "DIR",
       description = "Folder that holds etcd; default: looked up in PATH.")
-  private Optional<Path> etcd = Optional.empty();
+  private Path etcd;
 
   @Option(
       names = "--security",
       paramLabel = "MODE",
       description = "Security of a new data volume: insecure, encrypted, authenticated-encrypted.")
-  private Optional<String> security = Optional.empty();
+  private String security;
 
   @Option(
       names = "--parameters",
       paramLabel = "FILE",
       description = "Node parameters; FILE.json is JSON, all else binary.")
-  private Optional<Path> parameters = Optional.empty();
+  private Path parameters;
 
   @Option(
       names = "--recovery-key",
       paramLabel = "FILE",
       description = "The owner's recovery key, for an encrypted node that no other can help.")
-  private Optional<Path> recoveryKey = Optional.empty();
+  private Path recoveryKey;
 
   @Option(
       names = "--log",
@@ -78,23 +77,26 @@ final class NodeOptions {
     all.imply("dev.polis.network", "address", address, "--address", keys);
     all.imply("dev.polis.rpc", "address", address, "--address", keys);
     all.imply("dev.polis.logtree", "console", log, "--log", keys);
-    security.ifPresent(mode -> all.set("dev.polis.storage", "security", word(mode), "--security"));
-    etcd.ifPresent(folder -> all.set("dev.polis.consensus", "etcd", absolute(folder), "--etcd"));
-    parameters.ifPresent(
-        file -> all.set("dev.polis.cluster", "parameters", absolute(file), "--parameters"));
-    recoveryKey.ifPresent(
-        file -> all.set("dev.polis.cluster", "recovery.key", absolute(file), "--recovery-key"));
+    if (security != null) {
+      all.set("dev.polis.storage", "security", word(security), "--security");
+    }
+    file(all, "dev.polis.consensus", "etcd", etcd, "--etcd");
+    file(all, "dev.polis.cluster", "parameters", parameters, "--parameters");
+    file(all, "dev.polis.cluster", "recovery.key", recoveryKey, "--recovery-key");
     for (String setting : settings) {
       all.assign(setting, keys);
     }
     return all.resolve(keys);
   }
 
-  private static String word(String mode) {
-    return mode.toUpperCase(Locale.ROOT).replace('-', '_');
+  private static void file(
+      NodeSettings all, String pid, String key, Path givenOrNull, String option) {
+    if (givenOrNull != null) {
+      all.set(pid, key, givenOrNull.toAbsolutePath().normalize().toString(), option);
+    }
   }
 
-  private static String absolute(Path path) {
-    return path.toAbsolutePath().normalize().toString();
+  private static String word(String mode) {
+    return mode.toUpperCase(Locale.ROOT).replace('-', '_');
   }
 }

@@ -19,24 +19,12 @@ import javax.net.ssl.X509ExtendedKeyManager;
  * none, a server refuses handshakes and a client presents nothing. Safe for any thread.
  */
 public final class TlsKeys extends X509ExtendedKeyManager {
-  /** The two identities between which a handshake that is under way may stand. */
-  private record Recent(Optional<TlsIdentity> current, Optional<TlsIdentity> previous) {
-    Recent with(TlsIdentity newer) {
-      return current.filter(newer::equals).isPresent()
-          ? this
-          : new Recent(Optional.of(newer), current);
-    }
-
-    Optional<TlsIdentity> find(String alias) {
-      return current
-          .filter(identity -> alias(identity).equals(alias))
-          .or(() -> previous.filter(identity -> alias(identity).equals(alias)));
-    }
-  }
-
   private final Supplier<Optional<TlsIdentity>> source;
-  private final AtomicReference<Recent> recent =
-      new AtomicReference<>(new Recent(Optional.empty(), Optional.empty()));
+
+  /**
+   * The two identities between which a handshake that is under way may stand, the newer one first.
+   */
+  private final AtomicReference<List<TlsIdentity>> recent = new AtomicReference<>(List.of());
 
   /** Follows a supplier, which must answer at once: it is asked during handshakes. */
   public TlsKeys(Supplier<Optional<TlsIdentity>> source) {
@@ -55,15 +43,22 @@ public final class TlsKeys extends X509ExtendedKeyManager {
 
   private String choose(String... keyTypes) {
     Optional<TlsIdentity> now = source.get();
-    now.ifPresent(identity -> recent.updateAndGet(known -> known.with(identity)));
+    now.ifPresent(identity -> recent.updateAndGet(known -> with(identity, known)));
     return now.filter(
             identity -> Arrays.asList(keyTypes).contains(identity.privateKey().getAlgorithm()))
         .map(TlsKeys::alias)
         .orElse(null); // the key manager's contract: null is "none"
   }
 
+  private static List<TlsIdentity> with(TlsIdentity newer, List<TlsIdentity> known) {
+    if (known.isEmpty()) {
+      return List.of(newer);
+    }
+    return known.getFirst().equals(newer) ? known : List.of(newer, known.getFirst());
+  }
+
   private Optional<TlsIdentity> find(String alias) {
-    return recent.get().find(alias);
+    return recent.get().stream().filter(identity -> alias(identity).equals(alias)).findFirst();
   }
 
   @Override
