@@ -126,7 +126,8 @@ class EnrolmentDiskIT {
   }
 
   @Test
-  @DisplayName("disks read-only after each step: named with what to do, and the same node in the end")
+  @DisplayName(
+      "disks read-only after each step: named with what to do, and the same node in the end")
   void readOnlyAfterEachStep() throws Exception {
     Path state = directory.resolve("n");
     try (TestDisk esp = TestDisk.mounted(state.resolve("esp"));

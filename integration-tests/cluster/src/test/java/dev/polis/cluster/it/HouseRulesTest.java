@@ -11,45 +11,49 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.jar.Attributes;
 import java.util.jar.JarFile;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** The rules of the house, read off every manifest of the distribution. */
+/** Nothing in the repository breaks the {@link HouseRules}. */
 class HouseRulesTest {
 
-  /** A package at the beginning of a clause of Import-Package or Export-Package. */
-  private static final Pattern PACKAGE = Pattern.compile("(?:^|,)\\s*([a-z][\\w]*(?:\\.\\w+)+)");
+  private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
 
-  private static final Pattern QUOTED = Pattern.compile("\"[^\"]*\"");
+  private static final List<String> FLOORS =
+      List.of("platform", "bundles", "launcher", "integration-tests");
 
-  private static final Map<String, Attributes> ORGANS = new TreeMap<>();
+  @Test
+  void organsMeetAsServices() throws IOException {
+    Map<String, Attributes> organs = organs();
+    List<String> broken = new ArrayList<>();
+    organs.forEach(
+        (organ, manifest) -> broken.addAll(HouseRules.organ(organ, manifest, organs.keySet())));
+    assertEquals(List.of(), broken, "organs meet as services, through dev.polis.api");
+  }
 
-  @BeforeAll
-  static void readManifests() throws IOException {
-    Path repository = Path.of(System.getProperty("polis.repository"));
-    List<String> organs = new ArrayList<>();
-    try (var folders =
-        Files.newDirectoryStream(repository.resolve("bundles"), Files::isDirectory)) {
-      folders.forEach(folder -> organs.add("dev.polis." + folder.getFileName()));
+  /** The manifests of all organs, which are those of the repository. */
+  private static Map<String, Attributes> organs() throws IOException {
+    TreeSet<String> folders = new TreeSet<>();
+    try (var bundles =
+        Files.newDirectoryStream(REPOSITORY.resolve("bundles"), Files::isDirectory)) {
+      bundles.forEach(folder -> folders.add("dev.polis." + folder.getFileName()));
     }
+    Map<String, Attributes> organs = new TreeMap<>();
     try (Stream<Path> jars = Files.list(Distribution.built().folder().resolve("bundles"))) {
       for (Path jar : jars.toList()) {
         Attributes manifest = manifest(jar);
         String name = String.valueOf(manifest.getValue("Bundle-SymbolicName")).split(";")[0];
-        if (organs.contains(name)) {
-          ORGANS.put(name, manifest);
+        if (folders.contains(name)) {
+          organs.put(name, manifest);
         }
       }
     }
     assertEquals(
-        organs.stream().sorted().toList(),
-        List.copyOf(ORGANS.keySet()),
-        "organs in the repository and in the distribution differ");
+        folders, organs.keySet(), "organs in the repository and in the distribution differ");
+    return organs;
   }
 
   private static Attributes manifest(Path jar) throws IOException {
@@ -58,52 +62,39 @@ class HouseRulesTest {
     }
   }
 
-  private static List<String> packages(String header) {
-    if (header == null) {
-      return List.of();
+  @Test
+  void sourcesAreWhole() throws IOException {
+    List<String> broken = new ArrayList<>();
+    List<Path> sources = files(".java", "src");
+    assertTrue(sources.size() > 500, "only " + sources.size() + " sources were found");
+    for (Path source : sources) {
+      broken.addAll(HouseRules.source(source, Files.readString(source)));
     }
-    Matcher matcher = PACKAGE.matcher(QUOTED.matcher(header).replaceAll(""));
-    List<String> packages = new ArrayList<>();
-    while (matcher.find()) {
-      packages.add(matcher.group(1));
+    assertEquals(List.of(), broken);
+  }
+
+  @Test
+  void packagesHaveEssays() throws IOException {
+    List<String> broken = new ArrayList<>();
+    TreeSet<Path> folders = new TreeSet<>();
+    files(".java", "src/main/java").forEach(file -> folders.add(file.getParent()));
+    for (Path folder : folders) {
+      broken.addAll(HouseRules.essay(folder));
     }
-    return packages;
+    assertEquals(List.of(), broken);
   }
 
-  @Test
-  void noOrganImportsAnother() {
-    List<String> wrong = new ArrayList<>();
-    ORGANS.forEach(
-        (organ, manifest) -> {
-          List<String> imports = packages(manifest.getValue("Import-Package"));
-          assertTrue(!imports.isEmpty(), organ + " imports nothing: the header was not understood");
-          imports.stream()
-              .filter(each -> ORGANS.keySet().stream().anyMatch(other -> within(each, other)))
-              .forEach(each -> wrong.add(organ + " imports " + each));
-        });
-    assertEquals(List.of(), wrong, "organs meet as services, through dev.polis.api");
-  }
-
-  private static boolean within(String imported, String organ) {
-    return imported.equals(organ) || imported.startsWith(organ + ".");
-  }
-
-  @Test
-  void organsExportNothing() {
-    List<String> wrong = new ArrayList<>();
-    ORGANS.forEach(
-        (organ, manifest) ->
-            packages(manifest.getValue("Export-Package"))
-                .forEach(each -> wrong.add(organ + " exports " + each)));
-    assertEquals(List.of(), wrong, "a provider exports nothing");
-  }
-
-  @Test
-  void everyOrganIsDeclared() {
-    ORGANS.forEach(
-        (organ, manifest) ->
-            assertTrue(
-                manifest.getValue("Service-Component") != null,
-                organ + " has no Declarative Services component"));
+  /** Files below a part of the modules, such as {@code src/main/java}. */
+  private static List<Path> files(String suffix, String part) throws IOException {
+    List<Path> found = new ArrayList<>();
+    for (String floor : FLOORS) {
+      try (Stream<Path> all = Files.walk(REPOSITORY.resolve(floor))) {
+        all.filter(file -> file.toString().endsWith(suffix))
+            .filter(file -> file.toString().contains("/" + part + "/"))
+            .filter(file -> !file.toString().contains("/target/"))
+            .forEach(found::add);
+      }
+    }
+    return found;
   }
 }

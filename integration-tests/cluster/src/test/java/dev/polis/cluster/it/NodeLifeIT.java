@@ -3,138 +3,257 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.CertificateTemplate;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.PublicKey;
+import java.security.cert.CertificateExpiredException;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
+import java.util.Date;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The life of one node, as its operator sees it. */
+/**
+ * The life of one node, as its operator sees it. Whatever befalls the node, it is the same one, and
+ * home, for the test that comes next.
+ */
 class NodeLifeIT {
 
-  @TempDir Path directory;
+  private static final String ADDRESS = "127.0.21.1";
+
+  @TempDir static Path directory;
+  private static TestNode node;
+  private static String id;
+  private static String saidOfBootstrap;
+
+  @BeforeAll
+  static void create() throws Exception {
+    node = TestNode.prepared(directory.resolve("n"), ADDRESS);
+    node.up("--log", "=INFO");
+    node.ctlProgram("takeownership").requireSuccess("takeownership");
+    node.ctlProgram("health", "--wait", "30").requireSuccess("health");
+    saidOfBootstrap = node.said() + node.ctl("node", "logs").out();
+    id = node.id();
+  }
+
+  @AfterAll
+  static void sweep() {
+    node.close();
+  }
 
   @Test
-  @DisplayName("SEED-18 a node comes home, is owned, shows itself, and leaves nothing behind")
+  @DisplayName("SEED-18 a node that came home shows itself, and stopped leaves nothing behind")
   void aNodeComesHomeAndLeavesNothing() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.21.1")) {
-      node.up();
-      node.takeOwnership();
-      assertEquals(0, node.ctl("health", "--wait", "30").code());
-      JsonArray nodes = node.json("node", "list").getAsJsonArray();
-      assertEquals(1, nodes.size());
-      JsonObject shown = nodes.get(0).getAsJsonObject();
-      assertEquals("UP", shown.get("state").getAsString());
-      assertEquals("HEALTHY", shown.get("health").getAsString());
-      assertEquals("127.0.21.1", shown.get("address").getAsString());
-      assertTrue(shown.get("roles").toString().contains("ConsensusMember"), shown.toString());
-      assertTrue(recordsInEtcd(node).contains("namespaced:curator//nodes/" + node.id()));
-      Finished down = node.down();
-      assertEquals(0, down.code(), down.all());
-      assertEquals(List.of(), node.leftovers());
-    }
+    Finished list = node.ctlProgram("node", "list", "-o", "json");
+    assertEquals(0, list.code(), list.all());
+    JsonArray nodes = JsonParser.parseString(list.out()).getAsJsonArray();
+    assertEquals(1, nodes.size());
+    JsonObject shown = nodes.get(0).getAsJsonObject();
+    assertEquals("UP", shown.get("state").getAsString());
+    assertEquals("HEALTHY", shown.get("health").getAsString());
+    assertEquals(ADDRESS, shown.get("address").getAsString());
+    assertTrue(shown.get("roles").toString().contains("ConsensusMember"), shown.toString());
+    assertTrue(recordsInEtcd().contains("namespaced:curator//nodes/" + id));
+    Finished down = node.down();
+    assertEquals(0, down.code(), down.all());
+    assertEquals(List.of(), node.leftovers());
+    upFromNothing();
+    assertEquals(id, node.id());
+  }
+
+  /** With the volume unmounted; where it is encrypted, it takes the owner's key. */
+  private static void upFromNothing() throws Exception {
+    node.up("--recovery-key", node.state().resolve("owner/recovery-key.pem").toString());
+  }
+
+  private static String recordsInEtcd() throws Exception {
+    List<String> command = etcdctl();
+    command.set(command.size() - 1, "");
+    return run(command);
   }
 
   /** Looks into etcd with the very command line that the operator is shown. */
-  private static String recordsInEtcd(TestNode node) throws Exception {
+  private static List<String> etcdctl() throws Exception {
     JsonObject status = node.json("etcd", "status").getAsJsonArray().get(0).getAsJsonObject();
     List<String> command =
         new ArrayList<>(Arrays.asList(status.get("etcdctl").getAsString().split(" ")));
     command.set(0, EtcdBinary.folder().resolve("etcdctl").toString());
-    command.set(command.size() - 1, "");
-    Finished etcdctl = TestNode.finish(command, Map.of("ETCDCTL_API", "3"));
-    assertEquals(0, etcdctl.code(), etcdctl.all());
-    return etcdctl.out();
+    return command;
+  }
+
+  private static String run(List<String> etcdctl) throws Exception {
+    return TestNode.finish(etcdctl, Map.of("ETCDCTL_API", "3")).requireSuccess("etcdctl").out();
   }
 
   @Test
   @DisplayName("kill -9 of the JVM: the same node, and etcd keeps its PID")
   void jvmKilled() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.21.2")) {
-      node.up();
-      node.takeOwnership();
-      String id = node.id();
-      long etcd = node.etcd().pid();
-      node.killJvm();
-      assertTrue(node.etcd().isAlive());
-      node.up();
-      assertEquals(id, node.id());
-      assertEquals(etcd, node.etcd().pid());
-    }
+    long etcd = node.etcd().pid();
+    node.killJvm();
+    assertTrue(node.etcd().isAlive());
+    node.up();
+    assertEquals(id, node.id());
+    assertEquals(etcd, node.etcd().pid());
   }
 
   @Test
   @DisplayName("kill -9 of etcd: it is restarted, and the node is the same")
   void etcdKilled() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.21.3")) {
-      node.up();
-      node.takeOwnership();
-      String id = node.id();
-      long etcd = node.etcd().pid();
-      node.etcd().destroyForcibly();
-      Await.until(
-          TestNode.PATIENCE,
-          "the cluster to be healthy after etcd was killed",
-          () -> node.ctl("health").code() == 0 && node.etcd().pid() != etcd);
-      assertEquals(id, node.id());
-    }
+    ProcessHandle old = node.etcd();
+    old.destroyForcibly();
+    old.onExit().get();
+    Await.until(
+        TestNode.PATIENCE,
+        "another etcd to run and the cluster to be healthy after etcd was killed",
+        () -> !node.children("etcd").isEmpty() && node.ctl("health").code() == 0);
+    assertNotEquals(old.pid(), node.etcd().pid());
+    assertEquals(id, node.id());
   }
 
   @Test
   @DisplayName("kill -9 of both: the same node comes back")
   void bothKilled() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.21.4")) {
-      node.up();
-      node.takeOwnership();
-      String id = node.id();
-      long etcd = node.etcd().pid();
-      ProcessHandle old = node.etcd();
-      node.killJvm();
-      old.destroyForcibly();
-      old.onExit().get();
-      node.up();
-      assertEquals(id, node.id());
-      assertNotEquals(etcd, node.etcd().pid());
-    }
+    ProcessHandle old = node.etcd();
+    node.killJvm();
+    old.destroyForcibly();
+    old.onExit().get();
+    node.up();
+    assertEquals(id, node.id());
+    assertNotEquals(old.pid(), node.etcd().pid());
   }
 
   @Test
   @DisplayName("SIGTERM stops the organs and leaves etcd to the next process")
   void terminated() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.21.5")) {
-      node.up();
-      long etcd = node.etcd().pid();
-      assertEquals(0, node.terminate(), node.said());
-      assertEquals(etcd, node.etcd().pid());
-      node.up();
-      assertEquals(etcd, node.etcd().pid());
-      assertFalse(node.said().contains("GURU"), node.said());
-    }
+    long etcd = node.etcd().pid();
+    assertEquals(0, node.terminate(), node.said());
+    assertEquals(etcd, node.etcd().pid());
+    node.up();
+    assertEquals(etcd, node.etcd().pid());
+    assertFalse(node.said().contains("GURU"), node.said());
   }
 
   @Test
   @DisplayName("D-05 no secret of a whole bootstrap is in any log or on the screen")
   void noSecretIsPrinted() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.21.6")) {
-      node.up("--log", "=INFO");
-      node.takeOwnership();
-      node.ctl("health", "--wait", "30");
-      String printed = node.said() + node.ctl("node", "logs").out();
-      assertTrue(printed.contains("Cluster enrolment done."), "the log is not there: " + printed);
-      for (String secret : Secrets.of(node.state())) {
-        assertFalse(
-            printed.contains(secret), "a secret is printed: " + secret.substring(0, 8) + "…");
-      }
+    assertTrue(
+        saidOfBootstrap.contains("Cluster enrolment done."),
+        "the log is not there: " + saidOfBootstrap);
+    for (String secret : Secrets.of(node.state())) {
+      assertFalse(
+          saidOfBootstrap.contains(secret), "a secret is printed: " + secret.substring(0, 8) + "…");
+    }
+  }
+
+  @Test
+  @DisplayName("a certificate that expired while the node was down is renewed by its start")
+  void certificateExpired() throws Exception {
+    CertificateAuthority authority = clusterAuthority();
+    assertEquals(0, node.terminate(), node.said());
+    Path file = credential("cert.pem");
+    PublicKey key = Pem.certificate(Files.readString(file)).getPublicKey();
+    X509Certificate expired =
+        authority.issue(
+            CertificateTemplate.node(NodeId.of(key)).withLifetime(Duration.ofDays(1)), key);
+    assertThrows(CertificateExpiredException.class, expired::checkValidity);
+    Files.writeString(file, Pem.encode(expired));
+    node.up();
+    Await.until(
+        TestNode.PATIENCE,
+        "the certificate to be renewed",
+        () -> Pem.certificate(Files.readString(file)).getNotAfter().after(new Date()));
+    assertEquals(0, node.ctl("health", "--wait", "30").code(), node::said);
+    assertEquals(id, node.id());
+  }
+
+  private static Path credential(String name) {
+    return node.state().resolve("data/node/credentials").resolve(name);
+  }
+
+  /** The cluster's authority as it was ten days ago, with the key that only etcd has. */
+  private static CertificateAuthority clusterAuthority() throws Exception {
+    String prefix = "namespaced:curator//cluster-pki/";
+    List<String> command = etcdctl();
+    command.remove("--keys-only");
+    command.set(command.size() - 1, prefix);
+    command.add("--write-out=json");
+    Map<String, byte[]> stored = new HashMap<>();
+    JsonParser.parseString(run(command)).getAsJsonObject().getAsJsonArray("kvs").asList().stream()
+        .map(JsonElement::getAsJsonObject)
+        .forEach(
+            entry ->
+                stored.put(
+                    new String(bytes(entry, "key"), StandardCharsets.UTF_8),
+                    bytes(entry, "value")));
+    X509Certificate ca = Pem.certificate(Files.readString(credential("ca.pem")));
+    String name =
+        stored.entrySet().stream()
+            .filter(entry -> Arrays.equals(entry.getValue(), Pem.der(ca)))
+            .map(entry -> entry.getKey().replaceAll(".*/issued/(.*)-cert.der", "$1"))
+            .findFirst()
+            .orElseThrow();
+    InstantSource past = InstantSource.fixed(Instant.now().minus(Duration.ofDays(10)));
+    return new CertificateAuthority(
+        Ed25519.privateKey(stored.get(prefix + "keys/" + name + "-privkey.bin")), ca, past);
+  }
+
+  private static byte[] bytes(JsonObject entry, String field) {
+    return Base64.getDecoder().decode(entry.get(field).getAsString());
+  }
+
+  @Test
+  @DisplayName("bundles deleted, cut off and garbled while the node was down: it comes up complete")
+  void bundlesDamaged() throws Exception {
+    int bundles = node.json("bundle", "list").getAsJsonArray().size();
+    assertEquals(0, node.terminate(), node.said());
+    List<Path> files;
+    try (Stream<Path> all = Files.list(node.state().resolve("plugins/files"))) {
+      files = all.sorted().toList();
+    }
+    Files.delete(files.get(0));
+    Files.write(files.get(1), Arrays.copyOf(Files.readAllBytes(files.get(1)), 100));
+    byte[] garbled = Files.readAllBytes(files.get(2));
+    Arrays.fill(garbled, garbled.length / 2, garbled.length / 2 + 100, (byte) 0x5a);
+    Files.write(files.get(2), garbled);
+    // The framework's own cache is thrown away; what lies there is not even looked at.
+    Path cache = node.state().resolve("ephemeral/launcher/framework/bundle0");
+    Files.write(Files.createDirectories(cache).resolve("bundle.id"), garbled);
+    node.up();
+    assertEquals(id, node.id());
+    assertEquals(bundles, node.json("bundle", "list").getAsJsonArray().size());
+    for (JsonElement bundle : node.json("bundle", "list").getAsJsonArray()) {
+      assertEquals("ACTIVE", bundle.getAsJsonObject().get("state").getAsString(), bundle::toString);
+    }
+    for (Path file : files) {
+      assertTrue(Files.exists(file), file + " is not restored");
     }
   }
 }

@@ -24,7 +24,9 @@ record TestDisk(Path point) implements AutoCloseable {
     return new TestDisk(point);
   }
 
-  /** Leaves room for so many bytes, in whole pages; an empty disk has room for one page at least. */
+  /**
+   * Leaves room for so many bytes, in whole pages; an empty disk has room for one page at least.
+   */
   void leave(long bytes) throws Exception {
     long size = Math.max(PAGE, used() + bytes);
     run("mount", "-o", "remount,size=" + size, point.toString());

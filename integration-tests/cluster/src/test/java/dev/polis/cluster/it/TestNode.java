@@ -40,6 +40,9 @@ final class TestNode implements AutoCloseable {
   /** A node is home within a few seconds; shared machines are several times slower. */
   static final Duration PATIENCE = Duration.ofSeconds(120);
 
+  /** How often a node is looked at while it may come home at any moment. */
+  private static final Duration LOOK = Duration.ofMillis(20);
+
   private static final int BLOCK = 1 << 20;
 
   private final Distribution distribution;
@@ -141,10 +144,14 @@ final class TestNode implements AutoCloseable {
     return text.substring(text.lastIndexOf('\n') + 1);
   }
 
-  /** Waits for a while, and returns whether the node is home then. */
+  /** Waits for a while, or until the node is home, and returns whether it is. */
   boolean isHomeWithin(Duration limit) throws InterruptedException {
-    if (process.orElseThrow().waitFor(limit.toNanos(), TimeUnit.NANOSECONDS)) {
-      throw new AssertionError("the node has ended: " + said());
+    long deadline = System.nanoTime() + limit.toNanos();
+    while (!isHome() && System.nanoTime() < deadline) {
+      long rest = Math.min(LOOK.toNanos(), deadline - System.nanoTime());
+      if (process.orElseThrow().waitFor(rest, TimeUnit.NANOSECONDS)) {
+        throw new AssertionError("the node has ended: " + said());
+      }
     }
     return isHome();
   }
@@ -203,7 +210,8 @@ final class TestNode implements AutoCloseable {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     int code =
-        Ctl.run(line.toArray(String[]::new), new PrintWriter(out, true), new PrintWriter(err, true));
+        Ctl.run(
+            line.toArray(String[]::new), new PrintWriter(out, true), new PrintWriter(err, true));
     return new Finished(code, out.toString(), err.toString());
   }
 

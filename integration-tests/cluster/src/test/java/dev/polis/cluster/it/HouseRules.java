@@ -1,0 +1,158 @@
+package dev.polis.cluster.it;
+
+import java.io.IOException;
+import java.lang.classfile.AccessFlags;
+import java.lang.classfile.ClassFile;
+import java.lang.classfile.ClassModel;
+import java.lang.classfile.FieldModel;
+import java.lang.classfile.MethodModel;
+import java.lang.constant.ClassDesc;
+import java.lang.reflect.AccessFlag;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.jar.Attributes;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The rules of the house, as far as a machine can see to them. Each check returns what breaks its
+ * rule, in words; nothing if nothing does.
+ */
+final class HouseRules {
+
+  /** A package at the beginning of a clause of Import-Package or Export-Package. */
+  private static final Pattern PACKAGE = Pattern.compile("(?:^|,)\\s*([a-z][\\w]*(?:\\.\\w+)+)");
+
+  private static final Pattern QUOTED = Pattern.compile("\"[^\"]*\"");
+
+  /** Put together, so that this file does not break the rule itself. */
+  private static final Pattern LEFT_OPEN = Pattern.compile("\\b(TO" + "DO|FIX" + "ME)\\b");
+
+  private static final Pattern SWITCHED_OFF = Pattern.compile("@Dis" + "abled\\b");
+  private static final Pattern SLEEP = Pattern.compile("\\bThread\\.sl" + "eep\\(");
+
+  /** Where tests wait, so that they need not do it elsewhere. */
+  private static final String AWAIT = "dev/polis/fixtures/Await.java";
+
+  private static final Pattern SILENT_THROW =
+      Pattern.compile("throw new [\\w.]*(?:Exception|Error)\\(\\s*\\)");
+  private static final Pattern PLACEHOLDER =
+      Pattern.compile("throw new Unsupported" + "OperationException\\b");
+  private static final Pattern SWALLOWED = Pattern.compile("catch \\([^)]*\\) \\{\\s*\\}");
+
+  /** What it is for, a drawing, what it does not promise and why not otherwise need more lines. */
+  private static final int SHORTEST_ESSAY = 8;
+
+  private static final ClassDesc OPTIONAL = Optional.class.describeConstable().orElseThrow();
+
+  private HouseRules() {}
+
+  /** Packages that a header of a manifest names; none if there is no such header. */
+  static List<String> packages(String header) {
+    if (header == null) {
+      return List.of();
+    }
+    Matcher matcher = PACKAGE.matcher(QUOTED.matcher(header).replaceAll(""));
+    List<String> packages = new ArrayList<>();
+    while (matcher.find()) {
+      packages.add(matcher.group(1));
+    }
+    return packages;
+  }
+
+  /** Organs meet as services, offer nothing else, and are declared. */
+  static List<String> organ(String name, Attributes manifest, Collection<String> organs) {
+    List<String> broken = new ArrayList<>();
+    List<String> imports = packages(manifest.getValue("Import-Package"));
+    if (imports.isEmpty()) {
+      broken.add(name + " imports nothing: the header was not understood");
+    }
+    imports.stream()
+        .filter(each -> organs.stream().anyMatch(other -> within(each, other)))
+        .forEach(each -> broken.add(name + " imports " + each + " of an organ"));
+    packages(manifest.getValue("Export-Package"))
+        .forEach(each -> broken.add(name + " exports " + each));
+    if (manifest.getValue("Service-Component") == null) {
+      broken.add(name + " has no Declarative Services component");
+    }
+    return broken;
+  }
+
+  private static boolean within(String imported, String organ) {
+    return imported.equals(organ) || imported.startsWith(organ + ".");
+  }
+
+  /** Nothing is left open, switched off, slept through, swallowed, or thrown without a word. */
+  static List<String> source(Path file, String text) {
+    List<String> broken = new ArrayList<>();
+    require(LEFT_OPEN, "leaves something open", file, text, broken);
+    require(PLACEHOLDER, "throws a placeholder", file, text, broken);
+    require(SILENT_THROW, "throws without a word", file, text, broken);
+    require(SWALLOWED, "swallows an exception", file, text, broken);
+    if (isTest(file)) {
+      require(SWITCHED_OFF, "switches a test off", file, text, broken);
+      require(SLEEP, "sleeps in a test", file, text, broken);
+    }
+    return broken;
+  }
+
+  private static boolean isTest(Path file) {
+    String path = file.toString();
+    return (path.contains("src/test/") || path.contains("integration-tests/"))
+        && !path.endsWith(AWAIT);
+  }
+
+  private static void require(
+      Pattern forbidden, String what, Path file, String text, List<String> broken) {
+    Matcher matcher = forbidden.matcher(text);
+    while (matcher.find()) {
+      long line = 1 + text.chars().limit(matcher.start()).filter(c -> c == '\n').count();
+      broken.add("%s %s near line %d: %s".formatted(file, what, line, matcher.group()));
+    }
+  }
+
+  /** Each package of what is built says what it is for, with a drawing. */
+  static List<String> essay(Path folder) throws IOException {
+    Path file = folder.resolve("package-info.java");
+    if (!Files.exists(file)) {
+      return List.of(folder + " has no package-info.java");
+    }
+    List<String> lines =
+        Files.readString(file).lines().filter(line -> line.startsWith(" * ")).toList();
+    List<String> broken = new ArrayList<>();
+    if (lines.size() < SHORTEST_ESSAY) {
+      broken.add("%s has an essay of %d lines".formatted(file, lines.size()));
+    }
+    if (lines.stream().noneMatch(line -> line.contains("<pre>"))) {
+      broken.add(file + " has no drawing");
+    }
+    return broken;
+  }
+
+  /** Optional is what a method returns; no field, no parameter and no component of a record. */
+  static List<String> optionals(byte[] classFile) {
+    ClassModel model = ClassFile.of().parse(classFile);
+    List<String> broken = new ArrayList<>();
+    String name = model.thisClass().asInternalName();
+    for (FieldModel field : model.fields()) {
+      if (written(field.flags()) && field.fieldTypeSymbol().equals(OPTIONAL)) {
+        broken.add("%s has the Optional field %s".formatted(name, field.fieldName()));
+      }
+    }
+    for (MethodModel method : model.methods()) {
+      if (written(method.flags()) && method.methodTypeSymbol().parameterList().contains(OPTIONAL)) {
+        broken.add("%s.%s takes an Optional".formatted(name, method.methodName()));
+      }
+    }
+    return broken;
+  }
+
+  /** Whether somebody wrote it; lambdas and bridges are the compiler's. */
+  private static boolean written(AccessFlags flags) {
+    return !flags.has(AccessFlag.SYNTHETIC);
+  }
+}
