@@ -114,8 +114,9 @@ final class CuratorBenchmark {
     report.section("Curator: reads (Management.GetNodes)");
     compare("reads", ways);
     report.note(
-        "Each is one linearizable transaction of etcd: if a key is as expected, then the range of nodes (one record). The curator's is"
-            + " guarded by its leadership, and adds a second TLS connection, identity, authorization, validation and audit.");
+        "Each is a linearizable transaction of etcd: if a key is as expected, then the range of nodes (one record). The curator's is guarded by"
+            + " its leadership and serves all who asked before it began; the curator adds a second TLS connection, identity, authorization,"
+            + " validation and audit.");
   }
 
   private static final class Nodes implements StreamObserver<Node> {
@@ -166,7 +167,8 @@ final class CuratorBenchmark {
     compare("writes of one record", ways);
     report.note(
         "A cluster of one node has one such record, so all callers change the same: read it, and replace it if nobody else has; otherwise"
-            + " again. Bare etcd is asked for the same, retries included.");
+            + " again. Bare etcd is asked for the same, retries included. The curator makes the changes that wait one after the other and writes"
+            + " them together.");
     independent(ways.get(CURATOR), kv, record);
   }
 

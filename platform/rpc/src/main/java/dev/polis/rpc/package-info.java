@@ -21,6 +21,10 @@
  * <p>Every method says by an option who may call it; a method that says nothing is refused. No
  * failure of any step, or of the organ's code, gets further than the call it happened in.
  *
+ * <p>{@link dev.polis.rpc.CallStreams} keeps the streams of an organ that last as long as their
+ * callers listen: each on a virtual thread of its own, or, where a thousand callers are to hear the
+ * same, fed by whoever has the news.
+ *
  * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust, and
  * a name resolver that follows the leader of the curator.
  *
