@@ -5,10 +5,10 @@ NODE_MAIN=dev.polis.node.Main
 
 # What every JVM of ours is told. C1 alone and the serial collector: half of the CPU time and two thirds of the memory at start, and a node's own code
 # is never what its throughput hangs on. Compact headers and a heap that starts small, where the JVM would take a 64th of the machine at once, keep a
-# control plane within 150 MiB. A node out of memory is worth less than one that is started again, its children go on meanwhile.
+# control plane within 150 MiB; so does giving back to the system, each ten seconds, what the start took from malloc. A node out of memory is worth less than one that is started again, its children go on meanwhile.
 JVM_OPTIONS=(
   -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+UseCompactObjectHeaders
-  -Xms16m -Xmx96m -XX:ReservedCodeCacheSize=48m
+  -Xms16m -Xmx96m -XX:ReservedCodeCacheSize=48m -XX:TrimNativeHeapInterval=10000
   -XX:+CrashOnOutOfMemoryError -XX:-CreateCoredumpOnCrash
   --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=deny
 )
@@ -75,14 +75,17 @@ aot_train_in() {
     sleep 0.1
   done
   ctl "$java" "${owner[@]}" takeownership &&
-    "$java/bin/java" "${JVM_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.ctl.new" -Xlog:aot=error -cp "$(ctl_class_path)" "$CTL_MAIN" "${owner[@]}" node list &&
+    "$java/bin/java" "${JVM_OPTIONS[@]}" "${AOT_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.ctl.new" -cp "$(ctl_class_path)" "$CTL_MAIN" "${owner[@]}" node list &&
     mv "$cache.ctl.new" "$cache.ctl"
   # A restart, so that the next one finds etcd running.
   kill -TERM "$pid"
   wait "$pid"
-  "$java/bin/java" "${JVM_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.new" -Xlog:aot=error "${run[@]}" --until-home 7>&- &&
+  "$java/bin/java" "${JVM_OPTIONS[@]}" "${AOT_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.new" "${run[@]}" --until-home 7>&- &&
     mv "$cache.new" "$cache"
 }
+
+# What a training is told besides: profiles are for an optimizing compiler, and C1 is none. All of a cache is in memory once its addresses are fixed.
+AOT_OPTIONS=(-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining -XX:-AOTReplayTraining -Xlog:aot=error)
 
 CTL_MAIN=dev.polis.ctl.Ctl
 

@@ -73,7 +73,9 @@ final class NodeUnderTest implements AutoCloseable {
   void train(Path cache) throws IOException, InterruptedException {
     List<String> arguments = new ArrayList<>(run());
     arguments.add("--until-home");
-    Timed.run(launcher(List.of("-XX:AOTCacheOutput=" + cache), arguments));
+    List<String> options = new ArrayList<>(settings.aotOptions());
+    options.add("-XX:AOTCacheOutput=" + cache);
+    Timed.run(launcher(options, arguments));
   }
 
   private List<String> run() {

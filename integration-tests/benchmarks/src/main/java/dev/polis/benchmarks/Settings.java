@@ -13,8 +13,15 @@ import java.util.List;
  * @param etcd the folder with etcd
  * @param work where states of nodes may be put; on the disk that nodes are on
  * @param jvm the options that a node's JVM gets
+ * @param aotOptions what a JVM is told besides that writes an AOT cache
  */
-record Settings(boolean quick, Path distribution, Path etcd, Path work, List<String> jvm) {
+record Settings(
+    boolean quick,
+    Path distribution,
+    Path etcd,
+    Path work,
+    List<String> jvm,
+    List<String> aotOptions) {
 
   static Settings read(boolean quick) {
     return new Settings(
@@ -22,7 +29,8 @@ record Settings(boolean quick, Path distribution, Path etcd, Path work, List<Str
         path("polis.distribution"),
         path("polis.etcd"),
         path("polis.work"),
-        List.of(property("polis.jvm").split(" ")));
+        List.of(property("polis.jvm").split(" ")),
+        List.of(property("polis.aot").split(" ")));
   }
 
   private static Path path(String name) {
