@@ -90,9 +90,9 @@ class ExplainCommandTest {
   void everyConditionIsExplained() throws Exception {
     String board =
         Files.readString(
-            REPOSITORY.resolve("bundles/debug/src/main/java/dev/polis/debug/ConditionBoard.java"));
+            REPOSITORY.resolve("bundles/debug/src/main/java/dev/polis/debug/DebugComponent.java"));
     List<String> conditions =
-        Pattern.compile("conditions\\.put\\(\\s*\"(\\w+)\"")
+        Pattern.compile("\\s\"(\\w+)\",\\s*\\(\\) ->")
             .matcher(board)
             .results()
             .map((MatchResult found) -> found.group(1))
