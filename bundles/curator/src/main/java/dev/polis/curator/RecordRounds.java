@@ -102,6 +102,8 @@ final class RecordRounds<M extends RecordRounds.Member<?>> implements AutoClosea
     try {
       while (true) {
         List<M> members = new ArrayList<>(List.of(waiting.take()));
+        // Callers who are about to join get their turn first: fuller rounds where there are many.
+        Thread.yield();
         waiting.drainTo(members, MOST - 1);
         run(members);
       }
