@@ -7,8 +7,12 @@ import io.grpc.netty.NettyServerBuilder;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import java.util.stream.Stream;
 
 /** One listening socket and what is connected to it. */
 final class HostListener {
@@ -28,6 +32,16 @@ final class HostListener {
   private static final int RESETS = 2048;
 
   private static final int RESETS_SECONDS = 10;
+
+  /**
+   * What gRPC says of its callers' faults: at the callers' pace, on the thread that serves them
+   * all, each time with a stack trace. The callers are told, and our own log has the calls. Held,
+   * since the JDK forgets the level of a logger that nobody holds.
+   */
+  private static final List<Logger> OVERTALKATIVE =
+      Stream.of("io.grpc.netty.NettyServerHandler", "io.grpc.netty.NettyServerStream")
+          .map(Logger::getLogger)
+          .toList();
 
   private final RpcSettings.Listener settings;
   private final RpcSettings.Limits limits;
@@ -53,6 +67,7 @@ final class HostListener {
       TlsKeys keys,
       Executor executor,
       EventLoopGroup events) {
+    OVERTALKATIVE.forEach(logger -> logger.setLevel(Level.OFF));
     this.settings = settings;
     this.limits = limits;
     this.switchboard = switchboard;
