@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -35,13 +36,16 @@ class CuratorChaosTest {
       try (CuratorWorkload workload =
           CuratorWorkload.start(node.id(), () -> node.dial(owner, FaultNode.CURATOR))) {
         workload.awaitProgress(FaultNode.PATIENCE, "the start");
+        long started = System.nanoTime();
         for (int kill = 1; kill <= KILLS; kill++) {
           kill(node);
           workload.awaitProgress(FaultNode.PATIENCE, "kill " + kill);
           node.requireAlive();
         }
         workload.verify(FaultNode.PATIENCE);
-        System.out.printf("%d kills of etcd: %s%n", KILLS, workload);
+        System.out.printf(
+            "%d kills of etcd in %d s, by the same JVM %d: %s%n",
+            KILLS, seconds(started), node.pid(), workload);
       }
       node.awaitHealthy();
     }
@@ -55,6 +59,7 @@ class CuratorChaosTest {
         CuratorFixture curator = CuratorFixture.leading(etcd, way.endpoint());
         CuratorWorkload workload = CuratorWorkload.start(curator.id().text(), curator::asOwner)) {
       workload.awaitProgress(FaultNode.PATIENCE, "the start");
+      long started = System.nanoTime();
       Map<String, Fault> faults = faults(way);
       for (int round = 0; round < ROUNDS; round++) {
         for (Map.Entry<String, Fault> fault : faults.entrySet()) {
@@ -64,8 +69,12 @@ class CuratorChaosTest {
       }
       workload.verify(FaultNode.PATIENCE);
       System.out.printf(
-          "%d rounds of %d faults %s: %s%n", ROUNDS, faults.size(), faults.keySet(), workload);
+          "%d times each of %s in %d s: %s%n", ROUNDS, faults.keySet(), seconds(started), workload);
     }
+  }
+
+  private static long seconds(long since) {
+    return TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - since);
   }
 
   /** Does harm, and ends the harm. */

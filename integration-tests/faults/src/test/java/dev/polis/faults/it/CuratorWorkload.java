@@ -24,6 +24,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Writers and watchers of one node's labels, and what must be true of them whatever happens to
@@ -45,7 +46,6 @@ final class CuratorWorkload implements AutoCloseable {
   private final List<String> violations = new ArrayList<>();
   private final Map<String, AtomicLong> answers = new ConcurrentHashMap<>();
   private final AtomicLong streams = new AtomicLong();
-  private final AtomicLong events = new AtomicLong();
   private volatile boolean writing = true;
   private volatile boolean watching = true;
 
@@ -64,14 +64,34 @@ final class CuratorWorkload implements AutoCloseable {
   static CuratorWorkload start(String node, Callable<ManagedChannel> dial) throws Exception {
     CuratorWorkload workload = new CuratorWorkload(node, dial);
     for (int index = 0; index < SIZE; index++) {
-      Writer writer = workload.new Writer("writer" + index, dial.call());
-      Watching watcher = workload.new Watching("watcher" + index, dial.call());
+      Writer writer = workload.new Writer("writer" + index, workload.dial());
+      Watching watcher = workload.new Watching("watcher" + index, workload.dial());
       workload.writers.add(writer);
       workload.watchers.add(watcher);
       workload.threads.add(Thread.ofVirtual().name(writer.label).start(writer::run));
       workload.threads.add(Thread.ofVirtual().name(watcher.name).start(watcher::run));
     }
     return workload;
+  }
+
+  /** Dials again while the curator has no leader: an owner is made with its help. */
+  private ManagedChannel dial() throws Exception {
+    AtomicReference<ManagedChannel> channel = new AtomicReference<>();
+    Await.until(
+        FaultNode.PATIENCE,
+        "a leader of the curator to dial",
+        () -> {
+          try {
+            channel.set(dial.call());
+            return true;
+          } catch (StatusException failure) {
+            if (failure.getStatus().getCode() != Status.Code.UNAVAILABLE) {
+              throw failure;
+            }
+            return false;
+          }
+        });
+    return channel.get();
   }
 
   /** Waits until each writer has written, and each watcher has heard, something newer than now. */
@@ -97,7 +117,7 @@ final class CuratorWorkload implements AutoCloseable {
     Map<String, Long> last = new TreeMap<>();
     Await.until(
         within, "the writers to end", () -> writers.stream().allMatch(writer -> writer.ended));
-    ManagedChannel channel = dial.call();
+    ManagedChannel channel = dial();
     Await.until(
         within,
         "the final state to be readable",
@@ -158,13 +178,13 @@ final class CuratorWorkload implements AutoCloseable {
   /** Counts of all that happened. */
   @Override
   public String toString() {
-    return "%d writes acknowledged and read back, %d with unknown outcome, %d refused; %d watches, %d events; failures by code %s"
+    return "%d writes acknowledged and read back, %d with unknown outcome, %d refused; %d watches, events by watcher %s; failures by code %s"
         .formatted(
             writers.stream().mapToLong(writer -> writer.writes).sum(),
             writers.stream().mapToLong(writer -> writer.unknown).sum(),
             writers.stream().mapToLong(writer -> writer.refused.size()).sum(),
             streams.get(),
-            events.get(),
+            watchers.stream().map(watcher -> watcher.events).toList(),
             new TreeMap<>(answers));
   }
 
@@ -298,6 +318,7 @@ final class CuratorWorkload implements AutoCloseable {
     private final String name;
     private final ManagedChannel channel;
     private final Map<String, Long> heard = new ConcurrentHashMap<>();
+    private volatile long events;
 
     Watching(String name, ManagedChannel channel) {
       this.name = name;
@@ -330,7 +351,7 @@ final class CuratorWorkload implements AutoCloseable {
       try {
         WatchEvent event = call.read();
         while (event != null) {
-          events.incrementAndGet();
+          events++;
           event.getNodesList().stream()
               .filter(each -> each.getId().equals(node))
               .forEach(each -> counters(each.getLabels()).forEach(this::hear));

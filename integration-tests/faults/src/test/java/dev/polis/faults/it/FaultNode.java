@@ -8,7 +8,10 @@ import dev.polis.fixtures.NodeProcesses;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
 import dev.polis.pki.UserCredentials;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
@@ -29,6 +32,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import javax.net.ssl.SSLContext;
 
 /** A node of the distribution as it ships, owned, and everything a test wants of it. */
 final class FaultNode implements AutoCloseable {
@@ -180,6 +185,28 @@ final class FaultNode implements AutoCloseable {
     return Footprint.of(pid(), jcmd("GC.heap_info"), virtualThreads());
   }
 
+  /**
+   * Waits until the node has given back what it used since then. A few threads and descriptors more
+   * are pools that grow to their size, 16 MiB of heap are logs and counters, and the kernel counts
+   * memory for the process that its allocators keep.
+   */
+  void awaitNoMoreThan(Footprint before) throws Exception {
+    System.out.printf("before %s%n", before);
+    AtomicReference<Footprint> last = new AtomicReference<>(before);
+    try {
+      Await.until(
+          PATIENCE,
+          "the node to hold no more than before",
+          () -> {
+            requireAlive();
+            last.set(footprint());
+            return last.get().isWithin(before);
+          });
+    } finally {
+      System.out.printf("after  %s%n", last.get());
+    }
+  }
+
   private long virtualThreads() throws Exception {
     Path dump = state.resolve("threads.txt");
     jcmd("Thread.dump_to_file", "-overwrite", dump.toString());
@@ -217,6 +244,17 @@ final class FaultNode implements AutoCloseable {
 
   RpcClients asNobody() {
     return RpcClients.anonymous(RpcTrust.cluster(credentials.ca()));
+  }
+
+  /** The same for whoever speaks no gRPC. */
+  SSLContext tls(FuzzCredential as) {
+    TlsTrust trust = TlsTrust.anyNode(TlsTrust.Source.of(credentials.ca()));
+    return switch (as) {
+      case OWNER -> TlsContexts.context(TlsKeys.fixed(owner.tls()), trust);
+      case NODE -> TlsContexts.context(TlsKeys.fixed(credentials.tls()), trust);
+      case NOBODY -> TlsContexts.anonymous(trust);
+      case FOREIGN, SELF_SIGNED, PLAINTEXT -> throw new AssertionError("no context for " + as);
+    };
   }
 
   ManagedChannel dial(RpcClients as, int port) {

@@ -18,6 +18,10 @@ import java.util.regex.Pattern;
 record Footprint(
     long threads, long virtualThreads, long descriptors, long heapKib, long residentKib) {
 
+  private static final int MORE = 16;
+  private static final int MORE_HEAP_KIB = 16 << 10;
+  private static final int MORE_RESIDENT_KIB = 96 << 10;
+
   private static final Pattern USED = Pattern.compile("total \\d+K, used (\\d+)K");
 
   /**
@@ -34,6 +38,15 @@ record Footprint(
         descriptors(pid),
         used(heap),
         status(process, "VmRSS"));
+  }
+
+  /** Whether this is no more than that, but for what pools and logs take. */
+  boolean isWithin(Footprint before) {
+    return threads <= before.threads + MORE
+        && virtualThreads <= before.virtualThreads + MORE
+        && descriptors <= before.descriptors + MORE
+        && heapKib <= before.heapKib + MORE_HEAP_KIB
+        && residentKib <= before.residentKib + MORE_RESIDENT_KIB;
   }
 
   /** How many descriptors a process has open. */

@@ -51,6 +51,14 @@ record FuzzMethod(io.grpc.MethodDescriptor<byte[], byte[]> call, Descriptor requ
     return methods;
   }
 
+  /** A method by its full name. */
+  static FuzzMethod named(String name) throws Exception {
+    return all().stream()
+        .filter(each -> each.name().equals(name))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("there is no method " + name));
+  }
+
   private static FuzzMethod of(io.grpc.MethodDescriptor<?, ?> method) {
     MethodDescriptor schema =
         ((ProtoMethodDescriptorSupplier) method.getSchemaDescriptor()).getMethodDescriptor();

@@ -2,7 +2,6 @@ package dev.polis.faults.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.polis.fixtures.Await;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
@@ -67,7 +66,7 @@ class RpcFuzzTest {
       Footprint before = node.footprint();
       fire(node, ports, CALLS - WARM_UP);
       System.out.println(tally.report(methods));
-      requireBounded(node, before);
+      node.awaitNoMoreThan(before);
       assertEquals(Map.of(), tally.offenders(), "calls that ended as none may");
       tally.requireCoverage(methods, CALLS);
       node.requireAlive();
@@ -91,6 +90,7 @@ class RpcFuzzTest {
         caller.get();
       }
     }
+    node.requireAlive();
     double seconds = (System.nanoTime() - started) / 1e9;
     System.out.printf(
         "%d calls took %.1f s: %.0f/s; CPU time per call: the node's %d µs, this process's %d µs%n",
@@ -99,7 +99,6 @@ class RpcFuzzTest {
         count / seconds,
         cpu(node.handle()).minus(nodeBefore).dividedBy(count).toNanos() / 1000,
         cpu(ProcessHandle.current()).minus(ownBefore).dividedBy(count).toNanos() / 1000);
-    node.requireAlive();
   }
 
   private static Duration cpu(ProcessHandle process) {
@@ -162,30 +161,5 @@ class RpcFuzzTest {
     call.sendMessage(new byte[0]);
     call.halfClose();
     return end.get(PROBE_SECONDS, TimeUnit.SECONDS);
-  }
-
-  /**
-   * What the calls used is given back, soon after the last connection is closed. A few threads and
-   * descriptors more are pools that grow to their size, 16 MiB of heap are logs and counters.
-   */
-  private static void requireBounded(FaultNode node, Footprint before) throws Exception {
-    System.out.printf("before %s%n", before);
-    List<Footprint> last = new ArrayList<>();
-    try {
-      Await.until(
-          FaultNode.PATIENCE,
-          "the node to hold no more than before",
-          () -> {
-            Footprint now = node.footprint();
-            last.add(now);
-            return now.threads() <= before.threads() + 16
-                && now.virtualThreads() <= before.virtualThreads() + 16
-                && now.descriptors() <= before.descriptors() + 16
-                && now.heapKib() <= before.heapKib() + (16 << 10)
-                && now.residentKib() <= before.residentKib() + (96 << 10);
-          });
-    } finally {
-      System.out.printf("after  %s%n", last.isEmpty() ? "nothing" : last.getLast());
-    }
   }
 }

@@ -66,7 +66,7 @@ class TlsGarbageTest {
       for (int port : new int[] {FaultNode.CURATOR, FaultNode.MANAGEMENT, FaultNode.METRICS}) {
         System.out.printf("port %d closed %s%n", port, describe(throwAt(node, port)));
       }
-      awaitNoMoreThan(node, before);
+      node.awaitNoMoreThan(before);
       node.requireAlive();
       node.awaitHealthy();
     }
@@ -206,19 +206,5 @@ class TlsGarbageTest {
   private static boolean hasEnded(InputStream in) throws IOException {
     in.transferTo(OutputStream.nullOutputStream());
     return true;
-  }
-
-  private static void awaitNoMoreThan(FaultNode node, Footprint before) throws Exception {
-    System.out.printf("before %s%n", before);
-    Await.until(
-        FaultNode.PATIENCE,
-        "the node to hold no more than " + before,
-        () -> {
-          Footprint now = node.footprint();
-          return now.threads() <= before.threads() + 8
-              && now.virtualThreads() <= before.virtualThreads() + 8
-              && now.descriptors() <= before.descriptors() + 8;
-        });
-    System.out.printf("after  %s%n", node.footprint());
   }
 }

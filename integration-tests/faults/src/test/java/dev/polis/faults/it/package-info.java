@@ -3,7 +3,9 @@
  *
  * <pre>
  *   CuratorChaosTest   writers, watchers ──▶ curator ──▶ etcd ✗ kill -9
- *   RpcFuzzTest        every method of every listener ◀── senseless messages, with and without a certificate
+ *   RpcFuzzTest        every method of every listener ◀── senseless messages, from members and strangers
+ *   LargeCallsTest     a listener ◀── more large messages at a time than a node has memory for
+ *   Http2FuzzTest      every gRPC port ◀── frames, headers and prefixes that may not be, and floods
  *   TlsGarbageTest     every TLS port ◀── bytes that are no handshake, and handshakes that never end
  * </pre>
  *

@@ -1,0 +1,205 @@
+package dev.polis.faults.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * What stands between TLS and the messages: frames and headers of HTTP/2, and the prefix that gRPC
+ * puts before a message.
+ *
+ * <p>Each fault is told to its caller as the caller's, on the stream or by the end of the
+ * connection; others are served meanwhile, and nothing stays.
+ */
+class Http2FuzzTest {
+
+  private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
+
+  /** How often the attacks that follow chance are made at each port by each caller. */
+  private static final int CHANCES = Boolean.getBoolean("polis.long") ? 500 : 10;
+
+  private static final Set<String> BY_CHANCE =
+      Set.of("random frames", "random bytes", "a call with flipped bits");
+
+  /** A shared machine may take its time; a node that never answers is found by it all the same. */
+  private static final Duration ANSWER = Duration.ofSeconds(60);
+
+  private static final int OK = 0;
+  private static final int INVALID_ARGUMENT = 3;
+
+  /** What a stranger is told, whatever else is wrong. */
+  private static final int UNAUTHENTICATED = 16;
+
+  /** After these the node may wait for the rest of a frame. */
+  private static final Set<String> SWALLOWING =
+      Set.of("half a frame", "random frames", "random bytes", "a call with flipped bits");
+
+  private static final Duration MOMENT = Duration.ofMillis(200);
+
+  @TempDir Path directory;
+
+  private final SplittableRandom random = new SplittableRandom(SEED);
+  private final Map<String, String> defects = new TreeMap<>();
+  private final Map<String, Integer> ends = new TreeMap<>();
+
+  /** A listener and a caller, with a method, and how its call with an empty message ends. */
+  private record Door(int port, FuzzCredential caller, String path, int code) {
+    /** Whether a call without fault ends like this. */
+    boolean serves(Http2End end) {
+      return end.kind() == Http2End.Kind.GRPC && end.code() == code;
+    }
+
+    @Override
+    public String toString() {
+      return port + " " + caller;
+    }
+  }
+
+  private static final List<Door> DOORS =
+      List.of(
+          new Door(
+              FaultNode.CURATOR,
+              FuzzCredential.OWNER,
+              "/metropolis.node.core.curator.proto.api.CuratorLocal/GetCACertificate",
+              OK),
+          new Door(
+              FaultNode.CURATOR,
+              FuzzCredential.NOBODY,
+              "/metropolis.node.core.curator.proto.api.CuratorLocal/GetCACertificate",
+              OK),
+          new Door(
+              FaultNode.MANAGEMENT, FuzzCredential.OWNER, "/polis.node.plugins.Plugins/List", OK),
+          new Door(
+              FaultNode.MANAGEMENT,
+              FuzzCredential.NOBODY,
+              "/polis.node.plugins.Plugins/List",
+              UNAUTHENTICATED),
+          new Door(
+              FaultNode.DEBUG,
+              FuzzCredential.PLAINTEXT,
+              "/metropolis.proto.api.NodeDebugService/Logs",
+              INVALID_ARGUMENT));
+
+  @Test
+  @DisplayName("no frame ends the node, leaks from it, disturbs others, or is called our own fault")
+  void senselessFrames() throws Exception {
+    System.out.printf("frames with -Dpolis.seed=%d%n", SEED);
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.5")) {
+      node.awaitHealthy();
+      abuse(node, DOORS.getFirst());
+      Footprint before = node.footprint();
+      try (Bystanders others = Bystanders.of(node)) {
+        for (Door door : DOORS) {
+          long started = System.nanoTime();
+          abuse(node, door);
+          others.check(door.toString());
+          System.out.printf(
+              "%s: %d ms; others had %s%n",
+              door, Duration.ofNanos(System.nanoTime() - started).toMillis(), others);
+        }
+      }
+      System.out.printf("ends %s%n", ends);
+      node.awaitNoMoreThan(before);
+      assertEquals(Map.of(), defects, "faults that were not told to be the caller's");
+      node.requireAlive();
+      node.awaitHealthy();
+    }
+  }
+
+  private void abuse(FaultNode node, Door door) throws Exception {
+    for (Http2Call call : Http2Call.faulty(door.path())) {
+      fault(node, door, call);
+    }
+    Http2Call good = Http2Call.good(door.path());
+    for (Map.Entry<String, Http2Abuse> abuse : Http2Abuse.all(good, random).entrySet()) {
+      int times = BY_CHANCE.contains(abuse.getKey()) ? CHANCES : 1;
+      for (int time = 0; time < times; time++) {
+        attack(node, door, abuse.getKey(), abuse.getValue());
+      }
+    }
+  }
+
+  /** A connection for each fault: one that ends the connection would hide the next. */
+  private void fault(FaultNode node, Door door, Http2Call call) throws Exception {
+    try (Http2Peer peer = Http2Peer.connect(node, door.port(), door.caller())) {
+      Http2End end = peer.awaitEnd(call.send(peer), ANSWER);
+      count(end);
+      if (!isAllowed(call, end)) {
+        offended(door + ": " + call, end.toString());
+      }
+      if (peer.end().isOpen()) {
+        requireServed(peer, door, call.name());
+      }
+    }
+  }
+
+  private static boolean isAllowed(Http2Call call, Http2End end) {
+    return switch (call.besides()) {
+      case NOTHING -> !end.isOpen() && !end.isDefect() && !end.isOk();
+      case SERVED -> !end.isOpen() && !end.isDefect();
+      case INTERNAL -> !end.isOpen() && !end.isOk();
+    };
+  }
+
+  private void attack(FaultNode node, Door door, String name, Http2Abuse abuse) throws Exception {
+    try (ExecutorService thread = Executors.newVirtualThreadPerTaskExecutor();
+        Http2Peer peer = Http2Peer.connect(node, door.port(), door.caller())) {
+      Future<Http2End> attack = thread.submit(() -> after(peer, door, name, abuse));
+      try {
+        Http2End end = attack.get(2 * ANSWER.toSeconds(), TimeUnit.SECONDS);
+        count(end);
+        if (end.isDefect() || end.isOpen() && !SWALLOWING.contains(name)) {
+          offended(door + ": " + name, end.toString());
+        }
+      } catch (TimeoutException stuck) {
+        offended(door + ": " + name, "the node neither reads nor closes the connection");
+      }
+    }
+  }
+
+  /** Makes the attack and then a call on the same connection. */
+  private static Http2End after(Http2Peer peer, Door door, String name, Http2Abuse abuse)
+      throws InterruptedException {
+    try {
+      abuse.attack().on(peer);
+      int stream = Http2Call.good(door.path()).send(peer);
+      return peer.awaitEnd(stream, SWALLOWING.contains(name) ? MOMENT : ANSWER);
+    } catch (IOException closed) {
+      return peer.awaitEnd(0, ANSWER);
+    }
+  }
+
+  private void requireServed(Http2Peer peer, Door door, String after) throws Exception {
+    Http2End end = peer.awaitEnd(Http2Call.good(door.path()).send(peer), ANSWER);
+    // What was sent after a refused head may have ended the connection meanwhile.
+    boolean over = end.kind() == Http2End.Kind.GOAWAY || end.kind() == Http2End.Kind.CLOSED;
+    if (!door.serves(end) && (!over || end.isDefect())) {
+      offended(door + ": the call after " + after, end.toString());
+    }
+  }
+
+  /** Printed at once: what waits for an answer in vain takes a while. */
+  private void offended(String what, String how) {
+    defects.put(what, how);
+    System.out.printf("OFFENDER %s: %s%n", what, how);
+  }
+
+  private void count(Http2End end) {
+    ends.merge(end.kind() + " " + end.code(), 1, Integer::sum);
+  }
+}
