@@ -36,23 +36,35 @@ final class ComponentDiagnosis {
     return lines;
   }
 
-  /** The first component whose activation threw something. */
+  /**
+   * A component whose activation threw something. One that failed because it needs another that
+   * failed is the consequence, not the cause, and only told of if there is no other.
+   */
   static Optional<Failed> failed(BundleContext context) {
-    return runtime(context)
-        .flatMap(
-            runtime ->
-                components(runtime)
-                    .flatMap(component -> runtime.getComponentConfigurationDTOs(component).stream())
-                    .filter(
-                        configuration ->
-                            configuration.state == ComponentConfigurationDTO.FAILED_ACTIVATION)
-                    .map(
-                        configuration ->
-                            new Failed(
-                                organ(configuration.description),
-                                configuration.description.name,
-                                configuration.failure)))
-        .findFirst();
+    List<ComponentConfigurationDTO> failed =
+        runtime(context).flatMap(ComponentDiagnosis::failures).toList();
+    return failed.stream()
+        .filter(each -> failed.stream().noneMatch(other -> needs(each, other)))
+        .findFirst()
+        .or(() -> failed.stream().findFirst())
+        .map(ComponentDiagnosis::told);
+  }
+
+  private static Stream<ComponentConfigurationDTO> failures(ServiceComponentRuntime runtime) {
+    return components(runtime)
+        .flatMap(component -> runtime.getComponentConfigurationDTOs(component).stream())
+        .filter(each -> each.state == ComponentConfigurationDTO.FAILED_ACTIVATION);
+  }
+
+  private static boolean needs(ComponentConfigurationDTO one, ComponentConfigurationDTO other) {
+    List<String> provided = List.of(other.description.serviceInterfaces);
+    return Stream.of(one.description.references)
+        .anyMatch(reference -> provided.contains(reference.interfaceName));
+  }
+
+  private static Failed told(ComponentConfigurationDTO configuration) {
+    return new Failed(
+        organ(configuration.description), configuration.description.name, configuration.failure);
   }
 
   private static Optional<String> describe(
