@@ -11,7 +11,7 @@ final class ConsensusBoard {
 
   private final MutableValue<ConsensusStatus> status =
       new MutableValue<>(new ConsensusStatus.Stopped());
-  private volatile Optional<ConsensusGround> ground = Optional.empty();
+  private volatile ConsensusGround ground; // null while nothing can be handed out
 
   Value<ConsensusStatus> status() {
     return status;
@@ -23,26 +23,27 @@ final class ConsensusBoard {
 
   /** From now on access can be handed out. */
   void stand(ConsensusGround next) {
-    ground = Optional.of(next);
+    ground = next;
   }
 
   /** Nothing is handed out any more. */
   void clear() {
-    ground = Optional.empty();
+    ground = null;
     status.set(new ConsensusStatus.Stopped());
   }
 
   Optional<ConsensusGround> peek() {
-    return ground;
+    return Optional.ofNullable(ground);
   }
 
   ConsensusGround ground() {
-    return ground.orElseThrow(
-        () ->
-            new ConsensusException(
-                "consensus has not served yet: "
-                    + status.peek().map(ConsensusStatus::text).orElse("no status")
-                    + "; wait until its status is Running"));
+    return peek()
+        .orElseThrow(
+            () ->
+                new ConsensusException(
+                    "consensus has not served yet: "
+                        + status.peek().map(ConsensusStatus::text).orElse("no status")
+                        + "; wait until its status is Running"));
   }
 
   ConsensusGround runningGround() {

@@ -39,7 +39,7 @@ final class ConsensusService implements Consensus, AutoCloseable {
   private final ConsensusBoard board = new ConsensusBoard();
   private final ConsensusDisk disk;
   private final ReentrantLock lock = new ReentrantLock();
-  private Optional<Started> started = Optional.empty();
+  private Started started; // null unless started
 
   /**
    * @param data whether the disk can be used
@@ -77,7 +77,7 @@ final class ConsensusService implements Consensus, AutoCloseable {
       }
       board.publish(new ConsensusStatus.Starting("its turn"));
       Subtree tree = organ.subtree("member");
-      started = Optional.of(new Started(identity, tree));
+      started = new Started(identity, tree);
       tree.run("run", new ConsensusRun(parts, identity, admission, board));
     } finally {
       lock.unlock();
@@ -85,15 +85,22 @@ final class ConsensusService implements Consensus, AutoCloseable {
   }
 
   private boolean alreadyStarted(ConsensusIdentity identity) {
-    started
-        .filter(present -> !present.identity().node().equals(identity.node()))
-        .ifPresent(
-            present -> {
-              throw new ConsensusException(
-                  "consensus runs for %s, so it is not started for %s; stop it first"
-                      .formatted(present.identity().node(), identity.node()));
-            });
-    return started.isPresent();
+    if (started == null) {
+      return false;
+    }
+    if (!started.identity().node().equals(identity.node())) {
+      throw new ConsensusException(
+          "consensus runs for %s, so it is not started for %s; stop it first"
+              .formatted(started.identity().node(), identity.node()));
+    }
+    return true;
+  }
+
+  private void endRun() {
+    if (started != null) {
+      started.tree().close();
+      started = null;
+    }
   }
 
   private void requireDisk() {
@@ -110,8 +117,7 @@ final class ConsensusService implements Consensus, AutoCloseable {
     try {
       handOverLeadership();
       // First the run, which would take the end of its process for a failure.
-      started.ifPresent(present -> present.tree().close());
-      started = Optional.empty();
+      endRun();
       Optional<ManagedProcess> process = parts.processes().find(ConsensusRun.PROCESS);
       parts.processes().stop(ConsensusRun.PROCESS);
       process.ifPresent(this::deliverLastWords);
@@ -217,8 +223,7 @@ final class ConsensusService implements Consensus, AutoCloseable {
   public void close() {
     lock.lock();
     try {
-      started.ifPresent(present -> present.tree().close());
-      started = Optional.empty();
+      endRun();
       board.clear();
     } finally {
       lock.unlock();

@@ -9,7 +9,6 @@ import java.net.InetAddress;
 import java.net.Proxy;
 import java.net.URI;
 import java.time.Duration;
-import java.util.Optional;
 
 /**
  * Passes on what the local etcd says about itself: it does so on a loopback port, without asking
@@ -25,7 +24,7 @@ final class EtcdPage {
   /** Some thirty times what etcd has to say. */
   private static final int MAX_BYTES = 8 << 20;
 
-  private final Optional<InetAddress> address;
+  private final InetAddress address; // null: a loopback address of the node's family
   private final int port;
   private final Value<ClusterStatus> cluster;
 
@@ -36,7 +35,7 @@ final class EtcdPage {
    * @throws IllegalArgumentException if it is no address
    */
   EtcdPage(String address, int port, Value<ClusterStatus> cluster) {
-    this.address = address.isEmpty() ? Optional.empty() : Optional.of(parse(address));
+    this.address = address.isEmpty() ? null : parse(address);
     this.port = port;
     this.cluster = cluster;
   }
@@ -71,7 +70,7 @@ final class EtcdPage {
 
   private String host(InetAddress node) {
     InetAddress own = node.isLoopbackAddress() ? node : InetAddress.getLoopbackAddress();
-    String text = address.orElse(own).getHostAddress();
+    String text = (address == null ? own : address).getHostAddress();
     return text.contains(":") ? "[" + text + "]" : text;
   }
 

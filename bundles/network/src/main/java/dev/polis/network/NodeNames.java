@@ -23,7 +23,7 @@ final class NodeNames {
 
   private final FilePlacement hosts;
   private final FilePlacement machineId;
-  private Optional<NodeId> local;
+  private NodeId local; // null until told
   private Map<NodeId, InetAddress> peers = Map.of();
   private NetworkStatus status = new NetworkStatus.Waiting("not looked yet");
 
@@ -31,7 +31,7 @@ final class NodeNames {
   NodeNames(FilePlacement hosts, FilePlacement machineId) {
     this.hosts = hosts;
     this.machineId = machineId;
-    this.local = former();
+    this.local = former().orElse(null);
   }
 
   private Optional<NodeId> former() {
@@ -46,13 +46,13 @@ final class NodeNames {
   }
 
   synchronized void local(NodeId node) throws StorageException {
-    if (local.isPresent() && !local.get().equals(node)) {
+    if (local != null && !local.equals(node)) {
       throw new IllegalStateException(
           "%s says that this is %s, now it should be %s; one state directory belongs to one node"
-              .formatted(machineId, local.get().text(), node.text()));
+              .formatted(machineId, local.text(), node.text()));
     }
     write(machineId, node.hex() + "\n");
-    local = Optional.of(node);
+    local = node;
     write(hosts, content());
   }
 
@@ -69,20 +69,20 @@ final class NodeNames {
 
   synchronized void status(NetworkStatus now) throws StorageException {
     status = now;
-    if (local.isPresent()) {
+    if (local != null) {
       write(hosts, content());
     }
   }
 
   private String content() {
     Map<NodeId, InetAddress> all = new LinkedHashMap<>();
-    if (local.isPresent() && status instanceof NetworkStatus.Up(InetAddress address)) {
-      all.put(local.get(), address);
+    if (local != null && status instanceof NetworkStatus.Up(InetAddress address)) {
+      all.put(local, address);
     }
     new TreeMap<>(peers)
         .forEach(
             (node, address) -> {
-              if (!local.equals(Optional.of(node))) {
+              if (!node.equals(local)) {
                 all.put(node, address);
               }
             });

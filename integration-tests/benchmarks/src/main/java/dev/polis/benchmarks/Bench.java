@@ -3,7 +3,6 @@ package dev.polis.benchmarks;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumSet;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -33,7 +32,7 @@ final class Bench implements Callable<Integer> {
       names = "--markdown",
       paramLabel = "FILE",
       description = "Writes the tables into a file, too.")
-  Optional<Path> markdown;
+  Path markdown; // null if not asked for
 
   @Option(
       names = "--only",
@@ -66,8 +65,8 @@ final class Bench implements Callable<Integer> {
     }
     String text = report.markdown(Machine.facts(loadBefore, quick ? "quick run" : "full run"));
     System.out.println(text);
-    if (markdown.isPresent()) {
-      Report.write(markdown.get(), text);
+    if (markdown != null) {
+      Report.write(markdown, text);
     }
     return CommandLine.ExitCode.OK;
   }

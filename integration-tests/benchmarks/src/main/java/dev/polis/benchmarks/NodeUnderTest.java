@@ -7,7 +7,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -19,7 +18,7 @@ final class NodeUnderTest implements AutoCloseable {
 
   private final Settings settings;
   private final Path state;
-  private Optional<Timed> running = Optional.empty();
+  private Timed running; // null until started
 
   private NodeUnderTest(Settings settings, Path state) {
     this.settings = settings;
@@ -65,7 +64,7 @@ final class NodeUnderTest implements AutoCloseable {
    */
   long up(String... options) throws IOException, InterruptedException {
     Timed started = Timed.start(launcher(List.of(options), run()), "HOME after");
-    running = Optional.of(started);
+    running = started;
     return started.await();
   }
 
@@ -110,7 +109,7 @@ final class NodeUnderTest implements AutoCloseable {
 
   /** The waits that the last start has told of. */
   List<String> waits() {
-    return running.orElseThrow().lines().stream()
+    return running.lines().stream()
         .filter(line -> line.startsWith("✓"))
         .map(line -> line.substring(1).strip())
         .toList();
@@ -118,7 +117,7 @@ final class NodeUnderTest implements AutoCloseable {
 
   /** Ends the JVM; etcd goes on. */
   void terminate() throws InterruptedException {
-    running.orElseThrow().terminate();
+    running.terminate();
   }
 
   /** Ends everything. */
@@ -127,7 +126,7 @@ final class NodeUnderTest implements AutoCloseable {
   }
 
   long pid() {
-    return running.orElseThrow().pid();
+    return running.pid();
   }
 
   ProcessHandle etcd() {
@@ -161,7 +160,9 @@ final class NodeUnderTest implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while the node in " + state + " was stopped");
     } finally {
-      running.ifPresent(Timed::close);
+      if (running != null) {
+        running.close();
+      }
       delete(state);
     }
   }

@@ -63,6 +63,11 @@ record Settings(
     return quick ? Duration.ofSeconds(3) : Duration.ofSeconds(10);
   }
 
+  /** Until the compiler has done what a start gave it to do. */
+  Duration rest() {
+    return quick ? Duration.ofSeconds(3) : Duration.ofSeconds(60);
+  }
+
   Duration idle() {
     return quick ? Duration.ofSeconds(5) : Duration.ofSeconds(20);
   }

@@ -102,7 +102,7 @@ final class StartBenchmark {
             + " (least to most), rounds taken in turn, all with a node's JVM options. Waits of the last first boot: "
             + String.join("; ", coldWaits)
             + ". Of the last restart: "
-            + String.join("; ", adoptedWaits)
+            + (adoptedWaits.isEmpty() ? "none worth a line" : String.join("; ", adoptedWaits))
             + ".");
   }
 

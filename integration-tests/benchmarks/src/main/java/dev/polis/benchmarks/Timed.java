@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -19,7 +18,7 @@ final class Timed implements AutoCloseable {
   private final CountDownLatch seen = new CountDownLatch(1);
   private final Process process;
   private final long began;
-  private volatile Optional<Long> nanos = Optional.empty();
+  private volatile long nanos; // 0 until the line has come
 
   private Timed(Process process, long began, String awaited) {
     this.process = process;
@@ -69,16 +68,16 @@ final class Timed implements AutoCloseable {
   }
 
   private void arrived() {
-    nanos = Optional.of(System.nanoTime() - began);
+    nanos = System.nanoTime() - began;
     seen.countDown();
   }
 
   /** Waits for the line and returns how long after the start it came, in nanoseconds. */
   long await() throws IOException, InterruptedException {
-    if (!seen.await(PATIENCE_SECONDS, TimeUnit.SECONDS) || nanos.isEmpty()) {
+    if (!seen.await(PATIENCE_SECONDS, TimeUnit.SECONDS) || nanos == 0) {
       throw new IOException("this did not come so far as it should: " + String.join("\n", lines));
     }
-    return nanos.get();
+    return nanos;
   }
 
   long pid() {

@@ -25,7 +25,8 @@ final class LauncherProcess implements AutoCloseable {
   private final List<String> seen = new ArrayList<>();
 
   LauncherProcess(List<String> properties, String... arguments) throws IOException {
-    List<String> command = new ArrayList<>();
+    // Whoever runs the tests in the background of a shell passes on that SIGINT is ignored.
+    List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT"));
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(
         List.of(

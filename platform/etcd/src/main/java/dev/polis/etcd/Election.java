@@ -138,8 +138,8 @@ public final class Election implements AutoCloseable {
 
     private final Backoff backoff;
     private final Map<String, KeyValue> locks = new HashMap<>();
-    private Optional<Place> place = Optional.empty();
-    private Optional<EtcdWatch> watch = Optional.empty();
+    private Place place; // null until taken
+    private EtcdWatch watch; // null until opened
     private boolean over;
 
     Standing(Backoff backoff) {
@@ -147,7 +147,7 @@ public final class Election implements AutoCloseable {
     }
 
     synchronized Optional<Place> place() {
-      return place;
+      return Optional.ofNullable(place);
     }
 
     private synchronized void publish(ElectionState next) {
@@ -176,7 +176,7 @@ public final class Election implements AutoCloseable {
       Place taken = handOver.isEmpty() ? takePlace() : takeUp(handOver.getFirst());
       try (EtcdWatch opened = client.watch(options.prefix().range(), WatchOptions.snapshot())) {
         synchronized (this) {
-          watch = Optional.of(opened);
+          watch = opened;
         }
         taken.lease().onEnd(this::leaseEnded);
         while (true) {
@@ -194,11 +194,14 @@ public final class Election implements AutoCloseable {
 
     /** Runs at the very moment the lease must be taken for gone. */
     private synchronized void leaseEnded() {
-      place.ifPresent(
-          held -> neither("lost the lease: " + held.lease().state().peek().orElseThrow()));
+      place()
+          .ifPresent(
+              held -> neither("lost the lease: " + held.lease().state().peek().orElseThrow()));
       over = true;
-      // Off this thread: closing a watch takes the streams' lock.
-      watch.ifPresent(opened -> client.connection().later(0, opened::close));
+      if (watch != null) {
+        // Off this thread: closing a watch takes the streams' lock.
+        client.connection().later(0, watch::close);
+      }
     }
 
     private void removeStaleLocks() throws InterruptedException {
@@ -241,7 +244,7 @@ public final class Election implements AutoCloseable {
     }
 
     private synchronized Place hold(Place held) {
-      place = Optional.of(held);
+      place = held;
       return held;
     }
 

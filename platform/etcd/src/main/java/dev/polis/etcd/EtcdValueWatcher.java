@@ -24,8 +24,12 @@ import java.util.function.Predicate;
  */
 final class EtcdValueWatcher<T> implements Watcher<T> {
 
-  /** The newest unread state of a key; empty when deleted. */
-  private record State(String key, Optional<byte[]> stored, long revision) {}
+  /** The newest unread state of a key; {@code bytes} are null when it was deleted. */
+  private record State(String key, byte[] bytes, long revision) {
+    Optional<byte[]> stored() {
+      return Optional.ofNullable(bytes);
+    }
+  }
 
   // The first poll has to wait for the first listing; longer than a call with its retries may take.
   private static final Duration FIRST_LISTING = EtcdConnection.DEFAULT_DEADLINE;
@@ -43,7 +47,7 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
   /** Mod revision of each key that is known to exist. */
   private final Map<String, Long> present = new HashMap<>();
 
-  private Optional<EtcdException> failure = Optional.empty();
+  private EtcdException failure; // null unless refused since the last news
   private boolean listed;
   private boolean begun;
   private boolean reading;
@@ -200,9 +204,9 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
   }
 
   private void throwFailure() {
-    if (failure.isPresent()) {
-      EtcdException thrown = failure.get();
-      failure = Optional.empty();
+    if (failure != null) {
+      EtcdException thrown = failure;
+      failure = null;
       throw thrown;
     }
   }
@@ -266,7 +270,7 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
     public void deliver(WatchUpdate update) {
       lock.lock();
       try {
-        failure = Optional.empty();
+        failure = null;
         switch (update) {
           case WatchUpdate.Changes changes -> changes.events().forEach(this::change);
           case WatchUpdate.Snapshot snapshot -> replace(snapshot);
@@ -288,12 +292,12 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
 
     private void put(KeyValue kv) {
       present.put(kv.key(), kv.modRevision());
-      arrive(new State(kv.key(), Optional.of(kv.value()), kv.modRevision()));
+      arrive(new State(kv.key(), kv.value(), kv.modRevision()));
     }
 
     private void delete(String key, long revision) {
       present.remove(key);
-      arrive(new State(key, Optional.empty(), revision));
+      arrive(new State(key, null, revision));
     }
 
     private void arrive(State state) {
@@ -321,7 +325,7 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
     public void fail(EtcdException refusal) {
       lock.lock();
       try {
-        failure = Optional.of(refusal);
+        failure = refusal;
         changed.signalAll();
       } finally {
         lock.unlock();

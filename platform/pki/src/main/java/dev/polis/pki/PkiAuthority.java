@@ -39,7 +39,7 @@ public final class PkiAuthority {
   static PkiAuthority attempt(PkiStore store, String name, CertificateTemplate template)
       throws InterruptedException {
     PkiSlot slot = PkiSlot.read(store.backend(), name);
-    if (slot.storedCertificate().isPresent() && slot.storedKey().isEmpty()) {
+    if (slot.storedCertificate() != null && slot.storedKey() == null) {
       throw new PkiException(
           "authority \""
               + name
@@ -107,7 +107,7 @@ public final class PkiAuthority {
   }
 
   private static void requireKeyWithCertificate(PkiSlot slot) {
-    if (slot.storedCertificate().isPresent() && slot.storedKey().isEmpty()) {
+    if (slot.storedCertificate() != null && slot.storedKey() == null) {
       throw new PkiException(
           "\"%s\" is stored without a key: it is external, its holder has the key"
               .formatted(slot.name()));
@@ -209,7 +209,7 @@ public final class PkiAuthority {
     return store.retry(
         () -> {
           PkiSlot slot = PkiSlot.read(store.backend(), child);
-          if (slot.storedCertificate().isEmpty()) {
+          if (slot.storedCertificate() == null) {
             throw new PkiException(
                 "nothing was issued to \"%s\" by authority \"%s\"; nothing to revoke"
                     .formatted(child, name));

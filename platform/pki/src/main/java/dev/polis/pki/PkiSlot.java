@@ -9,12 +9,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** What is stored under one name, as read at one time, and the changes that replace it. */
+/**
+ * What is stored under one name, as read at one time, and the changes that replace it. Entries are
+ * null where nothing is stored.
+ */
 record PkiSlot(
     String name,
-    Optional<PkiBackend.Entry> storedKey,
-    Optional<PkiBackend.Entry> storedCertificate,
-    Optional<PkiBackend.Entry> storedSuperseded) {
+    PkiBackend.Entry storedKey,
+    PkiBackend.Entry storedCertificate,
+    PkiBackend.Entry storedSuperseded) {
 
   /** A former certificate that is still within its life. */
   private record Superseded(BigInteger serial, Instant notAfter) {
@@ -32,9 +35,9 @@ record PkiSlot(
   static PkiSlot read(PkiBackend backend, String name) throws InterruptedException {
     return new PkiSlot(
         name,
-        backend.get(keyPath(name)),
-        backend.get(certificatePath(name)),
-        backend.get(supersededPath(name)));
+        backend.get(keyPath(name)).orElse(null),
+        backend.get(certificatePath(name)).orElse(null),
+        backend.get(supersededPath(name)).orElse(null));
   }
 
   private static String keyPath(String name) {
@@ -50,25 +53,27 @@ record PkiSlot(
   }
 
   Optional<PrivateKey> key() {
-    return storedKey.map(
-        entry -> {
-          try {
-            return Ed25519.privateKey(entry.value());
-          } catch (PkiException e) {
-            throw unreadable(keyPath(name), e);
-          }
-        });
+    return Optional.ofNullable(storedKey)
+        .map(
+            entry -> {
+              try {
+                return Ed25519.privateKey(entry.value());
+              } catch (PkiException e) {
+                throw unreadable(keyPath(name), e);
+              }
+            });
   }
 
   Optional<X509Certificate> certificate() {
-    return storedCertificate.map(
-        entry -> {
-          try {
-            return Pem.certificate(entry.value());
-          } catch (PkiException e) {
-            throw unreadable(certificatePath(name), e);
-          }
-        });
+    return Optional.ofNullable(storedCertificate)
+        .map(
+            entry -> {
+              try {
+                return Pem.certificate(entry.value());
+              } catch (PkiException e) {
+                throw unreadable(certificatePath(name), e);
+              }
+            });
   }
 
   private static PkiException unreadable(String path, Exception e) {
@@ -88,7 +93,9 @@ record PkiSlot(
 
   private List<Superseded> superseded(Instant now) {
     String text =
-        storedSuperseded.map(entry -> new String(entry.value(), StandardCharsets.UTF_8)).orElse("");
+        storedSuperseded == null
+            ? ""
+            : new String(storedSuperseded.value(), StandardCharsets.UTF_8);
     try {
       return text.lines().map(Superseded::parse).filter(s -> s.notAfter().isAfter(now)).toList();
     } catch (NumberFormatException | ArrayIndexOutOfBoundsException e) {
@@ -137,12 +144,14 @@ record PkiSlot(
   }
 
   private static void delete(
-      List<PkiBackend.Change> changes, String path, Optional<PkiBackend.Entry> stored) {
-    stored.ifPresent(entry -> changes.add(new PkiBackend.Delete(path, entry.revision())));
+      List<PkiBackend.Change> changes, String path, PkiBackend.Entry stored) {
+    if (stored != null) {
+      changes.add(new PkiBackend.Delete(path, stored.revision()));
+    }
   }
 
-  private static long revision(Optional<PkiBackend.Entry> stored) {
-    return stored.map(PkiBackend.Entry::revision).orElse(0L);
+  private static long revision(PkiBackend.Entry stored) {
+    return stored == null ? 0 : stored.revision();
   }
 
   /** Leaves out what is stored. */

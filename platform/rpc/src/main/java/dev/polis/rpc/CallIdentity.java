@@ -34,16 +34,15 @@ final class CallIdentity {
 
   private static final String CONNECT_WITH = "connect with a certificate that this cluster issued";
 
-  /**
-   * Who calls.
-   *
-   * @param peer who
-   * @param reason why the peer counts as a stranger; empty if it does not
-   * @param certificate what it showed, a member's only
-   */
-  record Caller(RpcPeer peer, String reason, Optional<X509Certificate> certificate) {
+  /** Who calls. */
+  sealed interface Caller {
+    RpcPeer peer();
+
+    /** Why the peer counts as a stranger; empty if it does not. */
+    String reason();
+
     static Caller stranger(RpcPeer.Unauthenticated peer, String reason) {
-      return new Caller(peer, reason, Optional.empty());
+      return new Stranger(peer, reason);
     }
 
     static Caller unknown() {
@@ -51,35 +50,54 @@ final class CallIdentity {
     }
   }
 
-  private record Trust(Optional<X509Certificate> ca, Optional<Crl> revoked) {}
+  /** Nobody the cluster knows. */
+  private record Stranger(RpcPeer.Unauthenticated peer, String reason) implements Caller {}
+
+  /**
+   * A node or a user of the cluster.
+   *
+   * @param certificate what it showed
+   */
+  private record Member(RpcPeer peer, X509Certificate certificate) implements Caller {
+    @Override
+    public String reason() {
+      return "";
+    }
+  }
+
+  /** What is believed; null where nothing is yet. */
+  private record Trust(X509Certificate ca, Crl revocations) {
+    static final Trust NOBODY = new Trust(null, null);
+
+    boolean revokes(X509Certificate certificate) {
+      return revocations != null && revocations.revokes(certificate);
+    }
+  }
 
   private final InstantSource clock;
   private final Map<X509Certificate, Caller> remembered = new Recent();
-  private volatile Trust trust = new Trust(Optional.empty(), Optional.empty());
+  private volatile Trust trust = Trust.NOBODY;
 
   CallIdentity(InstantSource clock) {
     this.clock = clock;
   }
 
   void trust(X509Certificate ca) {
-    Optional<Crl> kept =
-        trust.ca().filter(ca::equals).isPresent() ? trust.revoked() : Optional.empty();
-    replace(new Trust(Optional.of(ca), kept));
+    Trust now = trust;
+    replace(new Trust(ca, ca.equals(now.ca()) ? now.revocations() : null));
   }
 
   void trustNobody() {
-    replace(new Trust(Optional.empty(), Optional.empty()));
+    replace(Trust.NOBODY);
   }
 
   void revoke(Crl list) {
-    X509Certificate ca =
-        trust
-            .ca()
-            .orElseThrow(
-                () ->
-                    new IllegalStateException(
-                        "a revocation list came before credentials; call identify first"));
-    replace(new Trust(Optional.of(ca), Optional.of(list.verify(ca))));
+    X509Certificate ca = trust.ca();
+    if (ca == null) {
+      throw new IllegalStateException(
+          "a revocation list came before credentials; call identify first");
+    }
+    replace(new Trust(ca, list.verify(ca)));
   }
 
   private void replace(Trust next) {
@@ -90,16 +108,12 @@ final class CallIdentity {
   }
 
   Optional<Crl> revocations() {
-    return trust.revoked();
+    return Optional.ofNullable(trust.revocations());
   }
 
   /** Whether the certificate of a member was revoked since it was let in. */
   boolean revoked(Caller caller) {
-    return caller.certificate().filter(this::revoked).isPresent();
-  }
-
-  private boolean revoked(X509Certificate certificate) {
-    return trust.revoked().filter(list -> list.revokes(certificate)).isPresent();
+    return caller instanceof Member member && trust.revokes(member.certificate());
   }
 
   /**
@@ -142,10 +156,10 @@ final class CallIdentity {
   private Caller judge(X509Certificate certificate) {
     Trust now = trust;
     Caller caller = remembered(certificate, now);
-    if (caller.certificate().isEmpty()) {
+    if (caller instanceof Stranger) {
       return caller;
     }
-    if (now.revoked().filter(list -> list.revokes(certificate)).isPresent()) {
+    if (now.revokes(certificate)) {
       throw RpcException.unauthenticated(
           "the certificate of %s was revoked; it no longer belongs to this cluster"
               .formatted(caller.peer().describe()));
@@ -177,17 +191,17 @@ final class CallIdentity {
           RpcPeer.Unauthenticated.of(certificate.getPublicKey()),
           "a self-signed one was shown; " + CONNECT_WITH);
     }
-    if (now.ca().isEmpty()) {
+    if (now.ca() == null) {
       return Caller.stranger(
           RpcPeer.Unauthenticated.anonymous(), "this node does not know its cluster yet");
     }
     try {
       RpcPeer peer =
-          switch (Identity.verify(certificate, now.ca().get())) {
+          switch (Identity.verify(certificate, now.ca())) {
             case Identity.Node node -> new RpcPeer.Node(node.id());
             case Identity.User user -> new RpcPeer.User(user.name());
           };
-      return new Caller(peer, "", Optional.of(certificate));
+      return new Member(peer, certificate);
     } catch (IdentityException e) {
       return Caller.stranger(
           RpcPeer.Unauthenticated.anonymous(), e.getMessage() + "; " + CONNECT_WITH);

@@ -37,8 +37,8 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   private static final int EVENT_THREADS = 2;
 
   private final Log log;
-  private volatile Optional<TlsIdentity> presented = Optional.empty();
-  private final TlsKeys keys = new TlsKeys(() -> presented);
+  private volatile TlsIdentity presented; // null while this node has no credentials
+  private final TlsKeys keys = new TlsKeys(() -> Optional.ofNullable(presented));
   private final CallIdentity identity;
   private final CallHold hold;
   private final List<RpcValidator> validators = new CopyOnWriteArrayList<>();
@@ -86,7 +86,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
 
   @Override
   public void identify(NodeCredentials credentials) {
-    presented = Optional.of(credentials.tls());
+    presented = credentials.tls();
     identity.trust(credentials.ca());
     log.info(
         "identified as %s, certificate valid until %s",
@@ -117,7 +117,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   @Override
   public void forget() {
     identity.trustNobody();
-    presented = Optional.empty();
+    presented = null;
     each(
         listener -> listener.settings().tls(),
         listener -> listener.close("closed: the node has no credentials any more"));

@@ -4,14 +4,13 @@ import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.Severity;
 import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.common.LogFilter;
-import java.util.Optional;
 
 /** Reads a request for logs, and refuses one that is not clear rather than guess. */
 final class LogCallQuery {
   private boolean children;
   private boolean raw;
   private boolean leveled;
-  private Optional<Severity> minimum = Optional.empty();
+  private Severity minimum; // null: any
 
   private LogCallQuery() {}
 
@@ -82,10 +81,10 @@ final class LogCallQuery {
       throw RpcException.invalid(
           "filters only_raw and only_leveled contradict each other: nothing passes both; send one");
     }
-    if (raw && minimum.isPresent()) {
+    if (raw && minimum != null) {
       throw RpcException.invalid(
           "filters only_raw and leveled_with_minimum_severity (%s) contradict each other: raw lines have no severity; send one"
-              .formatted(minimum.get()));
+              .formatted(minimum));
     }
   }
 
@@ -117,7 +116,9 @@ final class LogCallQuery {
 
   /** All filters apply, so the strictest severity counts. */
   private void require(Severity severity) {
-    minimum = minimum.filter(other -> other.atLeast(severity)).or(() -> Optional.of(severity));
+    if (minimum == null || !minimum.atLeast(severity)) {
+      minimum = severity;
+    }
   }
 
   private LogQuery apply(LogQuery plain) {
@@ -125,8 +126,8 @@ final class LogCallQuery {
     if (raw) {
       return query.rawOnly();
     }
-    if (minimum.isPresent()) {
-      return query.minimumSeverity(minimum.get());
+    if (minimum != null) {
+      return query.minimumSeverity(minimum);
     }
     return leveled ? query.leveledOnly() : query;
   }

@@ -5,7 +5,6 @@ import java.lang.classfile.AccessFlags;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.ClassModel;
 import java.lang.classfile.FieldModel;
-import java.lang.classfile.MethodModel;
 import java.lang.constant.ClassDesc;
 import java.lang.reflect.AccessFlag;
 import java.nio.file.Files;
@@ -133,7 +132,7 @@ final class HouseRules {
     return broken;
   }
 
-  /** Optional is what a method returns; no field, no parameter and no component of a record. */
+  /** Optional is what a method returns; no field and no component of a record. */
   static List<String> optionals(byte[] classFile) {
     ClassModel model = ClassFile.of().parse(classFile);
     List<String> broken = new ArrayList<>();
@@ -141,11 +140,6 @@ final class HouseRules {
     for (FieldModel field : model.fields()) {
       if (written(field.flags()) && field.fieldTypeSymbol().equals(OPTIONAL)) {
         broken.add("%s has the Optional field %s".formatted(name, field.fieldName()));
-      }
-    }
-    for (MethodModel method : model.methods()) {
-      if (written(method.flags()) && method.methodTypeSymbol().parameterList().contains(OPTIONAL)) {
-        broken.add("%s.%s takes an Optional".formatted(name, method.methodName()));
       }
     }
     return broken;

@@ -98,15 +98,10 @@ class HouseRulesCheckTest {
     assertEquals(List.of(), HouseRules.essay(folder));
   }
 
-  /** Breaks the rule in each way there is. */
+  /** Breaks the rule in each way there is; what its method does is allowed. */
   @SuppressWarnings("unused") // It is read as a class file only.
   private record Sinner(Optional<String> component) {
     private static final Optional<String> FIELD = Optional.empty();
-
-    static void take(Optional<String> given) {
-      Runnable lambda = () -> given.ifPresent(String::length);
-      lambda.run();
-    }
 
     static Optional<String> give() {
       return FIELD;
@@ -114,21 +109,13 @@ class HouseRulesCheckTest {
   }
 
   @Test
-  void optionalsThatAreNotReturned() throws IOException {
+  void fieldsThatAreOptional() throws IOException {
     String name = Sinner.class.getName().replace('.', '/');
     try (InputStream in = Sinner.class.getResourceAsStream("/" + name + ".class")) {
       assertEquals(
           List.of(
-              name + " has the Optional field component",
-              name + " has the Optional field FIELD",
-              name + ".<init> takes an Optional",
-              name + ".take takes an Optional"),
-          HouseRules.optionals(in.readAllBytes()).stream().sorted(this::byKind).toList());
+              name + " has the Optional field FIELD", name + " has the Optional field component"),
+          HouseRules.optionals(in.readAllBytes()).stream().sorted().toList());
     }
-  }
-
-  /** Fields first, each kind in the order it has in the source. */
-  private int byKind(String one, String other) {
-    return Boolean.compare(one.contains(" takes "), other.contains(" takes "));
   }
 }

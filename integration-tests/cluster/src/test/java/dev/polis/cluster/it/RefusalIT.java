@@ -323,8 +323,7 @@ class RefusalIT {
         List.of("dev.polis.api.curator.Curator", "dev.polis.cluster"));
     TestDistribution classless = TestDistribution.copied(directory.resolve("classless"));
     classless.remove("dev.polis.supervision");
-    refuses(
-        fresh.with(classless.folder()), List.of("dev.polis.supervision.Supervisor"));
+    refuses(fresh.with(classless.folder()), List.of("dev.polis.supervision.Supervisor"));
 
     TestDistribution garbled = TestDistribution.copied(directory.resolve("garbled"));
     garbled.garble("dev.polis.storage");
