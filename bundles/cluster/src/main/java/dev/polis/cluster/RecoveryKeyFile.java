@@ -30,12 +30,19 @@ record RecoveryKeyFile(String path) {
     Path file = Path.of(path);
     try {
       return Secret.take(RecoveryKey.privateKey(Files.readString(file)));
-    } catch (IOException | PkiException e) {
-      throw new EnrolmentException(
-          "recovery key %s: %s; name the file that holds the owner's X25519 private key in PEM"
-              .formatted(file, e instanceof PkiException ? e.getMessage() : e.toString()),
-          e);
+    } catch (IOException e) {
+      throw refusal(file, e.toString(), e);
+    } catch (PkiException e) {
+      // In place of its words, which do not know the file: the innermost of ours is what is shown.
+      throw refusal(file, e.getMessage(), e.getCause());
     }
+  }
+
+  private static EnrolmentException refusal(Path file, String reason, Throwable cause) {
+    return new EnrolmentException(
+        "recovery key %s: %s; name the file that holds the owner's X25519 private key in PEM"
+            .formatted(file, reason),
+        cause);
   }
 
   @Override
