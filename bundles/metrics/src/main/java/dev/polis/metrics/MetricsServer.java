@@ -24,10 +24,10 @@ final class MetricsServer {
   private static final int BACKLOG = 0;
 
   /**
-   * What a connection may take for its handshake and its request: as long as with the other
-   * listeners of a node.
+   * What a connection may take for its handshake and its request. With the time until the next look
+   * it is at most the 10 s that the other listeners of a node give.
    */
-  private static final String REQUEST_SECONDS = "10";
+  private static final String REQUEST_SECONDS = "9";
 
   /** How often the server looks for connections that take longer. */
   private static final String LOOK_MILLISECONDS = "1000";
