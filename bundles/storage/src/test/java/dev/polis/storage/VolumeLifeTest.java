@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.FilePlacement;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Problem;
@@ -18,6 +19,9 @@ import dev.polis.logtree.Secret;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,6 +79,31 @@ class VolumeLifeTest {
       bench.manager.mountExisting(configuration(security, keys), keys.cluster());
       assertArrayEquals(WITNESS.getBytes(UTF_8), Files.readAllBytes(witness()));
       assertFalse(Files.exists(VolumeKeyFile.place("x").resolveSibling("key")), "no key is left");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @DisplayName("a reader beside a writer finds the former content or the new one, never nothing")
+  void readWhileReplaced(StorageSecurity security) throws Exception {
+    open(security);
+    bench.manager.mountNew(security, keys);
+    FilePlacement file = bench.root.data().node().roles();
+    file.write(WITNESS.getBytes(UTF_8));
+    try (ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<?> writer =
+          executor.submit(
+              () -> {
+                for (int i = 0; i < 200; i++) {
+                  file.write(WITNESS.getBytes(UTF_8));
+                }
+                return null;
+              });
+      while (!writer.isDone()) {
+        assertArrayEquals(WITNESS.getBytes(UTF_8), file.read().orThrow());
+        assertTrue(file.exists());
+      }
+      writer.get();
     }
   }
 

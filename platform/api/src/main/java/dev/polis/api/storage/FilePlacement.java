@@ -13,18 +13,24 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
  * A declared file. Content is replaced whole: a reader sees the former content or the new one, and
  * after {@link #write} returned, a power loss does not bring the former one back. Thread-safe; of
- * two writers at the same time one wins.
+ * two writers at the same time one wins. A program that opens the path itself may be told that the
+ * file is absent while it is replaced, if the volume is a file system of user space.
  */
 @ProviderType
 public final class FilePlacement {
 
   private final Path path;
   private final Mode mode;
+  // A rename on a file system of user space (gocryptfs) is not atomic to a reader of the same
+  // moment: the kernel still asks for the former file, which has no name any more, and says ENOENT.
+  private final ReadWriteLock renaming = new ReentrantReadWriteLock();
 
   FilePlacement(Path path, Mode mode) {
     this.path = path;
@@ -46,11 +52,17 @@ public final class FilePlacement {
 
   /** Whether it is there; not being able to tell is a failure. */
   public boolean exists() throws StorageException {
-    return Placements.exists(path);
+    renaming.readLock().lock();
+    try {
+      return Placements.exists(path);
+    } finally {
+      renaming.readLock().unlock();
+    }
   }
 
   /** The content. */
   public Stored<byte[]> read() {
+    renaming.readLock().lock();
     try {
       return new Stored.Present<>(path, Files.readAllBytes(path));
     } catch (NoSuchFileException e) {
@@ -58,6 +70,8 @@ public final class FilePlacement {
     } catch (IOException | OutOfMemoryError e) {
       StorageException cause = Placements.failed("read", path, 0, e);
       return new Stored.Unreadable<>(path, cause.getMessage(), cause);
+    } finally {
+      renaming.readLock().unlock();
     }
   }
 
@@ -112,7 +126,7 @@ public final class FilePlacement {
         Files.setPosixFilePermissions(temporary, mode.permissions());
         channel.force(true);
       }
-      Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
+      rename(temporary);
       Placements.syncDirectory(path.getParent());
     } catch (IOException e) {
       StorageException failure = Placements.failed("write", path, content.length, e);
@@ -122,6 +136,15 @@ public final class FilePlacement {
         failure.addSuppressed(suppressed);
       }
       throw failure;
+    }
+  }
+
+  private void rename(Path temporary) throws IOException {
+    renaming.writeLock().lock();
+    try {
+      Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      renaming.writeLock().unlock();
     }
   }
 
