@@ -6,6 +6,7 @@ import dev.polis.api.storage.Stored;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.pki.NodeId;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -110,7 +111,7 @@ final class ConsensusDisk {
           Files.delete(path);
         }
       }
-    } catch (IOException undeletable) {
+    } catch (IOException | UncheckedIOException undeletable) {
       throw new StorageException(
           StorageException.Problem.IO,
           "cannot remove what a first start of etcd left in %s: %s".formatted(data, undeletable),

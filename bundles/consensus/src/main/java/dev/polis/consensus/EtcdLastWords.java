@@ -39,11 +39,11 @@ final class EtcdLastWords {
   private static String remedy(String words, Path data) {
     // etcd has these from Go, which says them alike in all languages.
     if (words.contains("no space left on device") || words.contains("disk quota exceeded")) {
-      return "; the file system of %s is full: free some space (etcd sets aside 128 MiB for its log before it serves) and start the node again"
+      return "; the file system of %s is full: free some space (etcd sets aside 128 MiB for its log before it serves); a node that runs then goes on by itself"
           .formatted(data);
     }
     if (words.contains("read-only file system")) {
-      return "; the file system of %s is mounted read-only: mount it writable and start the node again"
+      return "; the file system of %s is mounted read-only: mount it writable; a node that runs then goes on by itself"
           .formatted(data);
     }
     return "";

@@ -42,7 +42,7 @@ final class CuratorService implements Curator, AutoCloseable {
   private final int port;
   private final MutableValue<CuratorStatus> status = new MutableValue<>(new CuratorStatus.Idle());
   private final CallStreams streams = new CallStreams();
-  private final LeaderGate gate = new LeaderGate();
+  private final LeaderGate gate;
   private List<NodeCredentials> serving = List.of();
 
   /**
@@ -62,6 +62,7 @@ final class CuratorService implements Curator, AutoCloseable {
       Duration leaderTtl,
       int port) {
     this.consensus = consensus;
+    this.gate = new LeaderGate(consensus.status());
     this.network = network;
     this.rpc = rpc;
     this.subtree = subtree;

@@ -1,6 +1,8 @@
 package dev.polis.curator;
 
+import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.rpc.RpcException;
 import java.time.Duration;
@@ -19,6 +21,17 @@ final class LeaderGate {
 
   /** Holds the term, or nothing: a list, since a value may not be null. */
   private final MutableValue<List<LeaderTerm>> term = new MutableValue<>(List.of());
+
+  private final Value<ConsensusStatus> consensus;
+
+  /**
+   * Creates a closed gate.
+   *
+   * @param consensus without which there is no leader: what it says is told to who waits in vain
+   */
+  LeaderGate(Value<ConsensusStatus> consensus) {
+    this.consensus = consensus;
+  }
 
   void open(LeaderTerm leading) {
     term.set(List.of(leading));
@@ -42,9 +55,16 @@ final class LeaderGate {
       return watcher.get(next -> !next.isEmpty(), PATIENCE).getFirst();
     } catch (TimeoutException e) {
       throw RpcException.unavailable(
-          "this curator does not lead, and no election was won within %d s; ask for the leader again"
-              .formatted(PATIENCE.toSeconds()),
+          "this curator does not lead, and no election was won within %d s%s; ask for the leader again"
+              .formatted(PATIENCE.toSeconds(), complaint()),
           RETRY);
     }
+  }
+
+  private String complaint() {
+    return switch (consensus.peek().orElseGet(ConsensusStatus.Stopped::new)) {
+      case ConsensusStatus.Running running when running.alarms().isEmpty() -> "";
+      case ConsensusStatus status -> ": " + status.text();
+    };
   }
 }

@@ -44,7 +44,7 @@ final class RoleHeartbeat {
     try {
       while (true) {
         call.write(HeartbeatUpdateRequest.getDefaultInstance(), ANSWER_SECONDS, TimeUnit.SECONDS);
-        if (call.read(ANSWER_SECONDS, TimeUnit.SECONDS) == null) {
+        if (answer(call) == null) {
           throw new TimeoutException("the leader ended the stream");
         }
         pause.reset();
@@ -52,6 +52,16 @@ final class RoleHeartbeat {
       }
     } finally {
       call.cancel("this heartbeat stream is over", null);
+    }
+  }
+
+  private static HeartbeatUpdateResponse answer(
+      BlockingClientCall<HeartbeatUpdateRequest, HeartbeatUpdateResponse> call)
+      throws InterruptedException, StatusException, TimeoutException {
+    try {
+      return call.read(ANSWER_SECONDS, TimeUnit.SECONDS);
+    } catch (TimeoutException silent) {
+      throw new TimeoutException("the leader did not answer within " + ANSWER_SECONDS + " s");
     }
   }
 

@@ -6,6 +6,7 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.api.storage.StorageSecurity;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -219,7 +220,7 @@ final class VolumeGocryptfs implements Volume {
       for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
         Files.delete(path);
       }
-    } catch (IOException e) {
+    } catch (IOException | UncheckedIOException e) {
       throw tools.failed(cipher, "cannot remove the unfinished " + cipher + ": " + e.getMessage());
     }
   }

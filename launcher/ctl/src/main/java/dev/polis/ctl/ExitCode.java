@@ -8,7 +8,7 @@ enum ExitCode {
   FAILED(1),
   /** The command line itself was wrong. */
   USAGE(2),
-  /** No answer from the node. */
+  /** No answer from the node, or it cannot give one now. */
   UNREACHABLE(3),
   /** What was asked for does not exist. */
   NOT_FOUND(4),

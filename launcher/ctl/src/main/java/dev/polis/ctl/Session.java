@@ -166,6 +166,11 @@ final class Session implements AutoCloseable {
               + takeOwnership,
           status.getCause());
     }
+    if (status.getCode() == Status.Code.UNAVAILABLE && status.getCause() == null) {
+      // What cannot be reached has a cause on this side; without one the node itself has said so.
+      return new CtlException(
+          ExitCode.UNREACHABLE, "%s cannot answer now: %s".formatted(host(), why));
+    }
     return switch (status.getCode()) {
       case UNAVAILABLE, DEADLINE_EXCEEDED ->
           new CtlException(

@@ -186,6 +186,7 @@ class CtlSessionTest {
     CtlRun run = run(ADDRESS, "node", "list");
     assertEquals(code, run.code());
     assertTrue(run.err().contains("because of the test"), run.err());
+    assertFalse(run.err().contains("is the node up?"), "it is, it has said so: " + run.err());
     assertEquals("", run.out());
   }
 

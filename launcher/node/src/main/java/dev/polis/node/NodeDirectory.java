@@ -1,6 +1,7 @@
 package dev.polis.node;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -86,6 +87,8 @@ record NodeDirectory(Path root) {
       for (Path path : tree.sorted(Comparator.reverseOrder()).toList()) {
         Files.delete(path);
       }
+    } catch (UncheckedIOException walking) {
+      throw walking.getCause();
     }
   }
 }

@@ -1,8 +1,10 @@
 package dev.polis.supervision;
 
 import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -33,9 +35,29 @@ final class Failures {
                     || cause instanceof InterruptedIOException);
   }
 
-  /** Tells whether a failure is a defect of the code, so that its stack trace is worth printing. */
+  /**
+   * Tells whether a failure is a defect of the code, so that its stack trace is worth printing, or
+   * comes of one. An unchecked exception of a type of its own, as {@code ConsensusException} is,
+   * was made to be told and says what is wrong; one of Java's own was not foreseen.
+   */
   static boolean isPanic(Throwable failure) {
-    return failure instanceof RuntimeException || failure instanceof Error;
+    return chain(failure).anyMatch(Failures::isDefect);
+  }
+
+  private static boolean isDefect(Throwable failure) {
+    if (failure instanceof Error) {
+      return true;
+    }
+    if (!(failure instanceof RuntimeException)
+        || failure instanceof UncheckedIOException
+        || failure instanceof CompletionException) {
+      return false;
+    }
+    Class<?> ofJava = failure.getClass();
+    while (ofJava.getClassLoader() != null) {
+      ofJava = ofJava.getSuperclass();
+    }
+    return ofJava != RuntimeException.class || ofJava == failure.getClass();
   }
 
   /** Returns the failure and its causes in one line. */

@@ -17,6 +17,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.sun.management.OperatingSystemMXBean;
 import dev.polis.logtree.Severity;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.time.Instant;
@@ -123,6 +124,41 @@ final class SupervisionVectorsTest {
           List.of("root.foo.two FATAL failed in state HEALTHY: IOException: the disk is gone"),
           world.logged("root", Severity.WARNING));
       assertEquals("IOException: the disk is gone", world.status("root.foo.two").lastError());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "SUP-02 a failure that was made to be told is told in one line, unless a defect is behind it")
+  void sup02_toldInOneLine() throws Exception {
+    BlockingQueue<Throwable> demand = new ArrayBlockingQueue<>(1);
+    try (Supervised world = new Supervised()) {
+      world.tree.organ("foo").run("one", world.traced(failingOnDemand(demand)));
+      world.await("root.foo.one", HEALTHY);
+      demand.put(new Told("the disk is full; free some space", null));
+      world.awaitRestart("root.foo.one", 1, HEALTHY);
+      demand.put(new UncheckedIOException(new IOException("the disk is gone")));
+      world.awaitRestart("root.foo.one", 2, HEALTHY);
+      demand.put(new Told("the disk cannot be read", new IllegalStateException("no such page")));
+      world.awaitRestart("root.foo.one", 3, HEALTHY);
+
+      List<String> fatal = world.logged("root", Severity.FATAL);
+      assertEquals(
+          List.of(
+              "root.foo.one FATAL failed in state HEALTHY: Told: the disk is full; free some space",
+              "root.foo.one FATAL failed in state HEALTHY: UncheckedIOException:"
+                  + " java.io.IOException: the disk is gone; caused by IOException: the disk is gone"),
+          fatal.subList(0, 2));
+      assertTrue(fatal.get(2).contains("no such page"), fatal.get(2));
+      assertTrue(fatal.get(2).contains("\tat "), "no stack trace in: " + fatal.get(2));
+    }
+  }
+
+  private static final class Told extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    Told(String message, Throwable cause) {
+      super(message, cause);
     }
   }
 

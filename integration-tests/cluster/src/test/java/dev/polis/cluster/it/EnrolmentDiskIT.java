@@ -1,17 +1,22 @@
 package dev.polis.cluster.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
 import dev.polis.pki.NodeId;
+import io.grpc.StatusException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeAll;
@@ -37,6 +42,12 @@ class EnrolmentDiskIT {
 
   /** How much more room there is when a start came no further than the one before. */
   private static final int GROWTH = 256;
+
+  /** etcd sets 128 MiB aside for its log. */
+  private static final long PLENTY = 1L << 30;
+
+  /** A record has some hundred bytes, a page of etcd's database 4,096. */
+  private static final int MOST_WRITES = 10_000;
 
   private static final String COMMITTED = "journal entry STEP_COMMITTED";
 
@@ -104,8 +115,70 @@ class EnrolmentDiskIT {
               "data/node/credentials/cert-key.pem",
               "esp/cluster_directory.pb",
               "esp/sealed_configuration.pb");
+      // etcd has just enough to serve, and may miss the next page at any moment.
+      data.leave(PLENTY);
+      goesOn(node);
       Enrolment.isItself(node, keys.id());
     }
+  }
+
+  @Test
+  @DisplayName(
+      "a disk that is full while the node lives: named where the operator looks, then gone on")
+  void fullWhileItLives() throws Exception {
+    Path state = directory.resolve("n");
+    try (TestDisk data = TestDisk.mounted(state.resolve("data"));
+        TestNode node = TestNode.prepared(state, "127.0.27.4")) {
+      data.leave(PLENTY);
+      node.up(INSECURE);
+      node.takeOwnership();
+      NodeId id = NodeId.parse(node.id());
+      Finished told = toldOfFullDisk(node, id, data);
+      assertEquals(3, told.code(), told.all());
+      assertFalse(told.err().contains("is the node up?"), told.all());
+      assertFalse(
+          node.said().contains(" at dev.polis."), "a stack trace for a full disk: " + node.said());
+      data.leave(PLENTY);
+      goesOn(node);
+      Enrolment.isItself(node, id);
+    }
+  }
+
+  private static void writeUntilRefused(TestNode node, NodeId id) throws Exception {
+    try (OwnerApi owner = OwnerApi.of(node)) {
+      for (int i = 0; i < MOST_WRITES; i++) {
+        owner.label(id.text(), "written", "" + i);
+      }
+    } catch (StatusException refused) {
+      return;
+    }
+    throw new AssertionError("a full disk took " + MOST_WRITES + " writes");
+  }
+
+  private static Finished toldOfFullDisk(TestNode node, NodeId id, TestDisk data) throws Exception {
+    AtomicReference<Finished> health = new AtomicReference<>();
+    try {
+      Await.until(
+          TestNode.PATIENCE,
+          "the operator to be told that the disk is full",
+          () -> {
+            // etcd that is started again may free a page, and have room once more.
+            data.leave(0);
+            writeUntilRefused(node, id);
+            health.set(node.ctl("health"));
+            return health.get().err().contains("free some space");
+          });
+    } catch (AssertionError e) {
+      throw new AssertionError(health.get().all() + "\nnode: " + node.said(), e);
+    }
+    return health.get();
+  }
+
+  private static void goesOn(TestNode node) throws Exception {
+    Await.until(
+        TestNode.PATIENCE,
+        "the node to go on by itself after its disk was given room",
+        () -> node.ctl("takeownership").code() == 0 && node.ctl("health").code() == 0);
   }
 
   /** Starts a node with no room, and with more after each refusal, until it comes through. */
@@ -134,7 +207,7 @@ class EnrolmentDiskIT {
         TestDisk data = TestDisk.mounted(state.resolve("data"));
         TestNode node = TestNode.prepared(state, "127.0.27.2")) {
       esp.leave(1 << 20);
-      data.leave(1 << 30);
+      data.leave(PLENTY);
       Keys keys = new Keys(node);
       for (Fault fault : FAULTS) {
         if (LONG || fault.always()) {

@@ -1,5 +1,6 @@
 package dev.polis.cluster.it;
 
+import dev.polis.fixtures.LiveTree;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -7,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.stream.Stream;
 
 /**
  * Finds the secrets that a node and its owner keep on disk, in the forms in which they might leak.
@@ -24,12 +24,10 @@ final class Secrets {
    */
   static List<String> of(Path folder) throws IOException {
     List<String> secrets = new ArrayList<>();
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.filter(f -> f.toString().endsWith(".pem")).toList()) {
-        String text = Files.readString(file);
-        if (text.contains(BEGIN)) {
-          add(text.substring(text.indexOf(BEGIN) + BEGIN.length(), text.indexOf(END)), secrets);
-        }
+    for (Path file : LiveTree.bottomUp(folder)) {
+      String text = file.toString().endsWith(".pem") ? Files.readString(file) : "";
+      if (text.contains(BEGIN)) {
+        add(text.substring(text.indexOf(BEGIN) + BEGIN.length(), text.indexOf(END)), secrets);
       }
     }
     if (secrets.isEmpty()) {

@@ -8,6 +8,7 @@ import dev.polis.api.roles.LocalRoleServer;
 import dev.polis.boot.BootReport;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
+import dev.polis.fixtures.LiveTree;
 import dev.polis.pki.Ed25519;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessRecord;
@@ -20,7 +21,6 @@ import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Hashtable;
 import java.util.List;
@@ -28,7 +28,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 
 /** A node with its organs, in the framework the tests run in. */
@@ -79,12 +78,10 @@ final class ContainedNode {
       Bundles.ask(ProcessManager.class, manager -> stop(manager, record.name()));
     }
     if (Files.exists(state)) {
-      try (Stream<Path> files = Files.walk(state)) {
-        for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-          // The manager of processes is at work, and needs its folder until the end.
-          if (!records().startsWith(file) && !file.startsWith(records())) {
-            Files.delete(file);
-          }
+      for (Path file : LiveTree.bottomUp(state)) {
+        // The manager of processes is at work, and needs its folder until the end.
+        if (!records().startsWith(file) && !file.startsWith(records())) {
+          Files.delete(file);
         }
       }
     }
