@@ -1,6 +1,8 @@
 package dev.polis.process;
 
+import java.io.FileInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -125,20 +127,28 @@ final class Proc {
     return environment(pid).contains(TOKEN + "=" + token);
   }
 
+  /**
+   * The environment as it is this moment: empty, or cut off, in the midst of an exec. The files of
+   * /proc have no length, for which {@code Files.readString} reads their first byte alone: an exec
+   * before the next read leaves just that byte.
+   */
+  private static String environ(Path process) throws IOException {
+    try (InputStream in = new FileInputStream(process.resolve("environ").toFile())) {
+      return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
+    }
+  }
+
   /** The variables that a process was started with; none if it is gone or not ours to read. */
   static List<String> environment(long pid) {
     Path process = ROOT.resolve(Long.toString(pid));
     try {
-      String all = "";
-      for (int look = 0; look < EXEC_LOOKS && all.isEmpty(); look++) {
-        all = Files.readString(process.resolve("environ"), StandardCharsets.ISO_8859_1);
-        // In the midst of an exec the old environment is gone and the new one not there yet.
+      String all = environ(process);
+      for (int look = 1; look < EXEC_LOOKS && !all.endsWith("\0"); look++) {
         if (all.isEmpty() && !Files.exists(process.resolve("exe"))) {
-          break;
+          break; // a thread of the kernel
         }
-        if (all.isEmpty()) {
-          LockSupport.parkNanos(EXEC_NANOS);
-        }
+        LockSupport.parkNanos(EXEC_NANOS);
+        all = environ(process);
       }
       return List.of(all.split("\0"));
     } catch (IOException goneOrNotOurs) {

@@ -422,6 +422,22 @@ class ProcessesTest {
   }
 
   @Test
+  @DisplayName("a process is known by its token at each moment of an exec")
+  void knownWhileItExecs() throws Exception {
+    Path script = directory.resolve("again.sh");
+    Files.writeString(script, "[ $1 = 0 ] && exec sleep 2000; exec sh " + script + " $(($1 - 1))");
+    try (var manager = open()) {
+      ManagedProcess process =
+          manager.ensure(children.shell("child", "exec sh " + script + " 300"));
+      do {
+        assertTrue(
+            Proc.environment(process.pid()).stream().anyMatch(each -> each.startsWith(Proc.TOKEN)),
+            () -> Proc.environment(process.pid()).toString());
+      } while (!Files.readString(Path.of("/proc/" + process.pid() + "/comm")).equals("sleep\n"));
+    }
+  }
+
+  @Test
   @DisplayName("a missing program or directory is refused with words and leaves no record")
   void cannotStart() throws Exception {
     try (var manager = open()) {

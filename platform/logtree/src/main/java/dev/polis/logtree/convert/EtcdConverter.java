@@ -26,11 +26,13 @@ import java.util.TreeSet;
 
 /**
  * Reads the JSON lines of etcd: level, time, caller and message get their places in the entry; all
- * other fields follow the message, sorted by key. A line that cannot be read becomes a warning that
- * quotes it, so that the converter never returns nothing.
+ * other fields follow the message, sorted by key. Only the trace of etcd's own stack is left in
+ * etcd's file: it fills a screen and tells an operator nothing. A line that cannot be read becomes
+ * a warning that quotes it, so that the converter never returns nothing.
  */
 public final class EtcdConverter implements LineConverter {
   private static final Set<String> OWN_FIELDS = Set.of("level", "ts", "caller", "msg");
+  private static final String TRACE = "stacktrace";
 
   // etcd writes the offset as +0000; newer ones as Z or +00:00.
   private static final DateTimeFormatter TIME =
@@ -122,7 +124,7 @@ public final class EtcdConverter implements LineConverter {
       text.add(message);
     }
     for (String key : new TreeSet<>(fields.keySet())) {
-      if (!OWN_FIELDS.contains(key)) {
+      if (!OWN_FIELDS.contains(key) && !key.equals(TRACE)) {
         text.add(key + ": " + text(fields.get(key)));
       }
     }

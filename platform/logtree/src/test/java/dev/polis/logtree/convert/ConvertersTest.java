@@ -129,6 +129,7 @@ class ConvertersTest {
           {"level":"error","ts":1704164645.5,"msg":"epoch"} | ERROR | 2024-01-02T03:04:05.500Z | `` | epoch
           {"level":"fatal","ts":"2024-01-02T03:04:05+01:00","msg":"two\\nlines"} | FATAL | 2024-01-02T02:04:05Z | `` | `two
           lines`
+          {"level":"fatal","ts":1704164645.5,"msg":"full","stacktrace":"go.etcd.io/x\\n\\tx.go:1","error":"e"} | FATAL | 2024-01-02T03:04:05.500Z | `` | full, error: e
           {"level":"debug","ts":"yesterday","msg":"bad time"} | INFO | 2021-03-31T13:00:00Z | `` | bad time
           {} | INFO | 2021-03-31T13:00:00Z | `` | ``
           {"level":null,"msg":["odd"],"k":"v"} | INFO | 2021-03-31T13:00:00Z | `` | ["odd"], k: v
