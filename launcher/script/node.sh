@@ -3,6 +3,14 @@
 
 NODE_MAIN=dev.polis.node.Main
 
+# A node knows the reasons of the system by their words ("No space left on device"), and shows its own beside them: in English, whatever else the operator
+# reads. The encoding of file names stays the operator's.
+if [[ -n "${LC_ALL:-}" ]]; then
+  export LC_CTYPE="$LC_ALL"
+  unset LC_ALL
+fi
+export LC_MESSAGES=C
+
 # What every JVM of ours is told. C1 alone and the serial collector: half of the CPU time and two thirds of the memory at start, and a node's own code
 # is never what its throughput hangs on. Compact headers and a heap that starts small, where the JVM would take a 64th of the machine at once, keep a
 # control plane within 150 MiB; so does giving back to the system, each ten seconds, what the start took from malloc. A node out of memory is worth less than one that is started again, its children go on meanwhile.

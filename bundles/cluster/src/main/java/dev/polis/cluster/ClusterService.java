@@ -162,7 +162,8 @@ final class ClusterService implements ClusterManager {
 
   private void giveUp(RuntimeException failure, Log log) {
     String reason = failure.getMessage() == null ? failure.toString() : failure.getMessage();
-    log.error("Cluster enrolment failed: %s", reason, failure);
+    // Where in the code is kept in the crash record.
+    log.error("Cluster enrolment failed: %s", reason);
     if (machine.phase() != EnrolmentPhase.FAILED) {
       machine.fail(reason);
     }

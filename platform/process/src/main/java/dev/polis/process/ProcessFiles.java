@@ -7,6 +7,7 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -45,7 +46,7 @@ final class ProcessFiles {
       Files.createDirectories(directory);
       Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
     } catch (IOException e) {
-      throw new ProcessException("cannot make the process directory " + directory, e);
+      throw failed("make the process directory", directory, e);
     }
   }
 
@@ -71,7 +72,7 @@ final class ProcessFiles {
     } catch (NoSuchFileException e) {
       return Optional.empty();
     } catch (IOException e) {
-      throw new ProcessException("cannot read process record " + file, e);
+      throw failed("read process record", file, e);
     }
   }
 
@@ -85,7 +86,7 @@ final class ProcessFiles {
       files.forEach(sorted::add);
       sorted.stream().sorted().forEach(file -> read(file).ifPresent(records::add));
     } catch (IOException e) {
-      throw new ProcessException("cannot list process records in " + directory, e);
+      throw failed("list process records in", directory, e);
     }
     return records;
   }
@@ -94,7 +95,7 @@ final class ProcessFiles {
     try {
       replace(recordFile(record.name()), record.toJson(), true);
     } catch (IOException e) {
-      throw new ProcessException("cannot write process record " + recordFile(record.name()), e);
+      throw failed("write process record", recordFile(record.name()), e);
     }
   }
 
@@ -102,8 +103,26 @@ final class ProcessFiles {
     try {
       Files.deleteIfExists(recordFile(name));
     } catch (IOException e) {
-      throw new ProcessException("cannot remove process record " + recordFile(name), e);
+      throw failed("remove process record", recordFile(name), e);
     }
+  }
+
+  private static ProcessException failed(String what, Path where, IOException failure) {
+    String why =
+        failure instanceof FileSystemException named && named.getReason() != null
+            ? named.getReason()
+            : String.valueOf(failure.getMessage());
+    return new ProcessException(
+        "cannot %s %s: %s; %s".formatted(what, where, why, remedy(why)), failure);
+  }
+
+  /** These are the system's words; the script that starts a node asks for them in English. */
+  private static String remedy(String why) {
+    return switch (why) {
+      case "No space left on device", "Disk quota exceeded" -> "free some space there";
+      case "Read-only file system" -> "mount it writable";
+      default -> "check the file and its disk";
+    };
   }
 
   /**
@@ -153,7 +172,7 @@ final class ProcessFiles {
       };
     } catch (IOException e) {
       threads.unlock();
-      throw new ProcessException("cannot lock " + file, e);
+      throw failed("lock", file, e);
     }
   }
 

@@ -7,11 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import java.io.File;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -203,6 +205,32 @@ class ProcessesTest {
     }
   }
 
+  @Test
+  @DisplayName("on a full disk nothing is started, in words; with room it is")
+  void fullDisk() throws Exception {
+    assumeTrue(System.getProperty("user.name").equals("root"), "only root can mount a small disk");
+    mount("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", directory.toString());
+    try (var manager = open()) {
+      Path ballast = directory.resolve("ballast");
+      assertThrows(IOException.class, () -> Files.write(ballast, new byte[1 << 20]));
+
+      var refused = assertThrows(ProcessException.class, () -> manager.ensure(sleeper()));
+
+      assertTrue(refused.getMessage().contains("free some space"), refused.getMessage());
+      assertTrue(refused.getMessage().contains(directory.toString()), refused.getMessage());
+      assertEquals(List.of(), children.alive());
+      Files.delete(ballast);
+      assertEquals(List.of(manager.ensure(sleeper()).pid()), children.alive());
+    } finally {
+      children.killAll();
+      mount("umount", directory.toString());
+    }
+  }
+
+  private static void mount(String... command) throws Exception {
+    assertEquals(0, new ProcessBuilder(command).inheritIO().start().waitFor(), command[0]);
+  }
+
   @ParameterizedTest(name = "killed at {0}")
   @EnumSource(StartStep.class)
   @DisplayName("after kill -9 of the node during a start there is one process, and it is known")
@@ -259,7 +287,7 @@ class ProcessesTest {
   private static String read(Path file) {
     try {
       return Files.readString(file);
-    } catch (java.io.IOException e) {
+    } catch (IOException e) {
       return e.toString();
     }
   }
