@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.SmallDisk;
 import dev.polis.logtree.LogTree;
 import java.io.File;
 import java.io.IOException;
@@ -209,8 +210,9 @@ class ProcessesTest {
   @DisplayName("on a full disk nothing is started, in words; with room it is")
   void fullDisk() throws Exception {
     assumeTrue(System.getProperty("user.name").equals("root"), "only root can mount a small disk");
-    mount("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", directory.toString());
-    try (var manager = open()) {
+    try (SmallDisk disk = SmallDisk.mounted(directory);
+        var manager = open()) {
+      disk.leave(64 << 10);
       Path ballast = directory.resolve("ballast");
       assertThrows(IOException.class, () -> Files.write(ballast, new byte[1 << 20]));
 
@@ -221,14 +223,8 @@ class ProcessesTest {
       assertEquals(List.of(), children.alive());
       Files.delete(ballast);
       assertEquals(List.of(manager.ensure(sleeper()).pid()), children.alive());
-    } finally {
       children.killAll();
-      mount("umount", directory.toString());
     }
-  }
-
-  private static void mount(String... command) throws Exception {
-    assertEquals(0, new ProcessBuilder(command).inheritIO().start().waitFor(), command[0]);
   }
 
   @ParameterizedTest(name = "killed at {0}")

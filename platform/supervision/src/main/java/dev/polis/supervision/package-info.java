@@ -20,11 +20,11 @@
  *
  * <p><b>Falling and rising.</b> A runnable that throws, or returns without having said that it is
  * done, is DEAD: one FATAL entry says why, in one line; with a stack trace if it was a defect (an
- * unchecked exception of Java's own). It takes along what it started itself and the other
- * members of its group, which are interrupted. When all of them have returned, they start again:
- * those that fell with it at once, the dead one after its delay. A run that became healthy is
- * followed by a restart at once (one such restart per second); otherwise delays grow 0.5 s × 1.5ⁿ
- * up to 60 s, ± 50 % by chance so that many do not return in step. Nothing is ever given up.
+ * unchecked exception of Java's own). It takes along what it started itself and the other members
+ * of its group, which are interrupted. When all of them have returned, they start again: those that
+ * fell with it at once, the dead one after its delay. A run that became healthy is followed by a
+ * restart at once (one such restart per second); otherwise delays grow 0.5 s × 1.5ⁿ up to 60 s, ±
+ * 50 % by chance so that many do not return in step. Nothing is ever given up.
  *
  * <p><b>Stopping is not failing.</b> {@link dev.polis.supervision.Subtree#close()} ends everything
  * under a name, waits for it, and leaves no FATAL behind. Likewise a task that wants a fresh start

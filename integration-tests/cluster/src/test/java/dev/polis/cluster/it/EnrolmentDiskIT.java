@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.SmallDisk;
 import dev.polis.pki.NodeId;
 import io.grpc.StatusException;
 import java.nio.file.Files;
@@ -33,7 +34,7 @@ class EnrolmentDiskIT {
   private static final boolean LONG = Boolean.getBoolean("polis.long");
 
   /** Room for one file more than the start before had; for three in the short form. */
-  private static final long STEP = (LONG ? 1 : 3) * TestDisk.PAGE;
+  private static final long STEP = (LONG ? 1 : 3) * SmallDisk.PAGE;
 
   private static final String[] INSECURE = {"--security", "insecure"};
 
@@ -96,8 +97,8 @@ class EnrolmentDiskIT {
   @DisplayName("disks full at each write: named with what to do, and the same node in the end")
   void fullAtEachWrite() throws Exception {
     Path state = directory.resolve("n");
-    try (TestDisk esp = TestDisk.mounted(state.resolve("esp"));
-        TestDisk data = TestDisk.mounted(state.resolve("data"));
+    try (SmallDisk esp = SmallDisk.mounted(state.resolve("esp"));
+        SmallDisk data = SmallDisk.mounted(state.resolve("data"));
         TestNode node = TestNode.prepared(state, "127.0.27.1")) {
       Keys keys = new Keys(node);
       // etcd wants so much room at once that all later writes have enough; so they have a turn of
@@ -127,7 +128,7 @@ class EnrolmentDiskIT {
       "a disk that is full while the node lives: named where the operator looks, then gone on")
   void fullWhileItLives() throws Exception {
     Path state = directory.resolve("n");
-    try (TestDisk data = TestDisk.mounted(state.resolve("data"));
+    try (SmallDisk data = SmallDisk.mounted(state.resolve("data"));
         TestNode node = TestNode.prepared(state, "127.0.27.4")) {
       data.leave(PLENTY);
       node.up(INSECURE);
@@ -155,7 +156,8 @@ class EnrolmentDiskIT {
     throw new AssertionError("a full disk took " + MOST_WRITES + " writes");
   }
 
-  private static Finished toldOfFullDisk(TestNode node, NodeId id, TestDisk data) throws Exception {
+  private static Finished toldOfFullDisk(TestNode node, NodeId id, SmallDisk data)
+      throws Exception {
     AtomicReference<Finished> health = new AtomicReference<>();
     try {
       Await.until(
@@ -183,7 +185,7 @@ class EnrolmentDiskIT {
 
   /** Starts a node with no room, and with more after each refusal, until it comes through. */
   private static Fullness fill(
-      TestNode node, Keys keys, TestDisk esp, TestDisk data, String... options) throws Exception {
+      TestNode node, Keys keys, SmallDisk esp, SmallDisk data, String... options) throws Exception {
     Fullness full = new Fullness(node);
     while (full.stopped(() -> room(full.room(), esp, data), options)) {
       keys.requireKept();
@@ -192,8 +194,8 @@ class EnrolmentDiskIT {
     return full;
   }
 
-  private static void room(long room, TestDisk... disks) throws Exception {
-    for (TestDisk disk : disks) {
+  private static void room(long room, SmallDisk... disks) throws Exception {
+    for (SmallDisk disk : disks) {
       disk.leave(room);
     }
   }
@@ -203,8 +205,8 @@ class EnrolmentDiskIT {
       "disks read-only after each step: named with what to do, and the same node in the end")
   void readOnlyAfterEachStep() throws Exception {
     Path state = directory.resolve("n");
-    try (TestDisk esp = TestDisk.mounted(state.resolve("esp"));
-        TestDisk data = TestDisk.mounted(state.resolve("data"));
+    try (SmallDisk esp = SmallDisk.mounted(state.resolve("esp"));
+        SmallDisk data = SmallDisk.mounted(state.resolve("data"));
         TestNode node = TestNode.prepared(state, "127.0.27.2")) {
       esp.leave(1 << 20);
       data.leave(PLENTY);
@@ -220,7 +222,7 @@ class EnrolmentDiskIT {
     }
   }
 
-  private static void meet(Fault fault, TestNode node, Keys keys, TestDisk esp, TestDisk data)
+  private static void meet(Fault fault, TestNode node, Keys keys, SmallDisk esp, SmallDisk data)
       throws Exception {
     if (!fault.after().isEmpty()) {
       EnrolmentCrashIT.crash(node, fault.after(), INSECURE);
@@ -236,7 +238,7 @@ class EnrolmentDiskIT {
     keys.requireKept();
   }
 
-  private static void refusesReadOnly(TestNode node, TestDisk disk, String file) throws Exception {
+  private static void refusesReadOnly(TestNode node, SmallDisk disk, String file) throws Exception {
     disk.readOnly();
     try {
       node.start(INSECURE);
@@ -259,10 +261,10 @@ class EnrolmentDiskIT {
   @DisplayName("the launcher's own disks, full and read-only: named with what to do, then home")
   void disksOfTheLauncher() throws Exception {
     Path state = directory.resolve("n");
-    try (TestDisk ephemeral = TestDisk.mounted(state.resolve("ephemeral"));
-        TestDisk plugins = TestDisk.mounted(state.resolve("plugins"));
+    try (SmallDisk ephemeral = SmallDisk.mounted(state.resolve("ephemeral"));
+        SmallDisk plugins = SmallDisk.mounted(state.resolve("plugins"));
         TestNode node = TestNode.prepared(state, "127.0.27.3")) {
-      for (TestDisk disk : List.of(ephemeral, plugins)) {
+      for (SmallDisk disk : List.of(ephemeral, plugins)) {
         refusesReadOnly(node, disk, disk.point().getFileName().toString());
       }
       Fullness full = new Fullness(node);

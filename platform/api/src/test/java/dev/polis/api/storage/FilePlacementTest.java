@@ -10,8 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.fixtures.SmallDisk;
 import dev.polis.wire.common.ClusterConfiguration;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -120,31 +120,35 @@ class FilePlacementTest {
   @Test
   @DisplayName("a full disk is said in words and leaves the former content")
   void fullDisk() throws Exception {
-    try (Tmpfs small = new Tmpfs(directory.resolve("small"), "size=64k")) {
-      FilePlacement there = Root.at(small.path()).esp().parameters();
+    requireRoot();
+    try (SmallDisk small = SmallDisk.mounted(directory.resolve("small"))) {
+      small.leave(64 << 10);
+      FilePlacement there = Root.at(small.point()).esp().parameters();
       there.write("former".getBytes(UTF_8));
       StorageException full =
           assertThrows(StorageException.class, () -> there.write(new byte[1 << 20]));
       assertEquals(Problem.FULL, full.problem(), full.getMessage());
       assertTrue(full.getMessage().contains(there.path().toString()), full.getMessage());
       assertArrayEquals("former".getBytes(UTF_8), there.read().orThrow());
-      assertEquals(List.of("parameters.pb"), Root.at(small.path()).esp().list());
+      assertEquals(List.of("parameters.pb"), Root.at(small.point()).esp().list());
     }
   }
 
   @Test
   @DisplayName("a read-only disk is said in words")
   void readOnlyDisk() throws Exception {
-    try (Tmpfs disk = new Tmpfs(directory.resolve("disk"), "size=1m")) {
-      FilePlacement there = Root.at(disk.path()).esp().parameters();
+    requireRoot();
+    try (SmallDisk disk = SmallDisk.mounted(directory.resolve("disk"))) {
+      disk.leave(1 << 20);
+      FilePlacement there = Root.at(disk.point()).esp().parameters();
       there.write("former".getBytes(UTF_8));
-      disk.remount("ro");
+      disk.readOnly();
       for (var change :
           List.<org.junit.jupiter.api.function.Executable>of(
               () -> there.write(new byte[10]),
               there::delete,
               there::erase,
-              () -> Root.at(disk.path()).data().create())) {
+              () -> Root.at(disk.point()).data().create())) {
         StorageException refusal = assertThrows(StorageException.class, change);
         assertEquals(Problem.READ_ONLY, refusal.problem(), refusal.getMessage());
       }
@@ -156,31 +160,9 @@ class FilePlacementTest {
     return Root.at(directory).data().node().credentials().list();
   }
 
-  /** A file system of its own; needs root. */
-  private record Tmpfs(Path path) implements AutoCloseable {
-    Tmpfs(Path path, String options) throws IOException {
-      this(path);
-      assumeTrue(
-          System.getProperty("user.name").equals("root"),
-          "mounting a small file system needs root; this test did not run");
-      Files.createDirectories(path);
-      run("mount", "-t", "tmpfs", "-o", options, "tmpfs", path.toString());
-    }
-
-    void remount(String option) throws IOException {
-      run("mount", "-o", "remount," + option, path.toString());
-    }
-
-    @Override
-    public void close() throws IOException {
-      run("umount", path.toString());
-    }
-
-    private static void run(String... command) throws IOException {
-      assertEquals(
-          0,
-          new ProcessBuilder(command).inheritIO().start().onExit().join().exitValue(),
-          String.join(" ", command));
-    }
+  private static void requireRoot() {
+    assumeTrue(
+        System.getProperty("user.name").equals("root"),
+        "mounting a small file system needs root; this test did not run");
   }
 }
