@@ -23,6 +23,7 @@ final class LeaderGate {
   private final MutableValue<List<LeaderTerm>> term = new MutableValue<>(List.of());
 
   private final Value<ConsensusStatus> consensus;
+  private final Duration patience;
 
   /**
    * Creates a closed gate.
@@ -30,7 +31,13 @@ final class LeaderGate {
    * @param consensus without which there is no leader: what it says is told to who waits in vain
    */
   LeaderGate(Value<ConsensusStatus> consensus) {
+    this(consensus, PATIENCE);
+  }
+
+  /** A gate at which callers wait for so long. */
+  LeaderGate(Value<ConsensusStatus> consensus, Duration patience) {
     this.consensus = consensus;
+    this.patience = patience;
   }
 
   void open(LeaderTerm leading) {
@@ -52,11 +59,11 @@ final class LeaderGate {
       return now.getFirst();
     }
     try (Watcher<List<LeaderTerm>> watcher = term.watch()) {
-      return watcher.get(next -> !next.isEmpty(), PATIENCE).getFirst();
+      return watcher.get(next -> !next.isEmpty(), patience).getFirst();
     } catch (TimeoutException e) {
       throw RpcException.unavailable(
           "this curator does not lead, and no election was won within %d s%s; ask for the leader again"
-              .formatted(PATIENCE.toSeconds(), complaint()),
+              .formatted(patience.toSeconds(), complaint()),
           RETRY);
     }
   }

@@ -2,6 +2,7 @@ package dev.polis.curator;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.BootstrapOutcome;
 import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.CuratorStatus;
@@ -186,6 +187,10 @@ public final class CuratorFixture implements AutoCloseable {
             (self, method, arguments) -> {
               if (method.getName().equals("access")) {
                 return access();
+              }
+              if (method.getName().equals("status")) {
+                return new MutableValue<>(
+                    new ConsensusStatus.Running("test", "1", "2", endpoints, List.of()));
               }
               throw new AssertionError("this test's consensus cannot " + method);
             });
