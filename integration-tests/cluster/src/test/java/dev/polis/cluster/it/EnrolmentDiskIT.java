@@ -51,6 +51,7 @@ class EnrolmentDiskIT {
   private static final int MOST_WRITES = 10_000;
 
   private static final String COMMITTED = "journal entry STEP_COMMITTED";
+  private static final String SAVED = "journal entry STEP_CREDENTIALS_SAVED";
 
   /** What is never made a second time once it is there, with what stands on it. */
   private static final Map<String, String> LASTING =
@@ -80,8 +81,9 @@ class EnrolmentDiskIT {
           new Fault("cluster records", "esp/enrolment_journal.pb", false),
           new Fault(COMMITTED, "esp/cluster_directory.pb", true),
           new Fault("", "data/etcd/data", true),
-          new Fault("node credentials", "esp/enrolment_journal.pb", false),
-          new Fault("journal entry STEP_CREDENTIALS_SAVED", "esp/sealed_configuration.pb", false),
+          // Not in the journal yet, so they are saved again, and the directory before them.
+          new Fault("node credentials", "esp/cluster_directory.pb", false),
+          new Fault(SAVED, "esp/sealed_configuration.pb", false),
           new Fault("sealed configuration", "esp/enrolment_journal.pb", true));
 
   @TempDir Path directory;
@@ -111,11 +113,10 @@ class EnrolmentDiskIT {
               "data/etcd/pki/ca-key.pem",
               "data/etcd/peer_pki/cert.pem",
               "data/etcd/data");
-      fill(node, keys, esp, data, INSECURE)
-          .requireSeen(
-              "data/node/credentials/cert-key.pem",
-              "esp/cluster_directory.pb",
-              "esp/sealed_configuration.pb");
+      fill(node, keys, esp, data, EnrolmentCrashIT.haltAfter(SAVED, INSECURE))
+          .requireSeen("data/node/credentials/cert-key.pem", "esp/cluster_directory.pb");
+      // Each journal entry gives back more than this takes, so it, too, needs a turn of its own.
+      fill(node, keys, esp, data, INSECURE).requireSeen("esp/sealed_configuration.pb");
       // etcd has just enough to serve, and may miss the next page at any moment.
       data.leave(PLENTY);
       goesOn(node);
@@ -187,17 +188,16 @@ class EnrolmentDiskIT {
   private static Fullness fill(
       TestNode node, Keys keys, SmallDisk esp, SmallDisk data, String... options) throws Exception {
     Fullness full = new Fullness(node);
-    while (full.stopped(() -> room(full.room(), esp, data), options)) {
+    while (full.stopped(
+        () -> {
+          esp.leave(full.room(esp.point()));
+          data.leave(full.room(data.point()));
+        },
+        options)) {
       keys.requireKept();
     }
     keys.requireKept();
     return full;
-  }
-
-  private static void room(long room, SmallDisk... disks) throws Exception {
-    for (SmallDisk disk : disks) {
-      disk.leave(room);
-    }
   }
 
   @Test
@@ -268,7 +268,12 @@ class EnrolmentDiskIT {
         refusesReadOnly(node, disk, disk.point().getFileName().toString());
       }
       Fullness full = new Fullness(node);
-      while (full.stopped(() -> room(full.room(), ephemeral, plugins), INSECURE)) {
+      while (full.stopped(
+          () -> {
+            ephemeral.leave(full.room());
+            plugins.leave(full.room());
+          },
+          INSECURE)) {
         assertTrue(full.starts() < MOST_STARTS, node::said);
       }
     }
@@ -327,9 +332,15 @@ class EnrolmentDiskIT {
       place = Pattern.compile(Pattern.quote(node.state().toString()) + "/([^ :;,]*)");
     }
 
-    /** How many bytes the next start is given on each disk. */
+    /** How many bytes the next start is given. */
     long room() {
       return room;
+    }
+
+    /** How many bytes the next start is given on a disk: none until it was found to be full. */
+    long room(Path point) {
+      String disk = node.state().relativize(point) + "/";
+      return places.keySet().stream().anyMatch(place -> place.startsWith(disk)) ? room : 0;
     }
 
     int starts() {
