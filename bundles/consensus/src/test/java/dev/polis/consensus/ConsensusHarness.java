@@ -12,6 +12,7 @@ import dev.polis.boot.Wait;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.EtcdBinary;
+import dev.polis.fixtures.LiveTree;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
@@ -28,13 +29,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 
 /**
  * A disk and an address for a member of real etcd, and instances of the organ one after the other.
@@ -213,10 +212,8 @@ final class ConsensusHarness implements AutoCloseable {
   public void close() throws IOException {
     present.ifPresent(Instance::close);
     stopAll();
-    try (Stream<Path> all = Files.walk(folder)) {
-      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
-        Files.deleteIfExists(path);
-      }
+    for (Path path : LiveTree.bottomUp(folder)) {
+      Files.deleteIfExists(path);
     }
   }
 

@@ -22,6 +22,7 @@ import dev.polis.etcd.EtcdRefusedException;
 import dev.polis.etcd.EtcdTls;
 import dev.polis.etcd.KeyRange;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.LiveTree;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.Severity;
 import dev.polis.pki.Crl;
@@ -44,10 +45,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -389,10 +388,8 @@ class ConsensusTest {
     instance.startNew();
     instance.consensus.stop();
     Path data = harness.root.data().etcd().data().path();
-    try (Stream<Path> all = Files.walk(data)) {
-      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(path);
-      }
+    for (Path path : LiveTree.bottomUp(data)) {
+      Files.delete(path);
     }
 
     ConsensusException existing =

@@ -9,6 +9,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.UnknownFieldSet;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.LiveTree;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterRegister;
 import java.io.IOException;
@@ -20,7 +21,6 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -287,10 +287,8 @@ class RefusalIT {
     if (!Files.exists(folder)) {
       return;
     }
-    try (Stream<Path> all = Files.walk(folder)) {
-      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(path);
-      }
+    for (Path path : LiveTree.bottomUp(folder)) {
+      Files.delete(path);
     }
   }
 

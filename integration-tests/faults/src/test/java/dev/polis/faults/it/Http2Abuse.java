@@ -159,18 +159,12 @@ record Http2Abuse(Attack attack) {
         "a storm of resets",
         flood(
             FLOOD,
-            stream ->
-                both(
-                    frame(Http2Peer.HEADERS, END_HEADERS, stream, block),
-                    frame(Http2Peer.RST_STREAM, NO_FLAGS, stream, integer(8)))));
+            opened(block, stream -> frame(Http2Peer.RST_STREAM, NO_FLAGS, stream, integer(8)))));
     all.put(
         "a storm of windows that reset",
         flood(
             FLOOD,
-            stream ->
-                both(
-                    frame(Http2Peer.HEADERS, END_HEADERS, stream, block),
-                    frame(Http2Peer.WINDOW_UPDATE, NO_FLAGS, stream, integer(0)))));
+            opened(block, stream -> frame(Http2Peer.WINDOW_UPDATE, NO_FLAGS, stream, integer(0)))));
     all.put(
         "streams that are never ended",
         flood(HALF_OPEN, stream -> frame(Http2Peer.HEADERS, END_HEADERS, stream, block)));
@@ -178,9 +172,9 @@ record Http2Abuse(Attack attack) {
         "messages that are never ended",
         flood(
             HALF_OPEN,
-            stream ->
-                both(
-                    frame(Http2Peer.HEADERS, END_HEADERS, stream, block),
+            opened(
+                block,
+                stream ->
                     frame(
                         Http2Peer.DATA,
                         NO_FLAGS,
@@ -196,6 +190,11 @@ record Http2Abuse(Attack attack) {
   @FunctionalInterface
   private interface Frames {
     byte[] of(int stream);
+  }
+
+  /** Begins each stream with a call's head. */
+  private static Frames opened(byte[] block, Frames then) {
+    return stream -> both(frame(Http2Peer.HEADERS, END_HEADERS, stream, block), then.of(stream));
   }
 
   private static Http2Abuse flood(int count, Frames frames) {

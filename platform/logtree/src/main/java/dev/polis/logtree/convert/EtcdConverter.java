@@ -31,8 +31,8 @@ import java.util.TreeSet;
  * a warning that quotes it, so that the converter never returns nothing.
  */
 public final class EtcdConverter implements LineConverter {
-  private static final Set<String> OWN_FIELDS = Set.of("level", "ts", "caller", "msg");
-  private static final String TRACE = "stacktrace";
+  /** What has its place in the entry already, or none. */
+  private static final Set<String> ASIDE = Set.of("level", "ts", "caller", "msg", "stacktrace");
 
   // etcd writes the offset as +0000; newer ones as Z or +00:00.
   private static final DateTimeFormatter TIME =
@@ -124,7 +124,7 @@ public final class EtcdConverter implements LineConverter {
       text.add(message);
     }
     for (String key : new TreeSet<>(fields.keySet())) {
-      if (!OWN_FIELDS.contains(key) && !key.equals(TRACE)) {
+      if (!ASIDE.contains(key)) {
         text.add(key + ": " + text(fields.get(key)));
       }
     }
