@@ -3,6 +3,8 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,9 +13,12 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
@@ -25,7 +30,8 @@ import org.junit.jupiter.api.Test;
  */
 class VectorTableTest {
 
-  private static final String IDS = "(?:SUP|LOG|EVT|CON|PKI|IDN|RPC|RES|CUR|ROL|STO|LBL|SEED|D)";
+  private static final String IDS =
+      "(?:SUP|LOG|EVT|CON|PKI|IDN|RPC|RES|CUR|ROL|STO|LBL|SEED|DHC|DNS|WG|MET|K8S|BOOT|D)";
 
   private static final Pattern ID = Pattern.compile("\\b(" + IDS + "-\\d\\d)\\b");
 
@@ -37,21 +43,33 @@ class VectorTableTest {
 
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
 
-  /** The vectors of the ground: without a test of each, nothing above them may be trusted. */
-  private static final List<String> REQUIRED =
+  /** Every vector and defect that the reference numbers. */
+  private static final Set<String> REFERENCE =
       Stream.of(
-              range("SUP", 1, 12),
+              range("SUP", 1, 14),
               range("LOG", 1, 17),
               range("EVT", 1, 6),
               range("EVT", 10, 18),
-              Stream.of("CON-06", "CON-08"),
+              range("STO", 1, 4),
+              range("DHC", 1, 10),
+              range("DNS", 1, 4),
+              range("DNS", 10, 12),
+              range("CON", 1, 8),
               range("PKI", 1, 4),
               range("IDN", 1, 1),
               range("RPC", 1, 5),
+              range("RES", 1, 1),
+              range("CUR", 1, 23),
+              range("ROL", 1, 4),
+              range("WG", 1, 2),
+              range("MET", 1, 2),
+              range("LBL", 1, 2),
+              range("K8S", 1, 7),
+              range("BOOT", 1, 3),
               range("SEED", 1, 18),
-              Stream.of("D-02", "D-03", "D-05"))
+              range("D", 1, 50))
           .flatMap(ids -> ids)
-          .toList();
+          .collect(Collectors.toCollection(TreeSet::new));
 
   /** A row of the table. */
   private record Row(String id, String sentence, String file) implements Comparable<Row> {
@@ -125,7 +143,30 @@ class VectorTableTest {
             |---|---|---|
             """);
     rows().forEach(row -> table.append(row.text()));
+    table.append(
+        """
+
+        ## Not yet, because
+
+        Vectors of the reference that no test bears, and what they wait for.
+
+        | id | because |
+        |---|---|
+        """);
+    open().forEach((id, reason) -> table.append("| %s | %s |%n".formatted(id, reason)));
     return table.toString();
+  }
+
+  /** Reads the vectors without a test, each with its reason, from {@code vectors-open.txt}. */
+  private static SortedMap<String, String> open() throws IOException {
+    try (InputStream in = VectorTableTest.class.getResourceAsStream("vectors-open.txt")) {
+      SortedMap<String, String> open = new TreeMap<>();
+      new String(in.readAllBytes(), StandardCharsets.UTF_8)
+          .lines()
+          .filter(line -> !line.startsWith("#"))
+          .forEach(line -> open.put(line.split(" ", 2)[0], line.split(" ", 2)[1]));
+      return open;
+    }
   }
 
   @Test
@@ -143,10 +184,26 @@ class VectorTableTest {
   }
 
   @Test
-  @DisplayName("each vector of the ground has a test")
-  void noVectorIsWithoutTest() throws IOException {
-    List<String> missing = new ArrayList<>(REQUIRED);
-    missing.removeAll(rows().stream().map(Row::id).toList());
-    assertEquals(List.of(), missing, "vectors that no test bears in its name");
+  @DisplayName("each vector of the reference has a test, or a reason why not yet")
+  void noVectorIsWithoutTestOrReason() throws IOException {
+    Set<String> tested = rows().stream().map(Row::id).collect(Collectors.toSet());
+    Set<String> accounted = new TreeSet<>(tested);
+    accounted.addAll(open().keySet());
+    assertEquals(REFERENCE, accounted, "the vectors with a test or a reason in vectors-open.txt");
+    Set<String> both = new TreeSet<>(open().keySet());
+    both.retainAll(tested);
+    assertEquals(Set.of(), both, "vectors that have a test, and a reason why they have none");
+  }
+
+  @Test
+  @DisplayName("no test that bears an id is disabled")
+  void noVectorIsDisabled() throws IOException {
+    List<String> disabled = new ArrayList<>();
+    for (Row row : rows()) {
+      if (Files.readString(REPOSITORY.resolve(row.file())).contains("@Disabled")) {
+        disabled.add(row.file());
+      }
+    }
+    assertEquals(List.of(), disabled, "a skipped test is no proof");
   }
 }
