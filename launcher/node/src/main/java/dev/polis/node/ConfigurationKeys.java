@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.config.DidYouMean;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;

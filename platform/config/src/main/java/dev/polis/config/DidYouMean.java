@@ -1,22 +1,23 @@
-package dev.polis.node;
+package dev.polis.config;
 
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.Locale;
 
-/** Guesses what was meant by a word nobody knows. */
-final class DidYouMean {
+/** Suggests the known word that is spelled most like an unknown one. */
+public final class DidYouMean {
   /** With more than a third of the letters wrong, a guess is no help. */
   private static final int TOLERANCE = 3;
 
   private DidYouMean() {}
 
   /**
+   * Returns the end of a refusal: the closest known word, or the list of all known words.
+   *
    * @param word the unknown word
-   * @param known all there are
-   * @return the end of a sentence: a guess, or else all there are
+   * @param known all words that would have been accepted
    */
-  static String among(String word, Collection<String> known) {
+  public static String among(String word, Collection<String> known) {
     String lower = word.toLowerCase(Locale.ROOT);
     return known.stream()
         .min(
@@ -33,8 +34,8 @@ final class DidYouMean {
   }
 
   /**
-   * How many letters must be changed, added, dropped, or swapped with their neighbour (optimal
-   * string alignment).
+   * Counts the letters that must be changed, added, dropped, or swapped with their neighbour
+   * (optimal string alignment).
    */
   static int distance(String from, String to) {
     int[][] cost = new int[from.length() + 1][to.length() + 1];
