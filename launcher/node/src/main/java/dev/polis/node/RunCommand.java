@@ -175,11 +175,11 @@ final class RunCommand implements Callable<Integer> {
   }
 
   private static void handleSignals(NodeDirectory directory, BootBoard board, Terminal terminal) {
-    Signals.on(
-        "TERM",
-        signal ->
-            board.stop(
-                Files.exists(directory.powerOff()) ? StopIntent.POWER_OFF : StopIntent.RESTART));
+    // SIGHUP comes when the terminal of a node in the foreground closes. A JVM that was started
+    // with it ignored, as under nohup, goes on ignoring it.
+    for (String name : List.of("TERM", "HUP")) {
+      Signals.on(name, signal -> stop(signal, directory, board, terminal));
+    }
     AtomicLong first = new AtomicLong();
     Signals.on(
         "INT",
@@ -193,6 +193,16 @@ final class RunCommand implements Callable<Integer> {
             Runtime.getRuntime().halt(Exit.FORCED);
           }
         });
+  }
+
+  /** Stops the node as a signal asks for it, and prints which signal that was. */
+  private static void stop(
+      String signal, NodeDirectory directory, BootBoard board, Terminal terminal) {
+    boolean powerOff = Files.exists(directory.powerOff());
+    terminal.line(
+        "SIG%s received: stopping; children and mounts %s"
+            .formatted(signal, powerOff ? "end, too" : "stay for the next start"));
+    board.stop(powerOff ? StopIntent.POWER_OFF : StopIntent.RESTART);
   }
 
   private static int columns() {

@@ -19,9 +19,10 @@
  * wrong command line; 3 refused before anything was started: configuration, plugins or plan; 4
  * another process has the state directory; 130 stopped by force.
  *
- * <p>What a stop means is told by how it is asked for. SIGTERM is a restart: organs stop, children
- * and mounts stay. SIGINT and {@code stop} are a power off: organs stop their children too. A
- * second SIGINT ends the process at once, and leaves children and mounts to the next one.
+ * <p>What a stop means is told by how it is asked for. SIGTERM and SIGHUP are a restart: organs
+ * stop, children and mounts stay. SIGINT and {@code stop} are a power off: organs stop their
+ * children too. A second SIGINT ends the process at once, and leaves children and mounts to the
+ * next one.
  *
  * <p>Not promised: to keep a machine alive. When the trapdoor opens on a host, the process ends;
  * only as process 1 it parks. Nor are the libraries of the class path looked through at each start,

@@ -57,6 +57,23 @@ class LauncherTest {
   }
 
   @Test
+  @DisplayName("SIGHUP, the end of its terminal, stops a node as SIGTERM does, and is named")
+  void hangUpIsRestart() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
+      node.await("HOME after");
+
+      node.signal("HUP");
+
+      assertEquals(Exit.OK, node.exit());
+      assertTrue(
+          node.seen()
+              .contains("SIGHUP received: stopping; children and mounts stay for the next start"),
+          node.seen()::toString);
+      assertEquals("STOPPED dev.polis.storage RESTART", organLines(node).getLast());
+    }
+  }
+
+  @Test
   @DisplayName("SIGINT is a power off")
   void interruptIsPowerOff() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
