@@ -62,12 +62,16 @@ final class SecurityPolicy {
                   + " has none it can use; set tpm_mode to TPM_MODE_BEST_EFFORT or"
                   + " TPM_MODE_DISABLED in the node parameters");
         }
-        yield NodeTPMUsage.NODE_TPM_PRESENT_AND_USED;
+        yield NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED;
       }
       case TPM_MODE_BEST_EFFORT ->
-          present ? NodeTPMUsage.NODE_TPM_PRESENT_AND_USED : NodeTPMUsage.NODE_TPM_NOT_PRESENT;
+          present
+              ? NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED
+              : NodeTPMUsage.NODE_TPM_USAGE_NOT_PRESENT;
       case TPM_MODE_DISABLED ->
-          present ? NodeTPMUsage.NODE_TPM_PRESENT_BUT_UNUSED : NodeTPMUsage.NODE_TPM_NOT_PRESENT;
+          present
+              ? NodeTPMUsage.NODE_TPM_USAGE_PRESENT_BUT_UNUSED
+              : NodeTPMUsage.NODE_TPM_USAGE_NOT_PRESENT;
       case TPM_MODE_INVALID, UNRECOGNIZED ->
           throw new EnrolmentException(
               "initial_cluster_configuration.tpm_mode is %s; set one of the TPM_MODE_ values"

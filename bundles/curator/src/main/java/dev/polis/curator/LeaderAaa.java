@@ -6,9 +6,9 @@ import dev.polis.pki.Pem;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcPeer;
 import dev.polis.wire.api.AAAGrpc;
-import dev.polis.wire.api.EscrowFromClient;
-import dev.polis.wire.api.EscrowFromServer;
-import dev.polis.wire.api.EscrowFromServer.ProofRequest;
+import dev.polis.wire.api.EscrowRequest;
+import dev.polis.wire.api.EscrowResponse;
+import dev.polis.wire.api.EscrowResponse.ProofRequest;
 import io.grpc.stub.StreamObserver;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
@@ -27,13 +27,13 @@ final class LeaderAaa extends AAAGrpc.AAAImplBase {
   }
 
   @Override
-  public StreamObserver<EscrowFromClient> escrow(StreamObserver<EscrowFromServer> caller) {
+  public StreamObserver<EscrowRequest> escrow(StreamObserver<EscrowResponse> caller) {
     RpcPeer peer = RpcPeer.current();
     return new StreamObserver<>() {
       private boolean answered;
 
       @Override
-      public void onNext(EscrowFromClient message) {
+      public void onNext(EscrowRequest message) {
         if (answered) {
           throw Refusal.invalid("the certificate was emitted already; begin another call");
         }
@@ -55,8 +55,7 @@ final class LeaderAaa extends AAAGrpc.AAAImplBase {
     };
   }
 
-  private void answer(
-      RpcPeer peer, EscrowFromClient message, StreamObserver<EscrowFromServer> caller) {
+  private void answer(RpcPeer peer, EscrowRequest message, StreamObserver<EscrowResponse> caller) {
     if (!message.hasParameters()) {
       throw Refusal.invalid("the first message must carry parameters");
     }
@@ -67,7 +66,7 @@ final class LeaderAaa extends AAAGrpc.AAAImplBase {
             : Optional.empty();
     if (proved.isEmpty()) {
       caller.onNext(
-          EscrowFromServer.newBuilder()
+          EscrowResponse.newBuilder()
               .addNeeded(
                   ProofRequest.newBuilder().setKind(ProofRequest.Kind.KIND_REFRESH_CERTIFICATE))
               .build());
@@ -81,7 +80,7 @@ final class LeaderAaa extends AAAGrpc.AAAImplBase {
     }
     X509Certificate emitted = LeaderCalls.answer(() -> issue(wanted));
     caller.onNext(
-        EscrowFromServer.newBuilder()
+        EscrowResponse.newBuilder()
             .addFulfilled(
                 ProofRequest.newBuilder().setKind(ProofRequest.Kind.KIND_REFRESH_CERTIFICATE))
             .setEmittedCertificate(ByteString.copyFrom(Pem.der(emitted)))
@@ -89,7 +88,7 @@ final class LeaderAaa extends AAAGrpc.AAAImplBase {
     caller.onCompleted();
   }
 
-  private static PublicKey wanted(EscrowFromClient.Parameters parameters) {
+  private static PublicKey wanted(EscrowRequest.Parameters parameters) {
     if (!parameters.getRequestedIdentityName().equals(OWNER)) {
       throw Refusal.denied(
           "there is no identity \"%s\"; the only one is \"%s\"",

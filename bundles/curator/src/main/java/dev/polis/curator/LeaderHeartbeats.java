@@ -37,14 +37,16 @@ final class LeaderHeartbeats {
   /** Judges a node. A young leader has heard of nobody yet and says so instead of blaming nodes. */
   Health health(String node, NodeState state) {
     if (state != NodeState.NODE_STATE_UP) {
-      return Health.UNKNOWN;
+      return Health.HEALTH_UNKNOWN;
     }
     Optional<Duration> since = sinceLast(node);
     if (since.isPresent()) {
-      return since.get().compareTo(TIMEOUT) > 0 ? Health.HEARTBEAT_TIMEOUT : Health.HEALTHY;
+      return since.get().compareTo(TIMEOUT) > 0
+          ? Health.HEALTH_HEARTBEAT_TIMEOUT
+          : Health.HEALTH_HEALTHY;
     }
     Duration leading = Duration.ofNanos(nanoTime.getAsLong() - leaderSince);
-    return leading.compareTo(TIMEOUT) > 0 ? Health.HEARTBEAT_TIMEOUT : Health.UNKNOWN;
+    return leading.compareTo(TIMEOUT) > 0 ? Health.HEALTH_HEARTBEAT_TIMEOUT : Health.HEALTH_UNKNOWN;
   }
 
   void forget(String node) {

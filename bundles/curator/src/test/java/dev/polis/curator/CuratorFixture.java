@@ -29,8 +29,8 @@ import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.api.AAAGrpc;
-import dev.polis.wire.api.EscrowFromClient;
-import dev.polis.wire.api.EscrowFromServer;
+import dev.polis.wire.api.EscrowRequest;
+import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
@@ -153,7 +153,7 @@ public final class CuratorFixture implements AutoCloseable {
             .setTpmMode(TPMMode.TPM_MODE_DISABLED)
             .setStorageSecurityPolicy(StorageSecurityPolicy.STORAGE_SECURITY_POLICY_PERMISSIVE)
             .build(),
-        NodeTPMUsage.NODE_TPM_NOT_PRESENT,
+        NodeTPMUsage.NODE_TPM_USAGE_NOT_PRESENT,
         NodeLabels.of(Map.of("test1", "a", "test2", "b", "test3", "c")));
   }
 
@@ -254,18 +254,18 @@ public final class CuratorFixture implements AutoCloseable {
   /** Asks for a user certificate. */
   static X509Certificate escrow(ManagedChannel channel, String name, KeyPair key)
       throws StatusException, InterruptedException {
-    BlockingClientCall<EscrowFromClient, EscrowFromServer> call =
+    BlockingClientCall<EscrowRequest, EscrowResponse> call =
         AAAGrpc.newBlockingV2Stub(channel)
             .withDeadlineAfter(SOON.toSeconds(), TimeUnit.SECONDS)
             .escrow();
     call.write(
-        EscrowFromClient.newBuilder()
+        EscrowRequest.newBuilder()
             .setParameters(
-                EscrowFromClient.Parameters.newBuilder()
+                EscrowRequest.Parameters.newBuilder()
                     .setRequestedIdentityName(name)
                     .setPublicKey(ByteString.copyFrom(Ed25519.raw(key.getPublic()))))
             .build());
-    EscrowFromServer answer = call.read();
+    EscrowResponse answer = call.read();
     while (answer != null && answer.getEmittedCertificate().isEmpty()) {
       answer = call.read();
     }

@@ -237,8 +237,8 @@ class CuratorServiceTest {
   void cur08_cur10_healthAndFilters() throws Exception {
     beat();
     assertEquals(1, nodes("").size());
-    assertEquals(Node.Health.HEALTHY, nodes("").getFirst().getHealth());
-    assertEquals(1, nodes("node.state == NODE_STATE_UP && node.health == HEALTHY").size());
+    assertEquals(Node.Health.HEALTH_HEALTHY, nodes("").getFirst().getHealth());
+    assertEquals(1, nodes("node.state == NODE_STATE_UP && node.health == HEALTH_HEALTHY").size());
     assertEquals(0, nodes("node.state == NODE_STATE_NEW").size());
     assertEquals(1, nodes("has(node.roles.consensus_member)").size());
     assertEquals(0, nodes("has(node.roles.kubernetes_worker)").size());

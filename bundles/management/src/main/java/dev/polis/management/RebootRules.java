@@ -43,7 +43,7 @@ final class RebootRules {
   }
 
   private static void requireKnown(RebootRequest request) {
-    if (request.getType() == Type.TYPE_UNSPECIFIED || request.getType() == Type.UNRECOGNIZED) {
+    if (request.getType() == Type.TYPE_INVALID || request.getType() == Type.UNRECOGNIZED) {
       throw RpcException.invalid(
           "type is %d, which is no type; set FIRMWARE (1), KEXEC (2) or POWER_OFF (3)"
               .formatted(request.getTypeValue()));

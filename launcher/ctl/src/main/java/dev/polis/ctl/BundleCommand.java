@@ -36,7 +36,7 @@ final class BundleCommand {
       row.addProperty("id", plugin.getBundleId());
       row.addProperty("name", plugin.getSymbolicName());
       row.addProperty("version", plugin.getVersion());
-      row.addProperty("state", plugin.getState().name().replace("STATE_", ""));
+      row.addProperty("state", WireName.shortened(plugin.getState()));
       row.addProperty("location", plugin.getLocation());
       rows.add(row);
     }

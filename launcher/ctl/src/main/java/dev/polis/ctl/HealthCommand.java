@@ -58,7 +58,8 @@ final class HealthCommand implements Callable<Integer> {
   }
 
   private static boolean healthy(Node node) {
-    return node.getState() == NodeState.NODE_STATE_UP && node.getHealth() == Node.Health.HEALTHY;
+    return node.getState() == NodeState.NODE_STATE_UP
+        && node.getHealth() == Node.Health.HEALTH_HEALTHY;
   }
 
   private static String worst(List<Node> nodes) {
@@ -86,18 +87,19 @@ final class HealthCommand implements Callable<Integer> {
   }
 
   private static String reason(Node node) {
-    String state = node.getState().name().replace("NODE_STATE_", "");
+    String state = WireName.shortened(node.getState());
     if (node.getState() != NodeState.NODE_STATE_UP) {
       return state;
     }
     return switch (node.getHealth()) {
-      case HEALTHY -> "UP, heartbeat %d s ago".formatted(node.getTimeSinceHeartbeat().getSeconds());
-      case HEARTBEAT_TIMEOUT ->
+      case HEALTH_HEALTHY ->
+          "UP, heartbeat %d s ago".formatted(node.getTimeSinceHeartbeat().getSeconds());
+      case HEALTH_HEARTBEAT_TIMEOUT ->
           node.hasTimeSinceHeartbeat()
               ? "UP, but silent for %d s".formatted(node.getTimeSinceHeartbeat().getSeconds())
               : "UP, but not heard of since the present leader leads";
-      case UNKNOWN -> "UP, and the leader is too young to know";
-      case INVALID, UNRECOGNIZED -> "UP, health " + node.getHealthValue();
+      case HEALTH_UNKNOWN -> "UP, and the leader is too young to know";
+      case HEALTH_INVALID, UNRECOGNIZED -> "UP, health " + node.getHealthValue();
     };
   }
 }

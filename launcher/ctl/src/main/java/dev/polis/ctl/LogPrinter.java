@@ -82,8 +82,10 @@ final class LogPrinter {
 
   private LeveledLogSeverity minimum(CommandLine line) {
     try {
-      LeveledLogSeverity parsed = LeveledLogSeverity.valueOf(severity.toUpperCase(Locale.ROOT));
-      if (parsed != LeveledLogSeverity.INVALID && parsed != LeveledLogSeverity.UNRECOGNIZED) {
+      LeveledLogSeverity parsed =
+          LeveledLogSeverity.valueOf("LEVELED_LOG_SEVERITY_" + severity.toUpperCase(Locale.ROOT));
+      if (parsed != LeveledLogSeverity.LEVELED_LOG_SEVERITY_INVALID
+          && parsed != LeveledLogSeverity.UNRECOGNIZED) {
         return parsed;
       }
     } catch (IllegalArgumentException unknown) {
@@ -133,7 +135,7 @@ final class LogPrinter {
                 out.printf(
                     "%-32s %s%s %s] %s%n",
                     entry.getDn(),
-                    leveled.getSeverity().name().charAt(0),
+                    WireName.shortened(leveled.getSeverity()).charAt(0),
                     time,
                     leveled.getLocation(),
                     line));

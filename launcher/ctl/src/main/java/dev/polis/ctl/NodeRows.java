@@ -48,13 +48,13 @@ final class NodeRows {
   static JsonObject row(Node node) {
     JsonObject row = new JsonObject();
     row.addProperty("id", node.getId());
-    row.addProperty("state", node.getState().name().replace("NODE_STATE_", ""));
+    row.addProperty("state", WireName.shortened(node.getState()));
     row.addProperty(
         "address",
         node.getStatus().getExternalAddress().isEmpty()
             ? "unknown"
             : node.getStatus().getExternalAddress());
-    row.addProperty("health", node.getHealth().name());
+    row.addProperty("health", WireName.shortened(node.getHealth()));
     row.add("roles", roles(node.getRoles()));
     row.addProperty("tpm", tpm(node));
     row.addProperty("version", version(node.getStatus().getVersion()));
@@ -85,10 +85,10 @@ final class NodeRows {
 
   private static String tpm(Node node) {
     return switch (node.getTpmUsage()) {
-      case NODE_TPM_PRESENT_AND_USED -> "yes";
-      case NODE_TPM_PRESENT_BUT_UNUSED -> "unused";
-      case NODE_TPM_NOT_PRESENT -> "no";
-      case NODE_TPM_INVALID, UNRECOGNIZED -> "unk";
+      case NODE_TPM_USAGE_PRESENT_AND_USED -> "yes";
+      case NODE_TPM_USAGE_PRESENT_BUT_UNUSED -> "unused";
+      case NODE_TPM_USAGE_NOT_PRESENT -> "no";
+      case NODE_TPM_USAGE_INVALID, UNRECOGNIZED -> "unk";
     };
   }
 

@@ -8,8 +8,8 @@ import dev.polis.pki.PkiException;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.api.AAAGrpc;
-import dev.polis.wire.api.EscrowFromClient;
-import dev.polis.wire.api.EscrowFromServer;
+import dev.polis.wire.api.EscrowRequest;
+import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
 import io.grpc.StatusException;
@@ -176,21 +176,21 @@ final class TakeOwnershipCommand implements Callable<Integer> {
                     RpcClients.ephemeral(owner, RpcTrust.cluster(ca))
                         .dial(session.address(Session.CURATOR_PORT))))
             .withDeadlineAfter(ctl.options.timeout, TimeUnit.SECONDS);
-    EscrowFromServer answer = session.call(() -> ask(stub.escrow(), owner));
+    EscrowResponse answer = session.call(() -> ask(stub.escrow(), owner));
     return answered(answer.getEmittedCertificate());
   }
 
-  private static EscrowFromServer ask(
-      BlockingClientCall<EscrowFromClient, EscrowFromServer> call, KeyPair owner)
+  private static EscrowResponse ask(
+      BlockingClientCall<EscrowRequest, EscrowResponse> call, KeyPair owner)
       throws StatusException, InterruptedException {
     call.write(
-        EscrowFromClient.newBuilder()
+        EscrowRequest.newBuilder()
             .setParameters(
-                EscrowFromClient.Parameters.newBuilder()
+                EscrowRequest.Parameters.newBuilder()
                     .setRequestedIdentityName("owner")
                     .setPublicKey(ByteString.copyFrom(Ed25519.raw(owner.getPublic()))))
             .build());
-    EscrowFromServer answer = call.read();
+    EscrowResponse answer = call.read();
     while (answer != null && answer.getEmittedCertificate().isEmpty()) {
       answer = call.read();
     }

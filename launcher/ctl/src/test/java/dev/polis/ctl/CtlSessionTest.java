@@ -87,7 +87,7 @@ class CtlSessionTest {
         Node.newBuilder()
             .setId("metropolis-1")
             .setState(NodeState.NODE_STATE_UP)
-            .setHealth(Node.Health.HEALTHY)
+            .setHealth(Node.Health.HEALTH_HEALTHY)
             .build());
     own(CLUSTER);
   }
@@ -156,9 +156,9 @@ class CtlSessionTest {
 
   @ParameterizedTest
   @CsvSource({
-    "HEALTHY, 0, 'heartbeat 0 s ago'",
-    "HEARTBEAT_TIMEOUT, 5, not heard of",
-    "UNKNOWN, 5, too young"
+    "HEALTH_HEALTHY, 0, 'heartbeat 0 s ago'",
+    "HEALTH_HEARTBEAT_TIMEOUT, 5, not heard of",
+    "HEALTH_UNKNOWN, 5, too young"
   })
   void health_tellsByItsExitCode(Node.Health health, int code, String reason) {
     NODE.set(NODE.get().toBuilder().setHealth(health).build());

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ProtocolMessageEnum;
 import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.roles.Role;
 import dev.polis.api.storage.StorageSecurity;
@@ -43,6 +44,10 @@ class ExplainCommandTest {
     return Arrays.stream(values).map(Enum::name);
   }
 
+  private static Stream<String> wireNames(ProtocolMessageEnum[] values) {
+    return Arrays.stream(values).map(WireName::shortened);
+  }
+
   @Test
   void everyClusterStateIsExplained() {
     assertExplained("Cluster state", names(ClusterState.values()));
@@ -50,13 +55,12 @@ class ExplainCommandTest {
 
   @Test
   void everyNodeStateIsExplained() {
-    assertExplained(
-        "Node state", names(NodeState.values()).map(name -> name.replace("NODE_STATE_", "")));
+    assertExplained("Node state", wireNames(NodeState.values()));
   }
 
   @Test
   void everyHealthIsExplained() {
-    assertExplained("Health", names(Health.values()));
+    assertExplained("Health", wireNames(Health.values()));
   }
 
   @Test

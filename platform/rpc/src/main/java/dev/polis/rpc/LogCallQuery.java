@@ -103,11 +103,11 @@ final class LogCallQuery {
   private static Severity severity(int index, LogFilter filter) {
     var wanted = filter.getLeveledWithMinimumSeverity();
     return switch (wanted.getMinimum()) {
-      case INFO -> Severity.INFO;
-      case WARNING -> Severity.WARNING;
-      case ERROR -> Severity.ERROR;
-      case FATAL -> Severity.FATAL;
-      case INVALID, UNRECOGNIZED ->
+      case LEVELED_LOG_SEVERITY_INFO -> Severity.INFO;
+      case LEVELED_LOG_SEVERITY_WARNING -> Severity.WARNING;
+      case LEVELED_LOG_SEVERITY_ERROR -> Severity.ERROR;
+      case LEVELED_LOG_SEVERITY_FATAL -> Severity.FATAL;
+      case LEVELED_LOG_SEVERITY_INVALID, UNRECOGNIZED ->
           throw RpcException.invalid(
               "filters[%d] has the minimum severity %d, which is none; set INFO (1), WARNING (2), ERROR (3) or FATAL (4)"
                   .formatted(index, wanted.getMinimumValue()));

@@ -135,10 +135,10 @@ public final class LogCalls {
 
   private static LeveledLogSeverity wire(Severity severity) {
     return switch (severity) {
-      case INFO -> LeveledLogSeverity.INFO;
-      case WARNING -> LeveledLogSeverity.WARNING;
-      case ERROR -> LeveledLogSeverity.ERROR;
-      case FATAL -> LeveledLogSeverity.FATAL;
+      case INFO -> LeveledLogSeverity.LEVELED_LOG_SEVERITY_INFO;
+      case WARNING -> LeveledLogSeverity.LEVELED_LOG_SEVERITY_WARNING;
+      case ERROR -> LeveledLogSeverity.LEVELED_LOG_SEVERITY_ERROR;
+      case FATAL -> LeveledLogSeverity.LEVELED_LOG_SEVERITY_FATAL;
     };
   }
 }

@@ -127,7 +127,8 @@ class LogCallsTest {
     fixture.logs.raw("main").line("foreign");
 
     assertEquals(
-        List.of("unusual", "broken"), backlog(all("main", atLeast(LeveledLogSeverity.WARNING))));
+        List.of("unusual", "broken"),
+        backlog(all("main", atLeast(LeveledLogSeverity.LEVELED_LOG_SEVERITY_WARNING))));
     assertEquals(List.of("foreign"), backlog(all("main", ONLY_RAW)));
     assertEquals(List.of("mild", "unusual", "broken"), backlog(all("main", ONLY_LEVELED)));
     assertEquals(
@@ -135,8 +136,8 @@ class LogCallsTest {
         backlog(
             all(
                 "main",
-                atLeast(LeveledLogSeverity.ERROR),
-                atLeast(LeveledLogSeverity.WARNING),
+                atLeast(LeveledLogSeverity.LEVELED_LOG_SEVERITY_ERROR),
+                atLeast(LeveledLogSeverity.LEVELED_LOG_SEVERITY_WARNING),
                 ONLY_LEVELED)));
   }
 
@@ -161,7 +162,8 @@ class LogCallsTest {
   @DisplayName("LOG-15 the stream delivers what is logged later, and only what the filters pass")
   void log15_stream() throws Exception {
     fixture.logs.log("main").warning("before");
-    Follower follower = follow(all("main", atLeast(LeveledLogSeverity.WARNING)));
+    Follower follower =
+        follow(all("main", atLeast(LeveledLogSeverity.LEVELED_LOG_SEVERITY_WARNING)));
     follower.request(100);
     follower.await("the backlog", 1);
 
@@ -340,8 +342,9 @@ class LogCallsTest {
     assertInvalid("11", eleven);
     assertInvalid("filters[1]", all("a", CHILDREN, LogFilter.getDefaultInstance()));
     assertInvalid("contradict", all("a", ONLY_RAW, ONLY_LEVELED));
-    assertInvalid("contradict", all("a", atLeast(LeveledLogSeverity.INFO), ONLY_RAW));
-    assertInvalid("severity 0", all("a", atLeast(LeveledLogSeverity.INVALID)));
+    assertInvalid(
+        "contradict", all("a", atLeast(LeveledLogSeverity.LEVELED_LOG_SEVERITY_INFO), ONLY_RAW));
+    assertInvalid("severity 0", all("a", atLeast(LeveledLogSeverity.LEVELED_LOG_SEVERITY_INVALID)));
   }
 
   private void awaitFollowers(int count) throws Exception {

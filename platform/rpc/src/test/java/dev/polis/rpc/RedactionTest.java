@@ -12,7 +12,7 @@ import com.google.protobuf.DynamicMessage;
 import com.google.protobuf.Message;
 import dev.polis.pki.Ed25519;
 import dev.polis.wire.api.ApproveNodeRequest;
-import dev.polis.wire.api.EscrowFromClient;
+import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.GetRegisterTicketRequest;
 import dev.polis.wire.api.ManagementGrpc;
@@ -61,9 +61,8 @@ class RedactionTest {
             assertEquals(
                 "{proofs: {plaintext_password: <secret 4 characters>}}",
                 RedactedText.of(
-                    EscrowFromClient.newBuilder()
-                        .setProofs(
-                            EscrowFromClient.Proofs.newBuilder().setPlaintextPassword("1234"))
+                    EscrowRequest.newBuilder()
+                        .setProofs(EscrowRequest.Proofs.newBuilder().setPlaintextPassword("1234"))
                         .build())));
   }
 

@@ -75,8 +75,33 @@ class WireFormatTest {
     assertEquals(String.join("\n", contract()), String.join("\n", describe()));
   }
 
+  @Test
+  @DisplayName("every enum value of the reference system has its name and number here")
+  void enumValuesOfTheReferenceSystem() {
+    List<String> ours = describe();
+    List<String> missing = new ArrayList<>();
+    int values = 0;
+    for (String line : lines("reference-enums.txt")) {
+      String type = line.substring(0, line.indexOf(':'));
+      for (String value : line.substring(line.indexOf(':') + 1).split(",")) {
+        String[] nameAndNumber = value.strip().split(" ");
+        String wanted = "enum %s %s = %s".formatted(type, nameAndNumber[0], nameAndNumber[1]);
+        values++;
+        if (!ours.contains(wanted)) {
+          missing.add(wanted);
+        }
+      }
+    }
+    assertEquals(List.of(), missing, "values that a client of the reference system does not find");
+    assertEquals(99, values, "the list of the reference system was read to its end");
+  }
+
   private static List<String> contract() {
-    try (InputStream list = WireFormatTest.class.getResourceAsStream("wire-format.txt")) {
+    return lines("wire-format.txt");
+  }
+
+  private static List<String> lines(String resource) {
+    try (InputStream list = WireFormatTest.class.getResourceAsStream(resource)) {
       return new String(list.readAllBytes(), StandardCharsets.UTF_8)
           .lines()
           .filter(line -> !line.isBlank() && !line.startsWith("#"))

@@ -279,7 +279,7 @@ final class FaultNode implements AutoCloseable {
           "the node to be HEALTHY",
           () -> {
             requireAlive();
-            return health(channel) == Node.Health.HEALTHY;
+            return health(channel) == Node.Health.HEALTH_HEALTHY;
           });
     } finally {
       channel.shutdownNow();
@@ -294,9 +294,9 @@ final class FaultNode implements AutoCloseable {
               .getNodes(GetNodesRequest.getDefaultInstance());
       Node first = nodes.read();
       nodes.cancel("one is enough", null);
-      return first == null ? Node.Health.UNKNOWN : first.getHealth();
+      return first == null ? Node.Health.HEALTH_UNKNOWN : first.getHealth();
     } catch (StatusException notNow) {
-      return Node.Health.UNKNOWN;
+      return Node.Health.HEALTH_UNKNOWN;
     }
   }
 

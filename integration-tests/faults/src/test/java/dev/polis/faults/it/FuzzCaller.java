@@ -95,7 +95,7 @@ final class FuzzCaller {
 
   private static boolean reboots(byte[] message) {
     try {
-      return RebootRequest.parseFrom(message).getType() != RebootRequest.Type.TYPE_UNSPECIFIED;
+      return RebootRequest.parseFrom(message).getType() != RebootRequest.Type.TYPE_INVALID;
     } catch (InvalidProtocolBufferException unreadable) {
       return false;
     }
