@@ -1,0 +1,78 @@
+package dev.polis.health;
+
+import java.util.Objects;
+import java.util.regex.Pattern;
+
+/**
+ * One fact about the health of an organ or a role.
+ *
+ * @param level how bad the fact is; {@link HealthLevel#UP} for one that is merely worth showing
+ * @param code a stable name for programs, in kebab-case, such as {@code no-recovery-share}
+ * @param reason the fact in one sentence for people; never blank
+ * @param remedy what a person can do about it; empty if there is nothing to do
+ */
+public record HealthCondition(HealthLevel level, String code, String reason, String remedy) {
+  private static final Pattern KEBAB_CASE = Pattern.compile("[a-z0-9]+(-[a-z0-9]+)*");
+
+  /** Refuses a code that is not kebab-case and a reason that says nothing. */
+  public HealthCondition {
+    Objects.requireNonNull(level, "level");
+    Objects.requireNonNull(remedy, "remedy");
+    if (!KEBAB_CASE.matcher(code).matches()) {
+      throw new IllegalArgumentException(
+          "\"%s\" cannot be the code of a health condition: use kebab-case, such as no-recovery-share"
+              .formatted(code));
+    }
+    if (reason.isBlank()) {
+      throw new IllegalArgumentException(
+          "the health condition %s has no reason: say in one sentence what is the case"
+              .formatted(code));
+    }
+  }
+
+  /**
+   * Makes a fact that is worth showing although all is well.
+   *
+   * @param code a stable name, in kebab-case
+   * @param reason the fact, for people
+   * @return a condition of level {@link HealthLevel#UP}
+   */
+  public static HealthCondition up(String code, String reason) {
+    return new HealthCondition(HealthLevel.UP, code, reason, "");
+  }
+
+  /**
+   * Makes a fact that should be mended although the work is done.
+   *
+   * @param code a stable name, in kebab-case
+   * @param reason the fact, for people
+   * @param remedy what to do about it; empty if there is nothing to do
+   * @return a condition of level {@link HealthLevel#DEGRADED}
+   */
+  public static HealthCondition degraded(String code, String reason, String remedy) {
+    return new HealthCondition(HealthLevel.DEGRADED, code, reason, remedy);
+  }
+
+  /**
+   * Makes a fact that says what the work waits for.
+   *
+   * @param code a stable name, in kebab-case
+   * @param reason the fact, for people
+   * @return a condition of level {@link HealthLevel#WAITING}
+   */
+  public static HealthCondition waiting(String code, String reason) {
+    return new HealthCondition(HealthLevel.WAITING, code, reason, "");
+  }
+
+  /**
+   * Makes a fact that says why the work is not done.
+   *
+   * @param code a stable name, in kebab-case
+   * @param reason the fact, for people
+   * @param remedy what to do about it; empty if there is nothing to do
+   * @return a condition of level {@link HealthLevel#DOWN}
+   */
+  public static HealthCondition down(String code, String reason, String remedy) {
+    return new HealthCondition(HealthLevel.DOWN, code, reason, remedy);
+  }
+}

@@ -1,0 +1,52 @@
+package dev.polis.health;
+
+import dev.polis.event.Value;
+import java.util.List;
+import org.osgi.annotation.versioning.ProviderType;
+
+/** Keeps the health of all organs and roles of a node, as a service. Usable from any thread. */
+@ProviderType
+public interface HealthRegistry {
+
+  /**
+   * Opens a scope: from now on the organ or role is there. Its status is derived from the
+   * conditions it publishes and from the runnables in its supervision subtree. Two instances of one
+   * name may be open for a moment, while one replaces the other; then the newest counts.
+   *
+   * @param kind organ or role
+   * @param name what people call it: {@code storage}, {@code ConsensusMember}
+   * @param supervisionDn the distinguished name of its subtree; empty if it supervises nothing
+   * @return the scope; its opener closes it
+   */
+  HealthScope open(HealthKind kind, String name, String supervisionDn);
+
+  /**
+   * Opens the scope of an organ.
+   *
+   * @param name its bundle's symbolic name without {@code dev.polis.}
+   * @param supervisionDn the distinguished name of its subtree
+   * @return the scope; its opener closes it
+   */
+  default HealthScope organ(String name, String supervisionDn) {
+    return open(HealthKind.ORGAN, name, supervisionDn);
+  }
+
+  /**
+   * Opens the scope of a role.
+   *
+   * @param name the role
+   * @param supervisionDn the distinguished name of the subtree it runs in; empty if nothing runs it
+   * @return the scope; its opener closes it
+   */
+  default HealthScope role(String name, String supervisionDn) {
+    return open(HealthKind.ROLE, name, supervisionDn);
+  }
+
+  /**
+   * Returns the status of all organs and roles, organs first, by name. Organs that are installed
+   * but not there are among them, with the reason. The list is computed for each get and peek.
+   *
+   * @return follows all changes; never empty
+   */
+  Value<List<HealthStatus>> all();
+}

@@ -1,0 +1,220 @@
+package dev.polis.health;
+
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.event.Values;
+import dev.polis.health.SupervisedHealth.Dated;
+import dev.polis.supervision.RunnableStatus;
+import dev.polis.supervision.Supervisor;
+import dev.polis.supervision.Transition;
+import dev.polis.supervision.TransitionListener;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * A registry of its own: what the service is made of, and what tests and programs without a
+ * framework open.
+ */
+public final class HealthTable implements HealthRegistry, AutoCloseable {
+  private static final Comparator<Dated> WORST_FIRST =
+      Comparator.comparing((Dated each) -> each.condition().level())
+          .reversed()
+          .thenComparing(Dated::since);
+
+  /** Identifies an organ or a role. */
+  private record Key(HealthKind kind, String name) {}
+
+  private final Supervisor supervisor;
+  private final AbsentOrgans absent;
+  private final InstantSource clock;
+  private final Instant began;
+  private final Supervisor.Registration registration;
+
+  /** Counts changes; who follows it computes the list anew. */
+  private final MutableValue<Long> changes = new MutableValue<>(0L);
+
+  /** Scopes that are open, the newest last. Guarded by this. */
+  private final List<Scope> open = new ArrayList<>();
+
+  /** When the last scope of a name was closed. Guarded by this. */
+  private final Map<String, Instant> left = new HashMap<>();
+
+  private HealthTable(Supervisor supervisor, AbsentOrgans absent, InstantSource clock) {
+    this.supervisor = supervisor;
+    this.absent = absent;
+    this.clock = clock;
+    this.began = clock.instant();
+    this.registration = supervisor.listen(new Follower());
+  }
+
+  /**
+   * Opens a registry.
+   *
+   * @param supervisor whose runnables are looked at
+   * @param absent finds organs that have no scope and should have one
+   * @param clock dates what happens
+   * @return the registry; its opener closes it
+   */
+  public static HealthTable open(Supervisor supervisor, AbsentOrgans absent, InstantSource clock) {
+    return new HealthTable(supervisor, absent, clock);
+  }
+
+  /**
+   * Opens a registry in which no organ is expected.
+   *
+   * @param supervisor whose runnables are looked at
+   * @return the registry; its opener closes it
+   */
+  public static HealthTable open(Supervisor supervisor) {
+    return open(supervisor, AbsentOrgans.NONE, InstantSource.system());
+  }
+
+  @Override
+  public HealthScope open(HealthKind kind, String name, String supervisionDn) {
+    Scope scope = new Scope(new Key(kind, name), supervisionDn, clock.instant());
+    synchronized (this) {
+      open.add(scope);
+    }
+    changed();
+    return scope;
+  }
+
+  @Override
+  public Value<List<HealthStatus>> all() {
+    return Values.map(changes, count -> compute());
+  }
+
+  /** Says that something this table does not see by itself has changed, such as a bundle. */
+  public void changed() {
+    changes.update(count -> count.orElse(0L) + 1);
+  }
+
+  /** Stops following the supervision tree. */
+  @Override
+  public void close() {
+    registration.close();
+  }
+
+  private List<HealthStatus> compute() {
+    List<RunnableStatus> runnables = supervisor.runnables().peek().orElse(List.of());
+    Map<Key, Scope> newest = newest();
+    Set<String> present =
+        newest.keySet().stream()
+            .filter(key -> key.kind() == HealthKind.ORGAN)
+            .map(Key::name)
+            .collect(Collectors.toSet());
+    Stream<HealthStatus> there = newest.values().stream().map(scope -> scope.status(runnables));
+    Stream<HealthStatus> missing = absent.find(present).stream().map(this::status);
+    return Stream.concat(there, missing)
+        .sorted(Comparator.comparing(HealthStatus::kind).thenComparing(HealthStatus::name))
+        .toList();
+  }
+
+  private synchronized Map<Key, Scope> newest() {
+    Map<Key, Scope> newest = new LinkedHashMap<>();
+    open.forEach(scope -> newest.put(scope.key, scope));
+    return newest;
+  }
+
+  private synchronized HealthStatus status(AbsentOrgans.Absent organ) {
+    return HealthStatus.of(
+        organ.name(),
+        HealthKind.ORGAN,
+        left.getOrDefault(organ.name(), began),
+        List.of(organ.condition()));
+  }
+
+  private void remove(Scope scope) {
+    synchronized (this) {
+      if (open.remove(scope) && scope.key.kind() == HealthKind.ORGAN) {
+        left.put(scope.key.name(), clock.instant());
+      }
+    }
+    changed();
+  }
+
+  /** Counts each change of the supervision tree. */
+  private final class Follower implements TransitionListener {
+    @Override
+    public void changed(Transition transition) {
+      HealthTable.this.changed();
+    }
+
+    @Override
+    public void removed(String dn) {
+      HealthTable.this.changed();
+    }
+  }
+
+  /** One instance of an organ or a role. */
+  private final class Scope implements HealthScope {
+    private final Key key;
+    private final String dn;
+    private final Instant opened;
+
+    /** By code. Guarded by itself. */
+    private final Map<String, Dated> conditions = new LinkedHashMap<>();
+
+    Scope(Key key, String dn, Instant opened) {
+      this.key = key;
+      this.dn = dn;
+      this.opened = opened;
+    }
+
+    @Override
+    public void set(HealthCondition condition) {
+      synchronized (conditions) {
+        Dated former = conditions.get(condition.code());
+        if (former != null && former.condition().equals(condition)) {
+          return;
+        }
+        boolean same = former != null && former.condition().level() == condition.level();
+        Instant since = same ? former.since() : clock.instant();
+        conditions.put(condition.code(), new Dated(condition, since));
+      }
+      changed();
+    }
+
+    @Override
+    public void clear(String code) {
+      synchronized (conditions) {
+        if (conditions.remove(code) == null) {
+          return;
+        }
+      }
+      changed();
+    }
+
+    @Override
+    public void close() {
+      remove(this);
+    }
+
+    HealthStatus status(List<RunnableStatus> runnables) {
+      List<Dated> own;
+      synchronized (conditions) {
+        own = List.copyOf(conditions.values());
+      }
+      List<Dated> all =
+          Stream.concat(own.stream(), SupervisedHealth.conditions(dn, runnables))
+              .sorted(WORST_FIRST)
+              .toList();
+      return all.isEmpty()
+          ? HealthStatus.up(key.name(), key.kind(), opened)
+          : HealthStatus.of(
+              key.name(),
+              key.kind(),
+              all.getFirst().since(),
+              all.stream().map(Dated::condition).toList());
+    }
+  }
+}

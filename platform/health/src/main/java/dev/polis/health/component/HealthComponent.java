@@ -1,0 +1,58 @@
+package dev.polis.health.component;
+
+import dev.polis.event.Value;
+import dev.polis.health.HealthKind;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.health.HealthStatus;
+import dev.polis.health.HealthTable;
+import dev.polis.supervision.Supervisor;
+import java.time.InstantSource;
+import java.util.List;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
+
+/** Wires the node's one health table. */
+@Component(immediate = true)
+public final class HealthComponent implements HealthRegistry {
+  private final OrganBundles bundles;
+  private final HealthTable table;
+
+  /**
+   * Opens the table and follows the framework.
+   *
+   * @param context of this bundle
+   * @param supervisor whose runnables the table looks at
+   * @param components tells why components are not active
+   */
+  @Activate
+  public HealthComponent(
+      BundleContext context,
+      @Reference Supervisor supervisor,
+      @Reference ServiceComponentRuntime components) {
+    bundles = new OrganBundles(context, new OrganDiagnosis(context, components));
+    table = HealthTable.open(supervisor, bundles, InstantSource.system());
+    bundles.follow(table::changed);
+  }
+
+  @Override
+  public HealthScope open(HealthKind kind, String name, String supervisionDn) {
+    return table.open(kind, name, supervisionDn);
+  }
+
+  @Override
+  public Value<List<HealthStatus>> all() {
+    return table.all();
+  }
+
+  /** Stops following; organs have closed their scopes before. */
+  @Deactivate
+  public void close() {
+    bundles.close();
+    table.close();
+  }
+}

@@ -1,0 +1,152 @@
+package dev.polis.health.component;
+
+import dev.polis.health.HealthCondition;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
+import org.osgi.framework.wiring.BundleCapability;
+import org.osgi.framework.wiring.BundleRevision;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
+import org.osgi.service.component.runtime.dto.ComponentConfigurationDTO;
+import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
+import org.osgi.service.component.runtime.dto.ReferenceDTO;
+import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
+
+/** Says why an organ is not there, down to the root cause. */
+final class OrganDiagnosis {
+  static final String STOPPED = "stopped";
+  static final String FAILED = "activation-failed";
+  static final String UNCONFIGURED = "configuration-missing";
+  static final String WAITS = "service-missing";
+  static final String PENDING = "not-activated";
+
+  private static final String SERVICE_NAMESPACE = "osgi.service";
+
+  private final BundleContext context;
+  private final ServiceComponentRuntime runtime;
+
+  OrganDiagnosis(BundleContext context, ServiceComponentRuntime runtime) {
+    this.context = context;
+    this.runtime = runtime;
+  }
+
+  /** Whether a bundle runs or is on its way to. */
+  static boolean runs(Bundle bundle) {
+    return bundle.getState() == Bundle.ACTIVE || bundle.getState() == Bundle.STARTING;
+  }
+
+  /** Says why the organ of a bundle that was started once is not there. */
+  HealthCondition why(Bundle bundle) {
+    String name = bundle.getSymbolicName();
+    if (!runs(bundle)) {
+      return HealthCondition.down(
+          STOPPED,
+          "bundle %s was stopped by hand".formatted(name),
+          "start it with: polisctl bundle start " + name);
+    }
+    Optional<ComponentConfigurationDTO> failed =
+        configurations(bundle)
+            .filter(each -> each.state == ComponentConfigurationDTO.FAILED_ACTIVATION)
+            .findFirst();
+    if (failed.isPresent()) {
+      return HealthCondition.down(
+          FAILED,
+          "%s could not be activated: %s".formatted(name, FailureText.reason(failed.get().failure)),
+          "mend the cause, then: polisctl bundle stop %s; polisctl bundle start %s"
+              .formatted(name, name));
+    }
+    if (configurations(bundle)
+        .anyMatch(each -> each.state == ComponentConfigurationDTO.UNSATISFIED_CONFIGURATION)) {
+      return HealthCondition.down(
+          UNCONFIGURED,
+          "%s has no configuration".formatted(name),
+          "start the node with --set %s.KEY=VALUE; polis plan --keys lists the keys"
+              .formatted(name));
+    }
+    String missing = missing(bundle, new HashSet<>());
+    return missing.isEmpty()
+        ? HealthCondition.waiting(PENDING, name + " is about to be activated")
+        : HealthCondition.waiting(WAITS, name + " " + missing);
+  }
+
+  /** Says what the components of a bundle wait for; empty if they wait for nothing. */
+  private String missing(Bundle bundle, Set<Bundle> seen) {
+    if (!seen.add(bundle)) {
+      return "";
+    }
+    List<String> waits = new ArrayList<>();
+    configurations(bundle)
+        .forEach(
+            configuration -> {
+              for (UnsatisfiedReferenceDTO reference : configuration.unsatisfiedReferences) {
+                String type = type(configuration.description, reference);
+                waits.add(type + ", which " + providers(type, seen));
+              }
+            });
+    return waits.isEmpty() ? "" : "waits for " + String.join("; and for ", waits);
+  }
+
+  /** Completes "a service which …": who provides it, and why that one does not. */
+  private String providers(String type, Set<Bundle> seen) {
+    List<Bundle> providers =
+        Arrays.stream(context.getBundles()).filter(bundle -> provides(bundle, type)).toList();
+    if (providers.isEmpty()) {
+      return "no installed bundle provides";
+    }
+    return providers.stream()
+        .map(bundle -> bundle.getSymbolicName() + " provides and which " + absence(bundle, seen))
+        .collect(Collectors.joining(", or which "));
+  }
+
+  /** Completes "a bundle which …". */
+  private String absence(Bundle bundle, Set<Bundle> seen) {
+    if (!runs(bundle)) {
+      return "is stopped";
+    }
+    Optional<String> failure =
+        configurations(bundle)
+            .filter(each -> each.state == ComponentConfigurationDTO.FAILED_ACTIVATION)
+            .map(each -> FailureText.reason(each.failure))
+            .findFirst();
+    if (failure.isPresent()) {
+      return "could not be activated: " + failure.get();
+    }
+    String missing = missing(bundle, seen);
+    return missing.isEmpty() ? "has not registered it yet" : "itself " + missing;
+  }
+
+  private static boolean provides(Bundle bundle, String type) {
+    BundleRevision revision = bundle.adapt(BundleRevision.class);
+    return revision != null
+        && revision.getDeclaredCapabilities(SERVICE_NAMESPACE).stream()
+            .anyMatch(capability -> names(capability).contains(type));
+  }
+
+  private static Collection<?> names(BundleCapability capability) {
+    Object names = capability.getAttributes().get(Constants.OBJECTCLASS);
+    return names instanceof Collection<?> several ? several : List.of(String.valueOf(names));
+  }
+
+  private static String type(
+      ComponentDescriptionDTO component, UnsatisfiedReferenceDTO unsatisfied) {
+    return Stream.of(component.references)
+        .filter(reference -> reference.name.equals(unsatisfied.name))
+        .map((ReferenceDTO reference) -> reference.interfaceName)
+        .findFirst()
+        .orElse(unsatisfied.name);
+  }
+
+  private Stream<ComponentConfigurationDTO> configurations(Bundle bundle) {
+    return runtime.getComponentDescriptionDTOs(bundle).stream()
+        .flatMap(component -> runtime.getComponentConfigurationDTOs(component).stream());
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Health: one place that says how each organ and each role of this node stands, and why.
+ *
+ * <pre>
+ *   organ ──open("consensus", dn)──▶ HealthScope ──set(condition)──┐
+ *                                                                  ▼
+ *   supervision tree ──runnables under dn: DEAD, NEW, …──▶  HealthTable ──all()──▶ wire service, metrics,
+ *                                                                  ▲               debug, explain, gates
+ *   framework ──organs that are installed and not there──▶ AbsentOrgans
+ * </pre>
+ *
+ * <p><b>A status</b> has a level, a reason for people, a code for programs and a remedy where there
+ * is one. It is the worst of the conditions that hold:
+ *
+ * <table>
+ *   <caption>Levels, mildest first</caption>
+ *   <tr><th>level</th><th>does its work</th><th>derived from</th></tr>
+ *   <tr><td>UP</td><td>yes</td><td>all runnables HEALTHY or DONE, no condition worse than this</td></tr>
+ *   <tr><td>DEGRADED</td><td>yes, with something to mend</td><td>a runnable that does not stop when told to; own conditions</td></tr>
+ *   <tr><td>WAITING</td><td>not yet</td><td>a runnable that is NEW; an absent organ whose services are missing; own conditions</td></tr>
+ *   <tr><td>DOWN</td><td>no</td><td>a runnable that is DEAD, or NEW again after it died; an organ that was stopped or could not be activated; own conditions</td></tr>
+ * </table>
+ *
+ * <p><b>Who publishes.</b> An organ opens a scope when its component is activated and closes it
+ * when it is deactivated. What the supervision tree knows needs no further call. An organ adds a
+ * condition only for what the tree cannot see: a volume that is less secure than it could be, a
+ * role that no plugin runs. It clears the condition when it no longer holds.
+ *
+ * <p><b>Not promised.</b> A history: this is the present, the log is the past. That a listener sees
+ * each change: like every {@link dev.polis.event.Value}, the list skips what was overtaken. That an
+ * organ is well because it says nothing: an organ without a scope is absent, and is listed as such.
+ *
+ * <p><b>Why not ask the organs?</b> An organ that is asked may hang, and then so does the answer.
+ * Publishing turns this round: whoever reads, reads memory. Why not the framework's own condition
+ * service ({@code org.osgi.service.condition})? It knows only that a condition holds, and has no
+ * place for a reason or a remedy. Why not Felix Health Checks? They run checks on a schedule, on
+ * threads of their own; the table of levels is theirs, the rest is not needed.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.health;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;

@@ -1,0 +1,298 @@
+package dev.polis.health;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.event.Values;
+import dev.polis.event.Watcher;
+import dev.polis.logtree.LogTree;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.SupervisionTree;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+final class HealthTableTest {
+  private static final Instant NOON = Instant.parse("2026-01-01T12:00:00Z");
+
+  private final SupervisionTree tree = SupervisionTree.open(LogTree.create());
+  private final HealthTable health = HealthTable.open(tree);
+
+  @AfterEach
+  void close() {
+    health.close();
+    tree.close();
+  }
+
+  @Test
+  @DisplayName("an organ that supervises nothing and says nothing is UP")
+  void quietOrganIsUp() {
+    health.organ("storage", "");
+
+    HealthStatus status = only();
+
+    assertEquals(HealthLevel.UP, status.level());
+    assertEquals("up", status.code());
+    assertEquals("", status.reason());
+    assertEquals(List.of(), status.conditions());
+  }
+
+  @Test
+  @DisplayName("a runnable that is NEW makes its organ WAITING, a healthy one UP")
+  void newRunnableMakesWaiting() throws Exception {
+    Subtree organ = tree.organ("network");
+    health.organ("network", organ.dn());
+    CountDownLatch go = new CountDownLatch(1);
+    organ.run(
+        "watch",
+        context -> {
+          go.await();
+          context.healthy();
+          context.awaitCancelled();
+        });
+
+    HealthStatus waiting = await(at -> at.level() == HealthLevel.WAITING, "network to wait");
+    go.countDown();
+    HealthStatus up = await(at -> at.level() == HealthLevel.UP, "network to be UP");
+
+    assertEquals("runnable-starting", waiting.code());
+    assertTrue(waiting.reason().contains("root.network.watch"), waiting.reason());
+    assertEquals("up", up.code());
+  }
+
+  @Test
+  @DisplayName(
+      "a runnable that dies makes its organ DOWN with its error, until it is healthy again")
+  void deadRunnableMakesDown() throws Exception {
+    Subtree organ = tree.organ("network");
+    health.organ("network", organ.dn());
+    CountDownLatch mended = new CountDownLatch(1);
+    organ.run(
+        "watch",
+        context -> {
+          if (mended.getCount() > 0) {
+            throw new IOException("the cable is out");
+          }
+          context.healthy();
+          context.awaitCancelled();
+        });
+
+    HealthStatus down = await(at -> at.level() == HealthLevel.DOWN, "network to be DOWN");
+    assertEquals("runnable-failed", down.code());
+    assertTrue(down.reason().contains("the cable is out"), down.reason());
+    assertTrue(down.remedy().contains("root.network.watch"), down.remedy());
+
+    mended.countDown();
+    await(at -> at.level() == HealthLevel.UP, "network to be UP");
+  }
+
+  @Test
+  @DisplayName("a run that follows a failure does not hide the failure before it is healthy")
+  void restartDoesNotHideTheFailure() throws Exception {
+    Subtree organ = tree.organ("network");
+    health.organ("network", organ.dn());
+    CountDownLatch second = new CountDownLatch(2);
+    organ.run(
+        "watch",
+        context -> {
+          second.countDown();
+          if (second.getCount() > 0) {
+            throw new IOException("the cable is out");
+          }
+          context.awaitCancelled();
+        });
+    second.await();
+
+    HealthStatus status =
+        await(at -> at.reason().contains("started again"), "the second run to be told of");
+
+    assertEquals(HealthLevel.DOWN, status.level());
+    assertTrue(status.reason().contains("the cable is out"), status.reason());
+  }
+
+  @Test
+  @DisplayName("runnables of another organ whose name begins alike do not count")
+  void subtreeEndsAtItsName() throws Exception {
+    Subtree other = tree.organ("storage-2");
+    other.run(
+        "mount",
+        context -> {
+          throw new IOException("no disk");
+        });
+    health.organ("storage", "root.storage");
+    health.organ("storage-2", other.dn());
+    await(all -> all.get(1).level() == HealthLevel.DOWN, "storage-2 to be DOWN", health);
+
+    assertEquals(HealthLevel.UP, health.all().peek().orElseThrow().getFirst().level());
+  }
+
+  @Test
+  @DisplayName("the worst condition is the status, the others are listed after it by severity")
+  void worstConditionCounts() {
+    HealthScope scope = health.organ("storage", "");
+    scope.set(HealthCondition.up("mode", "the volume is ENCRYPTED"));
+    scope.set(
+        HealthCondition.degraded(
+            "recovery-key-beside-volume", "the key lies beside the volume", "move it"));
+
+    HealthStatus status = only();
+
+    assertEquals(HealthLevel.DEGRADED, status.level());
+    assertEquals("recovery-key-beside-volume", status.code());
+    assertEquals("move it", status.remedy());
+    assertEquals(
+        List.of("recovery-key-beside-volume", "mode"),
+        status.conditions().stream().map(HealthCondition::code).toList());
+  }
+
+  @Test
+  @DisplayName("a condition of the same code replaces the former, and a cleared one is gone")
+  void conditionsAreReplacedAndCleared() {
+    HealthScope scope = health.organ("storage", "");
+    scope.set(HealthCondition.degraded("disk-full", "90 % are used", ""));
+    scope.set(HealthCondition.down("disk-full", "100 % are used", ""));
+    assertEquals("100 % are used", only().reason());
+    assertEquals(1, only().conditions().size());
+
+    scope.clear("disk-full");
+    scope.clear("never-set");
+
+    assertEquals(HealthLevel.UP, only().level());
+  }
+
+  @Test
+  @DisplayName(
+      "since is when the level of the worst condition came about, not when its text changed")
+  void sinceIsWhenItBegan() {
+    Instant[] now = {NOON};
+    InstantSource clock = () -> now[0];
+    try (HealthTable dated = HealthTable.open(tree, AbsentOrgans.NONE, clock)) {
+      HealthScope scope = dated.organ("storage", "");
+      now[0] = NOON.plusSeconds(10);
+      scope.set(HealthCondition.degraded("disk-full", "90 % are used", ""));
+      now[0] = NOON.plusSeconds(20);
+      scope.set(HealthCondition.degraded("disk-full", "91 % are used", ""));
+      assertEquals(NOON.plusSeconds(10), dated.all().peek().orElseThrow().getFirst().since());
+
+      now[0] = NOON.plusSeconds(30);
+      scope.set(HealthCondition.down("disk-full", "100 % are used", ""));
+      assertEquals(NOON.plusSeconds(30), dated.all().peek().orElseThrow().getFirst().since());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "of two scopes of one name the newest counts, also when the older one is closed first")
+  void newestScopeCounts() {
+    HealthScope older = health.organ("storage", "");
+    older.set(HealthCondition.down("broken", "the old one is broken", ""));
+    HealthScope newer = health.organ("storage", "");
+    assertEquals(HealthLevel.UP, only().level());
+
+    newer.set(HealthCondition.degraded("slow", "the new one is slow", ""));
+    older.close();
+    assertEquals("slow", only().code());
+
+    newer.close();
+    assertEquals(List.of(), health.all().peek().orElseThrow());
+  }
+
+  @Test
+  @DisplayName("an organ and a role of one name are two statuses, organs first")
+  void organsAndRolesAreApart() {
+    health.role("storage", "");
+    health.organ("storage", "");
+    health.organ("network", "");
+
+    List<HealthStatus> all = health.all().peek().orElseThrow();
+
+    assertEquals(
+        List.of("network", "storage", "storage"), all.stream().map(HealthStatus::name).toList());
+    assertEquals(
+        List.of(HealthKind.ORGAN, HealthKind.ORGAN, HealthKind.ROLE),
+        all.stream().map(HealthStatus::kind).toList());
+  }
+
+  @Test
+  @DisplayName("an absent organ is listed with its reason, dated from when it left")
+  void absentOrganIsListed() {
+    Instant[] now = {NOON};
+    AbsentOrgans absent =
+        present ->
+            present.contains("storage")
+                ? List.of()
+                : List.of(
+                    new AbsentOrgans.Absent(
+                        "storage", HealthCondition.down("stopped", "stopped by hand", "start it")));
+    try (HealthTable table = HealthTable.open(tree, absent, () -> now[0])) {
+      HealthScope scope = table.organ("storage", "");
+      now[0] = NOON.plusSeconds(60);
+      scope.close();
+      now[0] = NOON.plusSeconds(90);
+
+      HealthStatus status = table.all().peek().orElseThrow().getFirst();
+
+      assertEquals(HealthLevel.DOWN, status.level());
+      assertEquals("stopped by hand", status.reason());
+      assertEquals(NOON.plusSeconds(60), status.since());
+    }
+  }
+
+  @Test
+  @DisplayName("a watcher is woken by a scope, a condition and a runnable")
+  void watcherFollows() throws Exception {
+    try (Watcher<List<HealthStatus>> watcher = health.all().watch()) {
+      Subtree organ = tree.organ("debug");
+      HealthScope scope = health.organ("debug", organ.dn());
+      watcher.get(all -> all.size() == 1, Duration.ofSeconds(10));
+      scope.set(HealthCondition.degraded("open", "debug is open", ""));
+      watcher.get(all -> all.getFirst().level() == HealthLevel.DEGRADED, Duration.ofSeconds(10));
+      organ.run(
+          "fall",
+          context -> {
+            throw new IOException("fallen");
+          });
+      watcher.get(all -> all.getFirst().level() == HealthLevel.DOWN, Duration.ofSeconds(10));
+    }
+  }
+
+  @Test
+  @DisplayName("a condition without a reason, or with a code that is not kebab-case, is refused")
+  void badConditionsAreRefused() {
+    IllegalArgumentException code =
+        assertThrows(
+            IllegalArgumentException.class, () -> HealthCondition.up("Disk Full", "it is full"));
+    assertTrue(code.getMessage().contains("Disk Full"), code.getMessage());
+    IllegalArgumentException reason =
+        assertThrows(IllegalArgumentException.class, () -> HealthCondition.up("disk-full", " "));
+    assertTrue(reason.getMessage().contains("disk-full"), reason.getMessage());
+  }
+
+  private HealthStatus only() {
+    List<HealthStatus> all = health.all().peek().orElseThrow();
+    assertEquals(1, all.size(), () -> "one status expected: " + all);
+    return all.getFirst();
+  }
+
+  private HealthStatus await(Predicate<HealthStatus> wanted, String what)
+      throws InterruptedException, TimeoutException {
+    return await(all -> wanted.test(all.getFirst()), what, health).getFirst();
+  }
+
+  private static List<HealthStatus> await(
+      Predicate<List<HealthStatus>> wanted, String what, HealthRegistry registry)
+      throws InterruptedException, TimeoutException {
+    return Values.await(registry.all(), wanted, Duration.ofSeconds(10), what);
+  }
+}
