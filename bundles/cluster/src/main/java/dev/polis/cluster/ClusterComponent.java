@@ -32,6 +32,7 @@ import org.osgi.service.metatype.annotations.Designate;
 @Designate(ocd = ClusterConfig.class)
 public final class ClusterComponent implements ClusterManager {
 
+  private final BootReport boot;
   private final Subtree subtree;
   private final ClusterService service;
 
@@ -47,6 +48,7 @@ public final class ClusterComponent implements ClusterManager {
       @Reference Network network,
       @Reference Consensus consensus,
       @Reference Curator curator) {
+    this.boot = boot;
     this.subtree = supervisor.organ("cluster");
     Log log = logs.log(subtree.dn() + ".manager");
     EnrolmentOrgans organs =
@@ -86,7 +88,7 @@ public final class ClusterComponent implements ClusterManager {
   /** Stops enrolling or following; what was started goes on. */
   @Deactivate
   void deactivate() {
-    subtree.close();
+    subtree.close(boot.stopReason());
   }
 
   @Override

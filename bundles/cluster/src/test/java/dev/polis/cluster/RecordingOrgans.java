@@ -18,7 +18,7 @@ import dev.polis.api.storage.Storage;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.Stored;
 import dev.polis.boot.BootReport;
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.event.MutableValue;
 import dev.polis.pki.CertificateAuthority;
@@ -270,8 +270,8 @@ final class RecordingOrgans {
     }
 
     @Override
-    public StopIntent stopIntent() {
-      return StopIntent.NONE;
+    public StopReason stopReason() {
+      return StopReason.CODE_REPLACED;
     }
   }
 }

@@ -1,11 +1,13 @@
 package dev.polis.cluster;
 
+import dev.polis.boot.StopReason;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.RawLog;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Task;
 import java.util.Map;
+import java.util.Optional;
 
 /** A place in no tree: the manager needs its log only. */
 record TestContext(Log log) implements Context {
@@ -48,6 +50,11 @@ record TestContext(Log log) implements Context {
   @Override
   public boolean cancelled() {
     return Thread.currentThread().isInterrupted();
+  }
+
+  @Override
+  public Optional<StopReason> stopReason() {
+    return Optional.empty();
   }
 
   @Override

@@ -8,7 +8,7 @@ import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.Value;
 import dev.polis.logtree.Log;
@@ -67,16 +67,17 @@ public final class ConsensusComponent implements Consensus {
   /** Leaves etcd to the next instance, unless the node goes down for good. */
   @Deactivate
   void deactivate() {
+    StopReason reason = boot.stopReason();
     try {
-      if (boot.stopIntent() == StopIntent.POWER_OFF) {
-        service.stop();
+      if (reason.endsWork()) {
+        service.stop(reason);
       }
     } catch (InterruptedException hurried) {
       log.warning("interrupted while stopping etcd; it may still run");
       Thread.currentThread().interrupt();
     } finally {
-      service.close();
-      organ.close();
+      service.close(reason);
+      organ.close(reason);
     }
   }
 

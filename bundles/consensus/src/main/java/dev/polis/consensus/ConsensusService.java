@@ -8,6 +8,7 @@ import dev.polis.api.consensus.ConsensusOverview;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.StorageException;
+import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
 import dev.polis.etcd.EtcdClient;
@@ -27,7 +28,7 @@ import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** The contract, kept by supervised runs. Closing it leaves etcd running. */
-final class ConsensusService implements Consensus, AutoCloseable {
+final class ConsensusService implements Consensus {
 
   /** A member that was asked for. */
   private record Started(ConsensusIdentity identity, Subtree tree) {}
@@ -96,9 +97,9 @@ final class ConsensusService implements Consensus, AutoCloseable {
     return true;
   }
 
-  private void endRun() {
+  private void endRun(StopReason reason) {
     if (started != null) {
-      started.tree().close();
+      started.tree().close(reason);
       started = null;
     }
   }
@@ -113,11 +114,16 @@ final class ConsensusService implements Consensus, AutoCloseable {
 
   @Override
   public void stop() throws InterruptedException {
+    stop(StopReason.ROLE_REMOVED);
+  }
+
+  /** Stops the member and its etcd, for one of the reasons that end work. */
+  void stop(StopReason reason) throws InterruptedException {
     lock.lockInterruptibly();
     try {
       handOverLeadership();
       // First the run, which would take the end of its process for a failure.
-      endRun();
+      endRun(reason);
       Optional<ManagedProcess> process = parts.processes().find(ConsensusRun.PROCESS);
       parts.processes().stop(ConsensusRun.PROCESS);
       process.ifPresent(this::deliverLastWords);
@@ -219,11 +225,10 @@ final class ConsensusService implements Consensus, AutoCloseable {
   }
 
   /** Ends following; etcd lives on. */
-  @Override
-  public void close() {
+  void close(StopReason reason) {
     lock.lock();
     try {
-      endRun();
+      endRun(reason);
       board.clear();
     } finally {
       lock.unlock();

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
 import java.lang.reflect.Proxy;
@@ -19,12 +19,13 @@ class ConsensusComponentTest {
 
   @Test
   @DisplayName("deactivating leaves etcd running; for a power-off it is stopped")
-  void stopIntent() throws Exception {
+  void stopReason() throws Exception {
     try (ConsensusHarness harness = new ConsensusHarness();
         SupervisionTree supervisor = SupervisionTree.open(harness.logs);
         var processes =
             ProcessManager.open(harness.root.ephemeral().processes().path(), harness.logs)) {
-      ConsensusComponent first = component(harness, supervisor, processes, StopIntent.RESTART);
+      ConsensusComponent first =
+          component(harness, supervisor, processes, StopReason.PROCESS_RESTART);
       first.startNew(harness.identity);
       first.awaitRunning(ConsensusHarness.PATIENCE);
       long pid = processes.find("etcd").orElseThrow().pid();
@@ -34,7 +35,7 @@ class ConsensusComponentTest {
       assertTrue(alive(pid), "etcd was stopped by a restart of the node");
       assertEquals(List.of(), names(supervisor));
 
-      ConsensusComponent second = component(harness, supervisor, processes, StopIntent.POWER_OFF);
+      ConsensusComponent second = component(harness, supervisor, processes, StopReason.POWER_OFF);
       second.startExisting(harness.identity);
       second.awaitRunning(ConsensusHarness.PATIENCE);
       assertEquals(pid, processes.find("etcd").orElseThrow().pid());
@@ -61,10 +62,10 @@ class ConsensusComponentTest {
       ConsensusHarness harness,
       SupervisionTree supervisor,
       ProcessManager processes,
-      StopIntent intent) {
+      StopReason reason) {
     return new ConsensusComponent(
         ConsensusSettingsTest.config(Map.of("etcd", ConsensusHarness.etcd())),
-        new ConsensusHarness.SilentReport(intent),
+        new ConsensusHarness.SilentReport(reason),
         harness.logs,
         supervisor,
         processes,

@@ -7,7 +7,7 @@ import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Root;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.boot.BootReport;
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Watcher;
@@ -185,8 +185,8 @@ final class ConsensusHarness implements AutoCloseable {
     /** What a bundle update does: etcd lives on. */
     @Override
     public void close() {
-      consensus.close();
-      organ.close();
+      consensus.close(StopReason.CODE_REPLACED);
+      organ.close(StopReason.CODE_REPLACED);
       supervisor.close();
       processes.close();
     }
@@ -228,9 +228,9 @@ final class ConsensusHarness implements AutoCloseable {
   }
 
   /** Nobody is at the keyboard. */
-  record SilentReport(StopIntent stopIntent) implements BootReport {
+  record SilentReport(StopReason stopReason) implements BootReport {
     SilentReport() {
-      this(StopIntent.NONE);
+      this(StopReason.CODE_REPLACED);
     }
 
     @Override

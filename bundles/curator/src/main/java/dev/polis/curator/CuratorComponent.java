@@ -6,6 +6,7 @@ import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
+import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.RpcHost;
@@ -32,6 +33,7 @@ import org.osgi.service.metatype.annotations.Designate;
 public final class CuratorComponent implements Curator {
 
   private final BundleContext bundle;
+  private final BootReport boot;
   private final Subtree subtree;
   private final CuratorService service;
   private final List<ServiceRegistration<BindableService>> registrations =
@@ -42,11 +44,13 @@ public final class CuratorComponent implements Curator {
   public CuratorComponent(
       BundleContext bundle,
       CuratorConfig config,
+      @Reference BootReport boot,
       @Reference Supervisor supervisor,
       @Reference RpcHost rpc,
       @Reference Consensus consensus,
       @Reference Network network) {
     this.bundle = bundle;
+    this.boot = boot;
     this.subtree = supervisor.organ("curator");
     this.service =
         new CuratorService(
@@ -71,7 +75,7 @@ public final class CuratorComponent implements Curator {
   void deactivate() {
     registrations.forEach(ServiceRegistration::unregister);
     service.close();
-    subtree.close();
+    subtree.close(boot.stopReason());
   }
 
   @Override

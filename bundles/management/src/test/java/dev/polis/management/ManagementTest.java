@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.boot.BootReport;
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
@@ -329,8 +329,8 @@ class ManagementTest {
     }
 
     @Override
-    public StopIntent stopIntent() {
-      return StopIntent.NONE;
+    public StopReason stopReason() {
+      return StopReason.CODE_REPLACED;
     }
   }
 }

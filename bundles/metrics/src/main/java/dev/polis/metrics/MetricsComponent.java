@@ -2,6 +2,7 @@ package dev.polis.metrics;
 
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.network.Network;
+import dev.polis.boot.BootReport;
 import dev.polis.logtree.LogTree;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
@@ -23,6 +24,7 @@ import org.osgi.service.metatype.annotations.Designate;
 @Designate(ocd = MetricsConfig.class)
 public final class MetricsComponent {
 
+  private final BootReport boot;
   private final Subtree subtree;
   private final SupervisionMetrics supervision;
 
@@ -31,6 +33,7 @@ public final class MetricsComponent {
   public MetricsComponent(
       BundleContext bundle,
       MetricsConfig config,
+      @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
       @Reference RpcHost rpc,
@@ -38,6 +41,7 @@ public final class MetricsComponent {
       @Reference ClusterManager cluster) {
     MetricsAccess access = new MetricsAccess(cluster.status(), rpc::revoked);
     EtcdPage etcd = new EtcdPage(config.etcd_address(), config.etcd_port(), cluster.status());
+    this.boot = boot;
     this.subtree = supervisor.organ("metrics");
     this.supervision = new SupervisionMetrics(supervisor);
     MetricsScrape scrape =
@@ -54,7 +58,7 @@ public final class MetricsComponent {
   /** Stops listening and counting. */
   @Deactivate
   void deactivate() {
-    subtree.close();
+    subtree.close(boot.stopReason());
     supervision.close();
   }
 }

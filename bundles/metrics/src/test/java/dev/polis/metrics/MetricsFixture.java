@@ -4,8 +4,10 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.SilentBoot;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
@@ -103,6 +105,7 @@ final class MetricsFixture implements AutoCloseable {
             new MetricsComponent(
                 fake(BundleContext.class, method -> new Bundle[] {bundle()}),
                 config(port),
+                new SilentBoot(StopReason.CODE_REPLACED),
                 logs,
                 tree,
                 host,

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.boot.StopReason;
 import dev.polis.fixtures.Await;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.TlsIdentity;
@@ -343,7 +344,7 @@ class MetricsTest {
                 .body()
                 .contains("{dn=\"root.fragile.task\",new_state=\"DEAD\",old_state=\"NEW\"}"));
 
-    organ.close();
+    organ.close(StopReason.CODE_REPLACED);
 
     assertFalse(node.get(node.user(), "/metrics").body().contains("root.fragile"));
   }

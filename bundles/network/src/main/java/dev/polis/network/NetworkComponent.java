@@ -4,6 +4,7 @@ import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.Root;
 import dev.polis.api.storage.Storage;
+import dev.polis.boot.BootReport;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.pki.NodeId;
@@ -30,12 +31,14 @@ public final class NetworkComponent implements Network {
   private final HostAddresses addresses;
   private final NodeNames names;
   private final MutableValue<NetworkStatus> status;
+  private final BootReport boot;
   private final Subtree subtree;
 
   /** Looks once, so that a status is there from the start. */
   @Activate
   public NetworkComponent(
       @Reference Storage storage,
+      @Reference BootReport boot,
       @Reference Supervisor supervisor,
       NetworkConfiguration configuration)
       throws IOException {
@@ -45,6 +48,7 @@ public final class NetworkComponent implements Network {
     names = new NodeNames(ephemeral.hosts(), ephemeral.machineId());
     status = new MutableValue<>(addresses.look());
     names.status(status.peek().orElseThrow());
+    this.boot = boot;
     subtree = supervisor.organ("network");
     subtree.run("address", this::watch);
   }
@@ -66,7 +70,7 @@ public final class NetworkComponent implements Network {
   /** Ends watching. */
   @Deactivate
   public void deactivate() {
-    subtree.close();
+    subtree.close(boot.stopReason());
   }
 
   @Override

@@ -9,6 +9,7 @@ import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.Role;
 import dev.polis.api.roles.RolePlugin;
 import dev.polis.api.storage.Storage;
+import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.Subtree;
@@ -34,6 +35,7 @@ public final class RoleComponent implements LocalRoleServer {
   /** Length of a boot id in bytes, as in the wire format. */
   private static final int BOOT_ID_BYTES = 16;
 
+  private final BootReport boot;
   private final Subtree subtree;
   private final RolePlugins plugins;
   private final RoleServer server;
@@ -43,12 +45,14 @@ public final class RoleComponent implements LocalRoleServer {
   public RoleComponent(
       BundleContext bundle,
       RoleConfig config,
+      @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
       @Reference ClusterManager cluster,
       @Reference Storage storage,
       @Reference Network network,
       @Reference Curator curator) {
+    this.boot = boot;
     this.subtree = supervisor.organ("roles");
     this.plugins = new RolePlugins(subtree.subtree("plugins"), logs.log(subtree.dn()));
     this.server =
@@ -96,7 +100,7 @@ public final class RoleComponent implements LocalRoleServer {
   /** Stops reporting and all plugins. */
   @Deactivate
   void deactivate() {
-    subtree.close();
+    subtree.close(boot.stopReason());
   }
 
   @Override

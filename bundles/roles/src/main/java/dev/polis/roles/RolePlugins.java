@@ -3,6 +3,7 @@ package dev.polis.roles;
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.Role;
 import dev.polis.api.roles.RolePlugin;
+import dev.polis.boot.StopReason;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Subtree;
 import java.util.HashMap;
@@ -46,7 +47,11 @@ final class RolePlugins {
         running.keySet().stream()
             .filter(plugin -> !known.containsKey(plugin) || !wanted.contains(known.get(plugin)))
             .toList();
-    ending.forEach(this::stop);
+    ending.forEach(
+        plugin ->
+            stop(
+                plugin,
+                known.containsKey(plugin) ? StopReason.ROLE_REMOVED : StopReason.CODE_REPLACED));
     known.entrySet().stream()
         .filter(each -> wanted.contains(each.getValue()) && !running.containsKey(each.getKey()))
         .sorted(Map.Entry.comparingByValue())
@@ -64,9 +69,9 @@ final class RolePlugins {
     place.run("plugin", plugin::run);
   }
 
-  private void stop(RolePlugin plugin) {
+  private void stop(RolePlugin plugin, StopReason reason) {
     Subtree place = running.remove(plugin);
-    log.info("stopping %s", place.dn());
-    place.close();
+    log.info("stopping %s (%s)", place.dn(), reason);
+    place.close(reason);
   }
 }

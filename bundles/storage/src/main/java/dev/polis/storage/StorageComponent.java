@@ -12,7 +12,7 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.boot.BootReport;
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.event.Value;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
@@ -168,8 +168,9 @@ public final class StorageComponent implements Storage {
   /** Ends watching; unmounts only if the machine is switched off. */
   @Deactivate
   public void deactivate() {
-    subtree.close();
-    if (boot.stopIntent() != StopIntent.POWER_OFF) {
+    StopReason reason = boot.stopReason();
+    subtree.close(reason);
+    if (!reason.endsWork()) {
       return;
     }
     try {

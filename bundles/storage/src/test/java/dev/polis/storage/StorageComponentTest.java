@@ -11,7 +11,7 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.boot.BootReport;
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.event.Watcher;
 import dev.polis.logtree.LogTree;
@@ -35,7 +35,7 @@ class StorageComponentTest {
   @TempDir Path directory;
   private final LogTree logs = LogTree.create();
   private final SupervisionTree supervisor = SupervisionTree.open(logs);
-  private StopIntent intent = StopIntent.RESTART;
+  private StopReason reason = StopReason.PROCESS_RESTART;
 
   @AfterEach
   void close() {
@@ -65,8 +65,8 @@ class StorageComponentTest {
         }
 
         @Override
-        public StopIntent stopIntent() {
-          return intent;
+        public StopReason stopReason() {
+          return reason;
         }
       };
 
@@ -109,7 +109,7 @@ class StorageComponentTest {
     try (var processes = processes()) {
       StorageComponent second = open(processes, SECURITY.name());
       assertInstanceOf(DataStatus.Mounted.class, second.data().peek().orElseThrow());
-      intent = StopIntent.POWER_OFF;
+      reason = StopReason.POWER_OFF;
       second.deactivate();
       assertTrue(Mounts.at(second.root().data().path()).isEmpty(), "it is unmounted");
       assertTrue(processes.records().stream().noneMatch(r -> r.alive()), "its server has ended");
@@ -129,7 +129,7 @@ class StorageComponentTest {
             watcher.get(s -> s instanceof DataStatus.NotMounted, Duration.ofSeconds(20));
         assertTrue(lost.toString().contains("was lost"), lost.toString());
       }
-      intent = StopIntent.POWER_OFF;
+      reason = StopReason.POWER_OFF;
       storage.deactivate();
       assertTrue(Mounts.at(storage.root().data().path()).isEmpty(), "it is unmounted");
     }

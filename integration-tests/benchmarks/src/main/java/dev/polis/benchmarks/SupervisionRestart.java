@@ -1,5 +1,6 @@
 package dev.polis.benchmarks;
 
+import dev.polis.boot.StopReason;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
@@ -74,7 +75,7 @@ public class SupervisionRestart {
   /** Ends the runnable. */
   @TearDown(Level.Invocation)
   public void stop() {
-    organ.close();
+    organ.close(StopReason.CODE_REPLACED);
   }
 
   /** Supervised. */

@@ -1,7 +1,7 @@
 package dev.polis.node;
 
 import dev.polis.boot.BootReport;
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,7 +17,7 @@ final class BootBoard implements BootReport {
   /** Why the node ends. */
   sealed interface Ending {
     /** Somebody asked for it. */
-    record Asked(StopIntent intent) implements Ending {}
+    record Asked(StopReason reason) implements Ending {}
 
     /** An organ can not go on. */
     record Fatal(String organ, Throwable cause) implements Ending {}
@@ -51,7 +51,8 @@ final class BootBoard implements BootReport {
   private final LongSupplier nanos;
   private final Audience audience;
   private final List<BoardWait> open = new ArrayList<>();
-  private final AtomicReference<StopIntent> intent = new AtomicReference<>(StopIntent.NONE);
+  private final AtomicReference<StopReason> stopReason =
+      new AtomicReference<>(StopReason.CODE_REPLACED);
   private final CompletableFuture<String> home = new CompletableFuture<>();
   private final CompletableFuture<Ending> ending = new CompletableFuture<>();
 
@@ -89,17 +90,17 @@ final class BootBoard implements BootReport {
   @Override
   public void powerOff(String reason) {
     audience.poweringOff(Objects.requireNonNull(reason, "reason"));
-    stop(StopIntent.POWER_OFF);
+    stop(StopReason.POWER_OFF);
   }
 
   @Override
-  public StopIntent stopIntent() {
-    return intent.get();
+  public StopReason stopReason() {
+    return stopReason.get();
   }
 
   /** Asks the node to stop. A power off is not taken back by a restart that is asked for later. */
-  void stop(StopIntent wanted) {
-    intent.accumulateAndGet(wanted, (old, now) -> old.compareTo(now) > 0 ? old : now);
+  void stop(StopReason wanted) {
+    stopReason.accumulateAndGet(wanted, (old, now) -> old.compareTo(now) > 0 ? old : now);
     end(new Ending.Asked(wanted));
   }
 
@@ -108,7 +109,7 @@ final class BootBoard implements BootReport {
    * next start.
    */
   void stopsAfterFatal() {
-    intent.compareAndSet(StopIntent.NONE, StopIntent.RESTART);
+    stopReason.compareAndSet(StopReason.CODE_REPLACED, StopReason.PROCESS_RESTART);
   }
 
   CompletableFuture<Ending> ending() {

@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.node.BootBoard.Ending;
 import java.io.IOException;
@@ -163,7 +163,7 @@ final class Node {
     policy.next().lines().forEach(terminal::line);
     Files.writeString(directory.home(), summary + "\n");
     if (policy.untilHome()) {
-      board.stop(StopIntent.POWER_OFF);
+      board.stop(StopReason.POWER_OFF);
     }
   }
 

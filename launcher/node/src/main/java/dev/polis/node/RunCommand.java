@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.node.BootBoard.Ending;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
@@ -187,7 +187,7 @@ final class RunCommand implements Callable<Integer> {
           long now = System.nanoTime();
           if (first.compareAndSet(0, now)) {
             terminal.line("stopping; once more to end at once");
-            board.stop(StopIntent.POWER_OFF);
+            board.stop(StopReason.POWER_OFF);
           } else if (Duration.ofNanos(now - first.get()).compareTo(ONE_KEYSTROKE) > 0) {
             terminal.line("stopped by force; children and mounts are left to the next start");
             Runtime.getRuntime().halt(Exit.FORCED);
@@ -202,7 +202,7 @@ final class RunCommand implements Callable<Integer> {
     terminal.line(
         "SIG%s received: stopping; children and mounts %s"
             .formatted(signal, powerOff ? "end, too" : "stay for the next start"));
-    board.stop(powerOff ? StopIntent.POWER_OFF : StopIntent.RESTART);
+    board.stop(powerOff ? StopReason.POWER_OFF : StopReason.PROCESS_RESTART);
   }
 
   private static int columns() {

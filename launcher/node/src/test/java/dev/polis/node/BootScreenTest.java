@@ -2,7 +2,7 @@ package dev.polis.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -76,12 +76,12 @@ class BootScreenTest {
   void endings() {
     BootBoard board = new BootBoard(nanos::get, screen(0));
 
-    board.stop(StopIntent.POWER_OFF);
-    board.stop(StopIntent.RESTART);
+    board.stop(StopReason.POWER_OFF);
+    board.stop(StopReason.PROCESS_RESTART);
     board.fatal("storage", new IllegalStateException("the disk is gone"));
 
-    assertEquals(StopIntent.POWER_OFF, board.stopIntent());
-    assertEquals(new BootBoard.Ending.Asked(StopIntent.POWER_OFF), board.ending().join());
+    assertEquals(StopReason.POWER_OFF, board.stopReason());
+    assertEquals(new BootBoard.Ending.Asked(StopReason.POWER_OFF), board.ending().join());
     assertEquals(List.of("after that, storage failed too: the disk is gone"), lines());
   }
 

@@ -46,9 +46,9 @@ class LauncherTest {
               "STARTED dev.polis.storage",
               "STARTED dev.polis.cluster",
               "STARTED dev.polis.kubernetes",
-              "STOPPED dev.polis.kubernetes RESTART",
-              "STOPPED dev.polis.cluster RESTART",
-              "STOPPED dev.polis.storage RESTART"),
+              "STOPPED dev.polis.kubernetes PROCESS_RESTART",
+              "STOPPED dev.polis.cluster PROCESS_RESTART",
+              "STOPPED dev.polis.storage PROCESS_RESTART"),
           organLines(node));
       assertFalse(Files.exists(state.resolve("ephemeral/launcher/home")));
       assertTrue(
@@ -116,7 +116,7 @@ class LauncherTest {
           List.of(
               "STARTED dev.polis.storage",
               "STARTED dev.polis.cluster",
-              "STOPPED dev.polis.storage RESTART"),
+              "STOPPED dev.polis.storage PROCESS_RESTART"),
           organLines(node));
     }
   }
@@ -128,7 +128,7 @@ class LauncherTest {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=fatal")) {
       assertEquals(Exit.FAILED, node.exit());
       assertEquals("polis: cluster: the ticket is too short: 3 bytes", node.seen().getLast());
-      assertEquals("STOPPED dev.polis.storage RESTART", organLines(node).getLast());
+      assertEquals("STOPPED dev.polis.storage PROCESS_RESTART", organLines(node).getLast());
     }
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
       assertTrue(

@@ -46,7 +46,7 @@ public interface BootReport {
 
   /**
    * Asks for the end of the node, for good: organs are stopped in reverse order with {@link
-   * StopIntent#POWER_OFF}, so that their children end and their mounts go, then the process ends.
+   * StopReason#POWER_OFF}, so that their children end and their mounts go, then the process ends.
    * It returns at once; the organ of the caller is stopped from another thread. Asking again, or
    * after another ending has begun, changes nothing.
    *
@@ -55,10 +55,12 @@ public interface BootReport {
   void powerOff(String reason);
 
   /**
-   * What a deactivation that happens now is for. Organs ask it in their deactivate method: children
-   * and mounts outlive everything but {@link StopIntent#POWER_OFF}.
+   * Returns why an organ that is deactivated now is stopped. Organs ask it in their deactivate
+   * method.
    *
-   * @return never null; once it has left {@link StopIntent#NONE} it does not return there
+   * @return {@link StopReason#CODE_REPLACED} as long as the node goes on, then {@link
+   *     StopReason#PROCESS_RESTART} or {@link StopReason#POWER_OFF}; never {@link
+   *     StopReason#ROLE_REMOVED}, which concerns roles and not organs
    */
-  StopIntent stopIntent();
+  StopReason stopReason();
 }

@@ -1,13 +1,13 @@
 /**
  * What the launcher and the organs say to each other: how far the boot has come, what it waits for,
- * that it failed, and what a stop is for.
+ * that it failed, and why something is stopped.
  *
  * <pre>
  *        launcher (plain class path)                     framework
  *   ┌───────────────────────────────┐           ┌────────────────────────┐
  *   │ terminal ◀── waits, summary   │ BootReport│  storage  consensus    │
  *   │ trapdoor ◀── fatal            │◀──────────│  cluster  …            │
- *   │ signals ──▶ stop intent ──────┼──────────▶│                        │
+ *   │ signals ──▶ stop reason ──────┼──────────▶│                        │
  *   └───────────────────────────────┘           └────────────────────────┘
  * </pre>
  *

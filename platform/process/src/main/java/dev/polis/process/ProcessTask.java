@@ -1,5 +1,6 @@
 package dev.polis.process;
 
+import dev.polis.boot.StopReason;
 import dev.polis.event.Watcher;
 import dev.polis.logtree.convert.LineConverter;
 import dev.polis.supervision.Context;
@@ -10,8 +11,11 @@ import java.util.concurrent.TimeoutException;
 
 /**
  * A child process as a runnable: ensures it, says healthy once its probe passes, delivers its log
- * to the runnable's journal, and dies when the process does. Cancelling it leaves the process
- * running, to be adopted by the next run.
+ * to the runnable's journal, and dies when the process does.
+ *
+ * <p>When the runnable is stopped for a reason that ends work, it stops the process and all its
+ * descendants and deletes the record. Otherwise cancelling it leaves the process running, and the
+ * next run adopts it. See {@link StopReason}.
  */
 public final class ProcessTask implements Task {
   /** Readiness is noticed within a fifth of a second; an end at once, and lines as LogTail says. */
@@ -38,14 +42,41 @@ public final class ProcessTask implements Task {
 
   @Override
   public void run(Context context) throws Exception {
-    ManagedProcess process = processes.ensure(spec);
+    ManagedProcess process = ensure(context);
     try (LogTail tail = processes.tail(process, context.dn(), converter);
         Watcher<ProcessStatus> status = process.status().watch()) {
-      ProcessStatus end = follow(context, tail, status);
+      ProcessStatus end;
+      try {
+        end = follow(context, tail, status);
+      } catch (InterruptedException cancelled) {
+        if (stopped(context)) {
+          tail.finish();
+        }
+        throw cancelled;
+      }
       tail.finish();
       throw new ProcessException(
           "%s ended: %s; its last words are in %s".formatted(process, words(end), process.log()));
     }
+  }
+
+  private ManagedProcess ensure(Context context) throws InterruptedException {
+    try {
+      return processes.ensure(spec);
+    } catch (InterruptedException cancelled) {
+      // It may have been started all the same.
+      stopped(context);
+      throw cancelled;
+    }
+  }
+
+  /** Stops the process if the reason of the cancellation asks for it, and tells whether it did. */
+  private boolean stopped(Context context) throws InterruptedException {
+    boolean wanted = context.stopReason().filter(StopReason::endsWork).isPresent();
+    if (wanted) {
+      processes.stop(spec.name());
+    }
+    return wanted;
   }
 
   private ProcessStatus follow(Context context, LogTail tail, Watcher<ProcessStatus> status)

@@ -21,8 +21,9 @@
  * can end all of them.
  *
  * <p>Restarting is no business of this package: {@link dev.polis.process.ProcessTask} dies with its
- * process and supervision decides. Nor is stopping a side effect of anything: a process ends when
- * {@code stop} is called.
+ * process and supervision decides. Nor is stopping a side effect of code going away: a process ends
+ * when {@code stop} is called, or when its {@code ProcessTask} is stopped for a {@link
+ * dev.polis.boot.StopReason} that ends work.
  *
  * <p>Not promised: the exit code of an adopted process, which only its parent learns; resource
  * limits (no cgroups are made, the kernel at hand may offer none to write to); lines written in the

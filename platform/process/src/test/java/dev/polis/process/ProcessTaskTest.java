@@ -4,17 +4,26 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.boot.StopReason;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.convert.LineConverter;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.SupervisionTree;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class ProcessTaskTest {
   @TempDir Path directory;
@@ -54,6 +63,110 @@ class ProcessTaskTest {
         Await.until("it is healthy", () -> is(tree, RunState.HEALTHY));
       }
       assertEquals(1, children.alive().size(), "cancelling stopped the process");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(StopReason.class)
+  @DisplayName("a child ends when its role is removed or the node powers off, and stays otherwise")
+  void stopReasons(StopReason reason) throws Exception {
+    try (var manager = ProcessManager.open(directory, logs);
+        var tree = SupervisionTree.open(logs)) {
+      var organ = tree.organ("organ");
+      organ.run("child", task(manager));
+      Await.until("it runs", () -> Journal.lines(logs, "root.organ.child").contains("up"));
+      Await.until("it is healthy", () -> is(tree, RunState.HEALTHY));
+      long pid = manager.find("child").orElseThrow().pid();
+
+      assertEquals(List.of(), organ.close(reason));
+
+      if (reason.endsWork()) {
+        assertEquals(List.of(), children.alive());
+        assertEquals(List.of(), manager.records());
+        assertTrue(
+            Journal.lines(logs, "root.organ.child").contains("goodbye"),
+            () -> "its end is not in the log: " + Journal.lines(logs, "root.organ.child"));
+      } else {
+        assertTrue(children.alive().contains(pid), "the child has ended");
+        tree.organ("organ").run("child", task(manager));
+        Await.until("the successor adopts it", () -> is(tree, RunState.HEALTHY));
+        assertEquals(pid, manager.find("child").orElseThrow().pid());
+      }
+    }
+  }
+
+  private ProcessTask task(ProcessManager manager) {
+    return new ProcessTask(
+        manager,
+        children.shell(
+            "child", "trap 'echo goodbye; exit 0' TERM; echo up; while :; do sleep 0.02; done"),
+        ReadyProbe.running(),
+        LineConverter.raw());
+  }
+
+  @Test
+  @DisplayName("children that depend on one another end in order when their role is removed")
+  void endInOrder() throws Exception {
+    Path ends = directory.resolve("ends");
+    try (var manager = ProcessManager.open(directory.resolve("processes"), logs);
+        var tree = SupervisionTree.open(logs)) {
+      var organ = tree.organ("organ");
+      for (String name : List.of("containerd", "kubelet")) {
+        organ.run(
+            name,
+            new ProcessTask(
+                manager,
+                children.shell(
+                    name,
+                    "trap 'sleep 0.2; echo %s >> %s; exit 0' TERM; echo up; while :; do sleep 0.02; done"
+                        .formatted(name, ends)),
+                ReadyProbe.running(),
+                LineConverter.raw()));
+        Await.until(name + " runs", () -> Journal.lines(logs, "root.organ." + name).contains("up"));
+      }
+
+      assertEquals(List.of(), organ.close(StopReason.ROLE_REMOVED));
+
+      assertEquals(List.of("kubelet", "containerd"), Files.readAllLines(ends));
+    }
+  }
+
+  @Test
+  @DisplayName("a run that falls with its group leaves its child to its next run")
+  void restartAdopts() throws Exception {
+    var mayDie = new CountDownLatch(1);
+    var deaths = new AtomicInteger();
+    try (var manager = ProcessManager.open(directory, logs);
+        var tree = SupervisionTree.open(logs)) {
+      tree.organ("organ")
+          .group(
+              Map.of(
+                  "child",
+                  task(manager),
+                  "sibling",
+                  context -> {
+                    context.healthy();
+                    mayDie.await();
+                    if (deaths.getAndIncrement() == 0) {
+                      throw new IOException("on purpose");
+                    }
+                    context.awaitCancelled();
+                  }));
+      Await.until("it runs", () -> is(tree, RunState.HEALTHY));
+      long pid = manager.find("child").orElseThrow().pid();
+
+      mayDie.countDown();
+
+      Await.until(
+          "it runs again",
+          () ->
+              tree.runnables().peek().orElseThrow().stream()
+                  .anyMatch(
+                      status ->
+                          status.dn().equals("root.organ.child")
+                              && status.restarts() == 1
+                              && status.state() == RunState.HEALTHY));
+      assertTrue(children.alive().contains(pid), "the child has ended");
     }
   }
 

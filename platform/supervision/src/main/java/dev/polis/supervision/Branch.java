@@ -1,5 +1,6 @@
 package dev.polis.supervision;
 
+import dev.polis.boot.StopReason;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -28,13 +29,13 @@ record Branch(Tree tree, Node node) implements Subtree {
   }
 
   @Override
-  public void close() {
-    close(PATIENCE);
+  public List<String> close(StopReason reason) {
+    return close(reason, PATIENCE);
   }
 
   @Override
-  public List<String> close(Duration patience) {
-    return tree.stop(node, patience);
+  public List<String> close(StopReason reason, Duration patience) {
+    return tree.stop(node, reason, patience);
   }
 
   @Override

@@ -1,8 +1,10 @@
 package dev.polis.supervision;
 
+import dev.polis.boot.StopReason;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.RawLog;
 import java.util.Map;
+import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -99,6 +101,19 @@ public interface Context {
    * @return true once cancelled
    */
   boolean cancelled();
+
+  /**
+   * Returns why this run was cancelled for good, and so what has to end with it; see {@link
+   * StopReason}.
+   *
+   * <p>It may be present later than {@link #cancelled()}: a run that was cancelled to be started
+   * again can be stopped before it has returned. Once present it does not change. Usable from any
+   * thread, also after the run has ended.
+   *
+   * @return empty as long as this run is not cancelled, and if it is cancelled only to be started
+   *     again: then everything stays for its next run
+   */
+  Optional<StopReason> stopReason();
 
   /**
    * Waits for the end, for tasks whose work is done by others. On the runnable's own thread it

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 
@@ -30,7 +31,9 @@ final class Node {
   /** Null for the root, and for what was abandoned. */
   Node parent;
 
-  final Map<String, Node> children = new LinkedHashMap<>();
+  /** In the order of their start. */
+  final SequencedMap<String, Node> children = new LinkedHashMap<>();
+
   final Set<String> reserved = new HashSet<>();
   Map<String, Past> past = Map.of();
 
@@ -45,10 +48,13 @@ final class Node {
   /** This node's thread, if it runs, and the children that are live themselves. */
   int live;
 
+  /** Its latest run has been interrupted, or has ended when this node was cancelled. */
   boolean cancelled;
+
+  /** Shall not start again; is cancelled when its turn comes. */
   boolean stopping;
 
-  /** Null until cancelled. */
+  /** Null until cancelled or stopping. */
   Cause cause;
 
   /** The earliest monotonic time of the next start. */

@@ -1,8 +1,10 @@
 package dev.polis.supervision;
 
+import dev.polis.boot.StopReason;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.RawLog;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 
 /** One run of a node's task. */
@@ -17,6 +19,9 @@ final class Run implements Context {
   boolean overdue;
   long cancelledAt;
   long nextReminder;
+
+  /** Null unless cancelled for good; set before the interrupt, read without the lock. */
+  volatile StopReason stopReason;
 
   private final Tree tree;
 
@@ -74,6 +79,11 @@ final class Run implements Context {
   @Override
   public boolean cancelled() {
     return cancellation.getCount() == 0;
+  }
+
+  @Override
+  public Optional<StopReason> stopReason() {
+    return Optional.ofNullable(stopReason);
   }
 
   @Override

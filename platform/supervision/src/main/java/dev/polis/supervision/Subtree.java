@@ -1,5 +1,6 @@
 package dev.polis.supervision;
 
+import dev.polis.boot.StopReason;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -10,10 +11,11 @@ import org.osgi.annotation.versioning.ProviderType;
  * be added as long as it is open. Usable from any thread.
  */
 @ProviderType
-public interface Subtree extends AutoCloseable {
+public interface Subtree {
 
   /**
-   * How long {@link #close()} waits: long enough for whoever refuses to be named in the log twice.
+   * How long {@link #close(StopReason)} waits: long enough for whoever refuses to be named in the
+   * log twice.
    */
   Duration PATIENCE = Duration.ofSeconds(11);
 
@@ -54,22 +56,29 @@ public interface Subtree extends AutoCloseable {
   Subtree subtree(String name);
 
   /**
-   * Stops everything in this subtree, without FATAL entries, waits {@link #PATIENCE} at most, and
-   * frees the name. Who has not returned by then is named in an ERROR entry and stays visible as
-   * {@code overdue} until it does. An interrupted caller waits all the same and keeps its
-   * interrupt.
+   * Stops everything in this subtree for good, waits {@link #PATIENCE} at most, and frees the name.
    *
+   * @param reason why; each run reads it from {@link Context#stopReason()}. If this subtree is
+   *     being stopped already, the first reason counts
+   * @return the DNs of those that had not returned in time, sorted; empty is good
    * @throws SupervisionException if called by a runnable in this subtree, which would wait for
    *     itself
    */
-  @Override
-  void close();
+  List<String> close(StopReason reason);
 
   /**
-   * Stops everything in this subtree like {@link #close()}.
+   * Stops everything in this subtree for good and frees the name.
    *
+   * <p>What was started last is cancelled first, and each runnable after its children; the members
+   * of a group are cancelled together. When half of the patience is over, all that are left are
+   * cancelled at once. Nothing of this leaves a FATAL entry behind. Whoever has not returned when
+   * the patience is over is named in an ERROR entry and stays visible as {@code overdue} until it
+   * returns. An interrupted caller waits all the same and keeps its interrupt.
+   *
+   * @param reason why, as for {@link #close(StopReason)}
    * @param patience how long to wait at most
    * @return the DNs of those that had not returned in time, sorted; empty is good
+   * @throws SupervisionException as for {@link #close(StopReason)}
    */
-  List<String> close(Duration patience);
+  List<String> close(StopReason reason, Duration patience);
 }

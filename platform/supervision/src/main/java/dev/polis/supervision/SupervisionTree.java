@@ -1,5 +1,6 @@
 package dev.polis.supervision;
 
+import dev.polis.boot.StopReason;
 import dev.polis.event.Value;
 import dev.polis.logtree.LogTree;
 import java.util.List;
@@ -51,9 +52,18 @@ public final class SupervisionTree implements Supervisor, AutoCloseable {
     return tree.listen(listener);
   }
 
-  /** Stops everything, waits {@link Subtree#PATIENCE} at most, and ends the tree's own thread. */
+  /** Closes the tree as {@link #close(StopReason)} does, since the process restarts. */
   @Override
   public void close() {
-    tree.close(Subtree.PATIENCE);
+    close(StopReason.PROCESS_RESTART);
+  }
+
+  /**
+   * Stops everything, waits {@link Subtree#PATIENCE} at most, and ends the tree's own thread.
+   *
+   * @param reason why
+   */
+  public void close(StopReason reason) {
+    tree.close(reason, Subtree.PATIENCE);
   }
 }

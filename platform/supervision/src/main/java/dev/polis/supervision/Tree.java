@@ -1,5 +1,6 @@
 package dev.polis.supervision;
 
+import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Values;
@@ -207,7 +208,7 @@ final class Tree {
       throw new SupervisionException(
           "%s is closed, nothing can be started in it: open another subtree".formatted(subtree.dn));
     }
-    if (subtree.cancelled) {
+    if (subtree.cancelled || subtree.stopping) {
       throw new CancellationException(
           "subtree %s: %s".formatted(subtree.dn, subtree.cause.reason()));
     }
@@ -268,10 +269,10 @@ final class Tree {
     }
   }
 
-  /** Returns false if the run is cancelled: what it says is of no consequence any more. */
+  /** Returns false if the run is to end: what it says is of no consequence any more. */
   private static boolean usable(Run run, String what) {
     requireOwn(run, what);
-    return !run.node.cancelled;
+    return !run.node.cancelled && !run.node.stopping;
   }
 
   private static void requireOwn(Run run, String what) {
@@ -331,7 +332,7 @@ final class Tree {
   private void returned(Run run) {
     Node node = run.node;
     end(run);
-    if (node.cancelled) {
+    if (node.cancelled || node.stopping) {
       enterCancelled(node);
     } else if (run.doneSignalled) {
       enter(node, RunState.DONE, "");
@@ -344,7 +345,7 @@ final class Tree {
   private void failed(Run run, Throwable failure) {
     Node node = run.node;
     end(run);
-    if (node.cancelled) {
+    if (node.cancelled || node.stopping) {
       failedCancelled(node, failure);
     } else if (failure instanceof RestartRequest request) {
       askedForRestart(node, request);
@@ -382,7 +383,8 @@ final class Tree {
     }
     node.lastError = Failures.line(failure);
     if (cause.wanted()) {
-      String text = "failed while it was cancelled because " + cause.reason();
+      String turn = node.cancelled ? "it was cancelled" : "it waited to be cancelled";
+      String text = "failed while %s because %s".formatted(turn, cause.reason());
       log(node, log -> describe(log, Severity.WARNING, text, failure));
       enterCancelled(node);
     } else {
@@ -442,29 +444,34 @@ final class Tree {
     group.members.forEach(member -> cancel(member, cause));
   }
 
+  /** Cancels a node and all below it at once, to be started again. */
   private void cancel(Node node, Cause cause) {
     unschedule(node);
-    if (node.cancelled && (node.stopping || !cause.forGood())) {
+    if (node.cancelled || node.stopping) {
       return;
     }
-    boolean first = !node.cancelled;
-    node.cancelled = true;
     node.cause = cause;
-    if (cause.forGood()) {
-      node.stopping = true;
-      enter(node, node.live == 0 ? RunState.CANCELED : RunState.STOPPING, cause.reason());
-    } else if (node.isSubtree() && node.live == 0) {
+    if (node.isSubtree() && node.live == 0) {
       enter(node, RunState.CANCELED, cause.reason());
     }
-    if (first && node.running()) {
+    interrupt(node);
+    List.copyOf(node.children.values()).forEach(child -> cancel(child, cause));
+  }
+
+  private void interrupt(Node node) {
+    if (node.cancelled) {
+      return;
+    }
+    node.cancelled = true;
+    if (node.running()) {
+      node.run.stopReason = node.cause.stop().orElse(null);
       overdue.watch(node.run);
       node.run.thread.interrupt();
     }
-    if (first && node.run != null) {
+    if (node.run != null) {
       // After the interrupt: see Run.awaitCancelled.
       node.run.cancellation.countDown();
     }
-    List.copyOf(node.children.values()).forEach(child -> cancel(child, cause));
   }
 
   private void enliven(Node node) {
@@ -472,15 +479,21 @@ final class Tree {
   }
 
   private void release(Node node) {
-    for (Node at = node; at != null && --at.live == 0; ) {
+    Node at = node;
+    while (at != null && --at.live == 0) {
       Node parent = at.parent;
       becameQuiet(at);
       at = parent;
     }
+    for (; at != null; at = at.parent) {
+      if (at.closing) {
+        stopNext(at);
+      }
+    }
   }
 
   private void becameQuiet(Node node) {
-    if (node.cancelled && (node.stopping || node.isSubtree())) {
+    if (node.stopping || (node.cancelled && node.isSubtree())) {
       enter(node, RunState.CANCELED, node.cause.reason());
     }
     if (node.closing) {
@@ -495,7 +508,10 @@ final class Tree {
 
   private void riseIfQuiet(Node node) {
     Group group = node.group;
-    if (!group.falling || !group.quiet() || node.parent == null || node.parent.cancelled) {
+    if (!group.falling || !group.quiet() || node.stopping) {
+      return;
+    }
+    if (node.parent == null || node.parent.cancelled) {
       return;
     }
     group.falling = false;
@@ -533,7 +549,7 @@ final class Tree {
 
   // ---------------------------------------------------------------------------------- stopping
 
-  List<String> stop(Node node, Duration patience) {
+  List<String> stop(Node node, StopReason reason, Duration patience) {
     if (CURRENT.isBound() && node.contains(CURRENT.get().node)) {
       throw new SupervisionException(
           "%s closes %s, which it is part of, and would wait for itself: throw a RestartRequest, or close it from outside"
@@ -546,10 +562,10 @@ final class Tree {
           leaving.stream()
               .filter(run -> node.contains(run.node))
               .forEach(run -> threads.add(run.thread));
-          beginStop(node);
+          beginStop(node, reason);
         });
     long start = System.nanoTime();
-    if (!Uninterrupted.await(node.gone, patience)) {
+    if (!awaitGone(node, patience)) {
       List<String> refusing = new ArrayList<>();
       locked(() -> refusing.addAll(abandon(node)));
       return List.copyOf(refusing);
@@ -561,15 +577,55 @@ final class Tree {
     return List.of();
   }
 
-  private void beginStop(Node node) {
+  /** Waits half of the patience for an end in order, then cancels the rest and waits for it. */
+  private boolean awaitGone(Node node, Duration patience) {
+    Duration half = patience.dividedBy(2);
+    if (Uninterrupted.await(node.gone, half)) {
+      return true;
+    }
+    locked(() -> below(node).filter(Node::running).forEach(this::interrupt));
+    return Uninterrupted.await(node.gone, patience.minus(half));
+  }
+
+  private void beginStop(Node node, StopReason reason) {
     if (node.removed || node.closing) {
       return;
     }
     node.closing = true;
-    cancel(node, Cause.stop(node.dn));
+    Cause cause = Cause.stop(node.dn, reason);
+    below(node).filter(at -> !at.stopping).forEach(at -> markStopping(at, cause));
+    stopNext(node);
     if (node.live == 0) {
       remove(node);
     }
+  }
+
+  /** Says that a node will not start again; its run is cancelled when its turn comes. */
+  private void markStopping(Node node, Cause cause) {
+    unschedule(node);
+    node.stopping = true;
+    node.cause = cause;
+    enter(node, node.live == 0 ? RunState.CANCELED : RunState.STOPPING, cause.reason());
+    if (node.cancelled && node.running()) {
+      node.run.stopReason = cause.stop().orElse(null);
+    } else if (!node.running()) {
+      interrupt(node);
+    }
+  }
+
+  /**
+   * Cancels what is next in the order of a stop: of the children that were started last and still
+   * run, those that have no running children themselves; the node itself when all its children have
+   * returned.
+   */
+  private void stopNext(Node node) {
+    for (Node child : node.children.sequencedValues().reversed()) {
+      if (child.live > 0) {
+        child.group.members.stream().filter(member -> member.live > 0).forEach(this::stopNext);
+        return;
+      }
+    }
+    interrupt(node);
   }
 
   /** Gives up waiting: the name becomes free, and what does not return stays in sight. */
@@ -620,8 +676,8 @@ final class Tree {
   }
 
   /** Stops everything for good. */
-  List<String> close(Duration patience) {
-    List<String> refusing = stop(root, patience);
+  List<String> close(StopReason reason, Duration patience) {
+    List<String> refusing = stop(root, reason, patience);
     timer.close();
     return refusing;
   }

@@ -26,11 +26,14 @@
  * restart at once (one such restart per second); otherwise delays grow 0.5 s × 1.5ⁿ up to 60 s, ±
  * 50 % by chance so that many do not return in step. Nothing is ever given up.
  *
- * <p><b>Stopping is not failing.</b> {@link dev.polis.supervision.Subtree#close()} ends everything
- * under a name, waits for it, and leaves no FATAL behind. Likewise a task that wants a fresh start
- * because its configuration changed throws {@link dev.polis.supervision.RestartRequest}. A bundle
- * opens its subtree with {@link dev.polis.supervision.Supervisor#organ} when its component
- * activates and closes it when it deactivates; the name is then free for the next instance.
+ * <p><b>Stopping is not failing.</b> {@link dev.polis.supervision.Subtree#close} ends everything
+ * under a name for a {@link dev.polis.boot.StopReason}, waits for it, and leaves no FATAL behind.
+ * It goes in the order of dependence: what was started last is cancelled first, and each runnable
+ * after its children. The reason tells a run whether its child processes and mounts end with it or
+ * stay for a successor. Likewise a task that wants a fresh start because its configuration changed
+ * throws {@link dev.polis.supervision.RestartRequest}. A bundle opens its subtree with {@link
+ * dev.polis.supervision.Supervisor#organ} when its component activates and closes it when it
+ * deactivates; the name is then free for the next instance.
  *
  * <p><b>Cancellation is interruption.</b> A cancelled runnable has its thread interrupted and
  * should return soon, normally or by {@link java.lang.InterruptedException}. One that does not is

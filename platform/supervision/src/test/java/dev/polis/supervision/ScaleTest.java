@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.boot.StopReason;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
@@ -48,7 +49,7 @@ final class ScaleTest {
       long started = System.nanoTime();
       assertEquals(2 + 10 + many, world.statuses().size());
 
-      assertEquals(0, organ.close(Duration.ofSeconds(30)).size());
+      assertEquals(0, organ.close(StopReason.CODE_REPLACED, Duration.ofSeconds(30)).size());
       long stopped = System.nanoTime();
 
       assertEquals(1, world.statuses().size());

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.logtree.Severity;
@@ -133,7 +134,7 @@ final class SignalsTest {
 
       context.healthy();
       world.await("root.foo.one", HEALTHY);
-      organ.close();
+      organ.close(StopReason.CODE_REPLACED);
 
       assertTrue(context.cancelled());
       context.awaitCancelled();
@@ -167,10 +168,10 @@ final class SignalsTest {
               }));
       Values.await(outcome, "started"::equals, Supervised.LONG, "the start");
 
-      organ.close();
+      organ.close(StopReason.CODE_REPLACED);
 
       assertEquals(
-          "root.foo.slow starts children [late], but is cancelled: root.foo is stopped",
+          "root.foo.slow starts children [late], but is cancelled: root.foo is stopped (code replaced)",
           outcome.peek().orElseThrow());
       assertEquals(List.of(), world.logged("root", Severity.WARNING));
     }

@@ -12,14 +12,19 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.boot.StopReason;
 import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.Severity;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -27,6 +32,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Wanted ends: closing subtrees, asking for a restart, and those who refuse. */
 @Timeout(60)
@@ -56,7 +63,7 @@ final class StoppingTest {
         world.await("root.roles.setup", DONE);
         world.await("root.roles.setup.inner", HEALTHY);
 
-        assertEquals(List.of(), organ.close(Supervised.LONG));
+        assertEquals(List.of(), organ.close(StopReason.CODE_REPLACED, Supervised.LONG));
 
         assertFalse(world.has("root.roles"), world.statuses()::toString);
         assertEquals(1, world.statuses().size());
@@ -68,6 +75,279 @@ final class StoppingTest {
       assertEquals(
           List.of(NEW, HEALTHY, DONE, STOPPING, CANCELED),
           world.history.states("root.roles.setup").subList(0, 5));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(StopReason.class)
+  @DisplayName("a run that is stopped reads why, whatever it is below")
+  void reasonIsRead(StopReason reason) throws Exception {
+    Map<String, Optional<StopReason>> seen = new ConcurrentHashMap<>();
+    Task remembering =
+        context -> {
+          context.healthy();
+          assertEquals(Optional.empty(), context.stopReason());
+          try {
+            context.awaitCancelled();
+          } finally {
+            seen.put(context.dn(), context.stopReason());
+          }
+        };
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      organ.run("one", remembering);
+      organ.subtree("sub").run("two", remembering);
+      world.await("root.foo.one", HEALTHY);
+      world.await("root.foo.sub.two", HEALTHY);
+
+      organ.close(reason);
+
+      assertEquals(
+          Map.of("root.foo.one", Optional.of(reason), "root.foo.sub.two", Optional.of(reason)),
+          seen);
+    }
+  }
+
+  @Test
+  @DisplayName("a run that is cancelled to be started again has no stop reason")
+  void restartHasNoReason() throws Exception {
+    AtomicInteger deaths = new AtomicInteger();
+    CountDownLatch mayDie = new CountDownLatch(1);
+    AtomicReference<Optional<StopReason>> seen = new AtomicReference<>();
+    try (Supervised world = new Supervised()) {
+      world
+          .tree
+          .organ("foo")
+          .group(
+              Map.of(
+                  "fickle",
+                  context -> {
+                    context.healthy();
+                    mayDie.await();
+                    if (deaths.getAndIncrement() == 0) {
+                      throw new IOException("fickle");
+                    }
+                    context.awaitCancelled();
+                  },
+                  "sibling",
+                  context -> {
+                    context.healthy();
+                    try {
+                      context.awaitCancelled();
+                    } finally {
+                      seen.compareAndSet(null, context.stopReason());
+                    }
+                  }));
+      world.await("root.foo.fickle", HEALTHY);
+      world.await("root.foo.sibling", HEALTHY);
+
+      mayDie.countDown();
+
+      world.awaitRestart("root.foo.sibling", 1, HEALTHY);
+      assertEquals(Optional.empty(), seen.get());
+    }
+  }
+
+  @Test
+  @DisplayName("a run that is stopped while it falls learns the reason before it returns")
+  void stopReachesWhatFalls() throws Exception {
+    CountDownLatch falling = new CountDownLatch(1);
+    AtomicReference<Optional<StopReason>> atFirst = new AtomicReference<>();
+    AtomicReference<Optional<StopReason>> atLast = new AtomicReference<>();
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      organ.group(
+          Map.of(
+              "fickle",
+              context -> {
+                context.healthy();
+                throw new IOException("fickle");
+              },
+              "slow",
+              context -> {
+                context.healthy();
+                try {
+                  context.awaitCancelled();
+                } finally {
+                  atFirst.set(context.stopReason());
+                  falling.countDown();
+                  Await.until("the stop", () -> context.stopReason().isPresent());
+                  atLast.set(context.stopReason());
+                }
+              }));
+      assertTrue(falling.await(10, SECONDS));
+
+      organ.close(StopReason.POWER_OFF);
+
+      assertEquals(Optional.empty(), atFirst.get());
+      assertEquals(Optional.of(StopReason.POWER_OFF), atLast.get());
+    }
+  }
+
+  @Test
+  @DisplayName("what was started last ends first, children before their parent, a group together")
+  void stopsInOrder() throws Exception {
+    List<String> ends = new CopyOnWriteArrayList<>();
+    CountDownLatch together = new CountDownLatch(2);
+    Task leaving =
+        context -> {
+          context.healthy();
+          try {
+            context.awaitCancelled();
+          } finally {
+            ends.add(context.dn());
+          }
+        };
+    Task member =
+        context -> {
+          context.healthy();
+          try {
+            context.awaitCancelled();
+          } finally {
+            together.countDown();
+            assertTrue(together.await(10, SECONDS), "the other member is not cancelled");
+            ends.add("member");
+          }
+        };
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      organ.run("mount", leaving);
+      organ.run(
+          "runtime",
+          context -> {
+            context.run("shim", leaving);
+            leaving.run(context);
+          });
+      organ.group(Map.of("a", member, "b", member));
+      organ.subtree("late").run("kubelet", leaving);
+      for (String dn : List.of("mount", "runtime", "runtime.shim", "a", "b", "late.kubelet")) {
+        world.await("root.foo." + dn, HEALTHY);
+      }
+
+      assertEquals(List.of(), organ.close(StopReason.ROLE_REMOVED, Supervised.LONG));
+
+      assertEquals(
+          List.of(
+              "root.foo.late.kubelet",
+              "member",
+              "member",
+              "root.foo.runtime.shim",
+              "root.foo.runtime",
+              "root.foo.mount"),
+          ends);
+      assertEquals(List.of(), world.logged("root", Severity.WARNING));
+    }
+  }
+
+  @Test
+  @DisplayName("who does not return holds up those it depends on for half of the patience only")
+  void refuserDoesNotHoldUpTheOrderForEver() throws Exception {
+    CountDownLatch mayReturn = new CountDownLatch(1);
+    CountDownLatch first = new CountDownLatch(1);
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      organ.run(
+          "mount",
+          context -> {
+            context.healthy();
+            try {
+              context.awaitCancelled();
+            } finally {
+              first.countDown();
+            }
+          });
+      organ.run(
+          "deaf",
+          world.traced(
+              context -> {
+                context.healthy();
+                awaitStubbornly(mayReturn);
+              }));
+      world.await("root.foo.mount", HEALTHY);
+      world.await("root.foo.deaf", HEALTHY);
+
+      assertEquals(
+          List.of("root.foo.deaf"), organ.close(StopReason.ROLE_REMOVED, Duration.ofMillis(400)));
+
+      assertTrue(first.await(10, SECONDS), "mount was not cancelled");
+      mayReturn.countDown();
+      Values.await(
+          world.tree.runnables(),
+          all -> all.stream().noneMatch(at -> at.dn().equals("root.foo.deaf")),
+          Supervised.LONG,
+          "the deaf one to leave");
+    }
+  }
+
+  @Test
+  @DisplayName("what ends by itself while its turn has not come is neither FATAL nor restarted")
+  void endsBeforeItsTurn() throws Exception {
+    AtomicInteger starts = new AtomicInteger();
+    CountDownLatch lost = new CountDownLatch(1);
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      organ.run(
+          "client",
+          context -> {
+            starts.incrementAndGet();
+            context.healthy();
+            lost.await();
+            throw new IOException("the server is gone");
+          });
+      organ.run(
+          "server",
+          context -> {
+            context.healthy();
+            try {
+              context.awaitCancelled();
+            } finally {
+              lost.countDown();
+              Await.until(
+                  "the client to end",
+                  () -> world.status("root.foo.client").lastError().contains("gone"));
+            }
+          });
+      world.await("root.foo.client", HEALTHY);
+      world.await("root.foo.server", HEALTHY);
+
+      assertEquals(List.of(), organ.close(StopReason.CODE_REPLACED, Supervised.LONG));
+
+      assertEquals(
+          List.of(
+              "root.foo.client WARNING failed while it waited to be cancelled because root.foo is "
+                  + "stopped (code replaced): IOException: the server is gone"),
+          world.logged("root", Severity.WARNING));
+      assertEquals(1, starts.get());
+    }
+  }
+
+  @Test
+  @DisplayName("a run that is being stopped closes a subtree whose turn has not come")
+  void closesWhatWouldComeLater() throws Exception {
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("foo");
+      Subtree plugins = organ.subtree("plugins");
+      plugins.run("one", world.steady());
+      organ.run(
+          "server",
+          world.traced(
+              context -> {
+                context.healthy();
+                try {
+                  context.awaitCancelled();
+                } finally {
+                  plugins.close(StopReason.ROLE_REMOVED);
+                }
+              }));
+      world.await("root.foo.plugins.one", HEALTHY);
+      world.await("root.foo.server", HEALTHY);
+
+      long start = System.nanoTime();
+      assertEquals(List.of(), organ.close(StopReason.CODE_REPLACED, Supervised.LONG));
+
+      assertTrue(
+          System.nanoTime() - start < Supervised.LONG.toNanos() / 2,
+          "the two waited for each other");
     }
   }
 
@@ -90,11 +370,11 @@ final class StoppingTest {
           });
       world.await("root.foo.one", HEALTHY);
 
-      organ.close();
+      organ.close(StopReason.CODE_REPLACED);
 
       assertEquals(
           List.of(
-              "root.foo.one WARNING failed while it was cancelled because root.foo is stopped: "
+              "root.foo.one WARNING failed while it was cancelled because root.foo is stopped (code replaced): "
                   + "IOException: could not say goodbye"),
           world.logged("root", Severity.WARNING));
       assertEquals(1, starts.get());
@@ -126,7 +406,7 @@ final class StoppingTest {
         world.await("root.foo.end-" + i, HEALTHY);
       }
 
-      organ.close();
+      organ.close(StopReason.CODE_REPLACED);
 
       assertEquals(List.of(), world.logged("root", Severity.WARNING));
     }
@@ -147,7 +427,7 @@ final class StoppingTest {
           });
       world.await("root.foo.one", at -> at.restart() instanceof NextRestart.At, "a delay");
 
-      organ.close();
+      organ.close(StopReason.CODE_REPLACED);
       timer.advance(Duration.ofMinutes(5));
 
       assertEquals(1, starts.get());
@@ -232,7 +512,8 @@ final class StoppingTest {
       world.await("root.foo.deaf", HEALTHY);
       world.await("root.foo.polite", HEALTHY);
 
-      FutureTask<List<String>> closing = new FutureTask<>(() -> organ.close(Supervised.LONG));
+      FutureTask<List<String>> closing =
+          new FutureTask<>(() -> organ.close(StopReason.CODE_REPLACED, Supervised.LONG));
       Thread.startVirtualThread(closing);
       world.await("root.foo.deaf", STOPPING);
       world.await("root.foo.polite", CANCELED);
@@ -250,7 +531,7 @@ final class StoppingTest {
               .getLast()
               .startsWith(
                   "root.foo.deaf WARNING has not returned 15.0 s after it was cancelled "
-                      + "because root.foo is stopped; it is at dev.polis.supervision."),
+                      + "because root.foo is stopped (code replaced); it is at dev.polis.supervision."),
           reminders.getLast());
       world.tree.organ("bar").run("new", world.steady());
       world.await("root.bar.new", HEALTHY);
@@ -277,7 +558,8 @@ final class StoppingTest {
               }));
       world.await("root.foo.deaf", HEALTHY);
 
-      assertEquals(List.of("root.foo.deaf"), organ.close(Duration.ofMillis(20)));
+      assertEquals(
+          List.of("root.foo.deaf"), organ.close(StopReason.CODE_REPLACED, Duration.ofMillis(20)));
 
       assertEquals(
           List.of(
@@ -286,18 +568,18 @@ final class StoppingTest {
           world.logged("root", Severity.ERROR));
       assertEquals(STOPPING, world.status("root.foo.deaf").state());
       assertThrows(SupervisionException.class, () -> organ.run("more", world.steady()));
-      try (Subtree successor = world.tree.organ("foo")) {
-        successor.run("polite", world.steady());
-        world.await("root.foo.polite", HEALTHY);
-        mayReturn.countDown();
-        Values.await(
-            world.tree.runnables(),
-            all -> all.stream().noneMatch(at -> at.dn().equals("root.foo.deaf")),
-            Supervised.LONG,
-            "the deaf one to leave");
-        assertEquals(
-            HEALTHY, world.status("root.foo.polite").state(), "the successor is not touched");
-      }
+      Subtree successor = world.tree.organ("foo");
+      successor.run("polite", world.steady());
+      world.await("root.foo.polite", HEALTHY);
+      mayReturn.countDown();
+      Values.await(
+          world.tree.runnables(),
+          all -> all.stream().noneMatch(at -> at.dn().equals("root.foo.deaf")),
+          Supervised.LONG,
+          "the deaf one to leave");
+      assertEquals(
+          HEALTHY, world.status("root.foo.polite").state(), "the successor is not touched");
+      successor.close(StopReason.CODE_REPLACED);
       assertEquals(1, world.statuses().size());
     }
   }
@@ -311,7 +593,7 @@ final class StoppingTest {
       world.await("root.foo.one", HEALTHY);
 
       Thread.currentThread().interrupt();
-      List<String> refusing = organ.close(Supervised.LONG);
+      List<String> refusing = organ.close(StopReason.CODE_REPLACED, Supervised.LONG);
 
       assertTrue(Thread.interrupted(), "the interrupt was swallowed");
       assertEquals(List.of(), refusing);
@@ -324,7 +606,7 @@ final class StoppingTest {
   void selfCloseIsRefused() throws Exception {
     try (Supervised world = new Supervised()) {
       Subtree organ = world.tree.organ("foo");
-      organ.run("one", context -> organ.close());
+      organ.run("one", context -> organ.close(StopReason.CODE_REPLACED));
 
       world.await(
           "root.foo.one",
@@ -347,10 +629,10 @@ final class StoppingTest {
                   context -> {
                     Subtree plugins = context.subtree("plugins");
                     context.healthy();
-                    try (Subtree worker = plugins.subtree("worker")) {
-                      worker.run("kubelet", world.steady());
-                      mayClose.await();
-                    }
+                    Subtree worker = plugins.subtree("worker");
+                    worker.run("kubelet", world.steady());
+                    mayClose.await();
+                    worker.close(StopReason.ROLE_REMOVED);
                     plugins.run("next", world.steady());
                     context.awaitCancelled();
                   }));
@@ -395,7 +677,10 @@ final class StoppingTest {
       world.awaitRestart("root.foo.owner", 1, HEALTHY);
       world.awaitRestart("root.foo.owner.sub.inner", 1, HEALTHY);
       assertThrows(SupervisionException.class, () -> former.get().run("late", world.steady()));
-      assertEquals(List.of(), former.get().close(Duration.ZERO), "closing it again is harmless");
+      assertEquals(
+          List.of(),
+          former.get().close(StopReason.CODE_REPLACED, Duration.ZERO),
+          "closing it again is harmless");
       assertTrue(world.has("root.foo.owner.sub.inner"));
     }
   }

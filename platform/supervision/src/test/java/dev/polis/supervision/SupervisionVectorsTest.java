@@ -15,6 +15,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.OperatingSystemMXBean;
+import dev.polis.boot.StopReason;
 import dev.polis.logtree.Severity;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -514,7 +515,7 @@ final class SupervisionVectorsTest {
       } finally {
         spin.set(false);
       }
-      organ.close();
+      organ.close(StopReason.CODE_REPLACED);
     }
   }
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.boot.StopReason;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;
@@ -134,7 +135,8 @@ public class PlatformContainerTest {
   @DisplayName("what is run under supervision appears in the tree and goes with its subtree")
   public void supervisionRuns() throws Exception {
     Supervisor supervisor = Bundles.ask(Supervisor.class, found -> found);
-    try (Subtree subtree = supervisor.organ("container")) {
+    Subtree subtree = supervisor.organ("container");
+    try {
       subtree.run(
           "worker",
           context -> {
@@ -145,6 +147,8 @@ public class PlatformContainerTest {
           Bundles.PATIENCE,
           "root.container.worker to be healthy",
           () -> state(supervisor, "root.container.worker").equals(List.of(RunState.HEALTHY)));
+    } finally {
+      subtree.close(StopReason.CODE_REPLACED);
     }
     assertEquals(List.of(), state(supervisor, "root.container"));
     assertEquals(List.of(), state(supervisor, "root.container.worker"));

@@ -1,7 +1,7 @@
 package dev.polis.container.it;
 
 import dev.polis.boot.BootReport;
-import dev.polis.boot.StopIntent;
+import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -11,7 +11,7 @@ final class TestBoot implements BootReport {
 
   private final Queue<String> fatal = new ConcurrentLinkedQueue<>();
   private volatile boolean home;
-  private volatile StopIntent intent = StopIntent.NONE;
+  private volatile StopReason reason = StopReason.CODE_REPLACED;
 
   /**
    * Whether an organ has said that the node is home.
@@ -27,7 +27,7 @@ final class TestBoot implements BootReport {
 
   /** From now on, what is deactivated stops its children. */
   void goDown() {
-    intent = StopIntent.POWER_OFF;
+    reason = StopReason.POWER_OFF;
   }
 
   @Override
@@ -51,8 +51,8 @@ final class TestBoot implements BootReport {
   }
 
   @Override
-  public StopIntent stopIntent() {
-    return intent;
+  public StopReason stopReason() {
+    return reason;
   }
 
   /** Nobody looks at it. */

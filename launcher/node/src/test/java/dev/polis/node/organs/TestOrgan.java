@@ -40,7 +40,7 @@ public final class TestOrgan implements BundleActivator {
   @Override
   public void stop(BundleContext context) {
     System.out.println(
-        "STOPPED " + context.getBundle().getSymbolicName() + " " + report(context).stopIntent());
+        "STOPPED " + context.getBundle().getSymbolicName() + " " + report(context).stopReason());
   }
 
   private static BootReport report(BundleContext context) {

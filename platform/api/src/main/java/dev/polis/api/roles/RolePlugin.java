@@ -14,11 +14,20 @@ public interface RolePlugin {
   String ROLE = "role";
 
   /**
-   * Does the role's work until the context is cancelled. Called on a virtual thread, once for every
-   * start; signals healthy on the context when the role can do its work. When it returns, all that
-   * it took (processes, mounts, listeners, watches) is given back.
+   * Does the role's work until the context is cancelled. It is called on a virtual thread, once for
+   * every start, and signals healthy on the context when the role can do its work.
    *
-   * @param context the supervised context; cancelled when the role is taken away
+   * <p>When it returns, what it holds inside this process (threads, watches, connections,
+   * listeners) has ended. Whether its child processes, mounts and records end too depends on {@link
+   * Context#stopReason()}: they end if {@link dev.polis.boot.StopReason#endsWork()} says so, and
+   * stay for the next run otherwise. A {@code ProcessTask} under the context keeps to this by
+   * itself.
+   *
+   * <p>The role server stops a role with {@code ROLE_REMOVED} when the cluster no longer wants it,
+   * with {@code CODE_REPLACED} when the plugin's bundle is stopped or the role server is replaced,
+   * and with the launcher's reason when the node stops.
+   *
+   * @param context the supervised context, cancelled when the role is to stop
    * @throws InterruptedException when cancelled
    * @throws Exception if the work failed; supervision restarts it with back-off
    */

@@ -1,5 +1,6 @@
 package dev.polis.supervision.component;
 
+import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.RunnableStatus;
@@ -16,15 +17,18 @@ import org.osgi.service.component.annotations.Reference;
 /** The node's one supervision tree, open as long as this component is active. */
 @Component(immediate = true)
 public final class SupervisionComponent implements Supervisor {
+  private final BootReport boot;
   private final SupervisionTree tree;
 
   /**
    * Opens the tree.
    *
+   * @param boot knows why this component is deactivated
    * @param logs where runnables log
    */
   @Activate
-  public SupervisionComponent(@Reference LogTree logs) {
+  public SupervisionComponent(@Reference BootReport boot, @Reference LogTree logs) {
+    this.boot = boot;
     tree = SupervisionTree.open(logs);
   }
 
@@ -46,6 +50,6 @@ public final class SupervisionComponent implements Supervisor {
   /** Stops all runnables; organs have closed their subtrees before. */
   @Deactivate
   public void close() {
-    tree.close();
+    tree.close(boot.stopReason());
   }
 }

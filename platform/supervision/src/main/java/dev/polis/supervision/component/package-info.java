@@ -2,9 +2,9 @@
  * Offers the node's one supervision tree as a service: the one class that knows the framework.
  *
  * <pre>
- *   LogTree ──▶ SupervisionComponent ──offers──▶ Supervisor ◀── organs: organ("storage"), …
- *                        │
- *                        └── deactivated: every runnable is cancelled and awaited
+ *   LogTree, BootReport ──▶ SupervisionComponent ──offers──▶ Supervisor ◀── organs: organ("storage"), …
+ *                                    │
+ *                                    └── deactivated: every runnable is cancelled and awaited
  * </pre>
  *
  * <p>Not promised: a second tree. Two would have two runnables of one name, and nobody could say

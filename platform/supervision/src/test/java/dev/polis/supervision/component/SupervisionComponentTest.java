@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.polis.boot.StopReason;
 import dev.polis.event.Values;
+import dev.polis.fixtures.SilentBoot;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.Subtree;
@@ -12,6 +14,7 @@ import dev.polis.supervision.SupervisionException;
 import dev.polis.supervision.TransitionHistory;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -22,15 +25,21 @@ final class SupervisionComponentTest {
   @Test
   @DisplayName("the component runs organs while it is active and nothing afterwards")
   void lifecycle() throws Exception {
-    SupervisionComponent component = new SupervisionComponent(LogTree.create());
+    SupervisionComponent component =
+        new SupervisionComponent(new SilentBoot(StopReason.POWER_OFF), LogTree.create());
     TransitionHistory history = new TransitionHistory();
     component.listen(history);
+    AtomicReference<StopReason> reason = new AtomicReference<>();
     Subtree organ = component.organ("storage");
     organ.run(
         "mount",
         context -> {
           context.healthy();
-          context.awaitCancelled();
+          try {
+            context.awaitCancelled();
+          } finally {
+            reason.set(context.stopReason().orElseThrow());
+          }
         });
     Values.await(
         component.runnables(),
@@ -43,6 +52,7 @@ final class SupervisionComponentTest {
 
     component.close();
 
+    assertEquals(StopReason.POWER_OFF, reason.get());
     assertEquals(
         List.of(RunState.NEW, RunState.HEALTHY, RunState.STOPPING, RunState.CANCELED),
         history.states("root.storage.mount"));
