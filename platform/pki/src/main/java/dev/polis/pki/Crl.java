@@ -4,8 +4,6 @@ import java.io.ByteArrayInputStream;
 import java.math.BigInteger;
 import java.security.GeneralSecurityException;
 import java.security.cert.CRLException;
-import java.security.cert.CertificateException;
-import java.security.cert.CertificateFactory;
 import java.security.cert.X509CRL;
 import java.security.cert.X509CRLEntry;
 import java.security.cert.X509Certificate;
@@ -40,11 +38,9 @@ public final class Crl {
   /** Reads DER; the signature is not looked at, see {@link #verify}. */
   public static Crl parse(byte[] der) {
     try {
-      var list =
-          (X509CRL)
-              CertificateFactory.getInstance("X.509").generateCRL(new ByteArrayInputStream(der));
+      var list = (X509CRL) NamelessCertificates.jdk().generateCRL(new ByteArrayInputStream(der));
       return new Crl(list, der.clone());
-    } catch (CertificateException | CRLException e) {
+    } catch (CRLException e) {
       throw new PkiException("the " + der.length + " bytes are no revocation list in DER", e);
     }
   }

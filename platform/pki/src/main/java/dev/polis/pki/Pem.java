@@ -5,7 +5,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.cert.CertificateException;
-import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -107,8 +106,7 @@ public final class Pem {
   public static X509Certificate certificate(byte[] der) {
     try {
       return (X509Certificate)
-          CertificateFactory.getInstance("X.509")
-              .generateCertificate(new ByteArrayInputStream(der));
+          NamelessCertificates.jdk().generateCertificate(new ByteArrayInputStream(der));
     } catch (CertificateException e) {
       throw new PkiException("the " + der.length + " bytes are no X.509 certificate in DER", e);
     }

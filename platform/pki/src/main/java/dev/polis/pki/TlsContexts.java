@@ -11,6 +11,7 @@ import javax.net.ssl.ManagerFactoryParameters;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.TrustManager;
+import javax.net.ssl.X509ExtendedTrustManager;
 
 /** Puts {@link TlsKeys} and {@link TlsTrust} into the shapes that TLS stacks take. TLS 1.3 only. */
 public final class TlsContexts {
@@ -20,10 +21,15 @@ public final class TlsContexts {
    */
   public static final List<String> PROTOCOLS = List.of("TLSv1.3");
 
+  static {
+    // Here, since no TLS of ours begins without a context: in a node, in polisctl and in tests.
+    NamelessCertificates.install();
+  }
+
   private TlsContexts() {}
 
   /** A context that presents these keys and believes this trust; either side of a connection. */
-  public static SSLContext context(TlsKeys keys, TlsTrust trust) {
+  public static SSLContext context(TlsKeys keys, X509ExtendedTrustManager trust) {
     return init(new KeyManager[] {keys}, trust);
   }
 
@@ -53,7 +59,7 @@ public final class TlsContexts {
     return new FixedFactory(keys);
   }
 
-  private static SSLContext init(KeyManager[] keys, TlsTrust trust) {
+  private static SSLContext init(KeyManager[] keys, TrustManager trust) {
     try {
       SSLContext context = SSLContext.getInstance("TLSv1.3");
       context.init(keys, new TrustManager[] {trust}, null);

@@ -22,6 +22,12 @@
  * both get. Nothing is overwritten because it could not be read: a stored object that does not
  * parse is an error with its key in the message.
  *
+ * <p>A peer that is not known yet shows a certificate that its own key signed, often without any
+ * name in it. The JDK refuses to read a certificate without an issuer, so {@link
+ * dev.polis.pki.TlsContexts} installs a provider that reads it, once for the process. Reading is
+ * not trusting: {@link dev.polis.pki.TlsTrust} judges the key where a stranger may come, and
+ * refuses the certificate everywhere else.
+ *
  * <p>What this does not promise: keys are wiped as far as the runtime allows, and today's runtime
  * allows little; a certificate authority in etcd is as safe as etcd's own access control and disk;
  * established connections are not cut by a revocation, their owners watch the list and do that.

@@ -151,6 +151,25 @@ class TlsTest {
   }
 
   @Test
+  @DisplayName("a certificate without names is admitted where any key is, and nowhere else")
+  void nameless() throws Exception {
+    KeyPair pair = Ed25519.generate();
+    TlsIdentity own = NamelessCertificateTest.identity(pair);
+
+    Handshake asClient =
+        connect(context(node, TlsTrust.anyKey()), context(own, TlsTrust.anyNode(source)));
+    assertEquals(pair.getPublic(), asClient.ofClient().getPublicKey());
+    Handshake asServer = connect(context(own, TlsTrust.anyKey()), context(own, TlsTrust.anyKey()));
+    assertEquals(pair.getPublic(), asServer.ofServer().getPublicKey());
+
+    refused(context(node, TlsTrust.member(source)), context(own, TlsTrust.anyNode(source)));
+    refused(context(node, TlsTrust.anyNode(source)), context(own, TlsTrust.anyNode(source)));
+    refused(context(node, TlsTrust.authority(source)), context(own, TlsTrust.anyNode(source)));
+    refused(context(own, TlsTrust.anyKey()), context(user, TlsTrust.anyNode(source)));
+    assertThrows(IdentityException.class, () -> source.verify(own.certificate()));
+  }
+
+  @Test
   @DisplayName("a peer of an authority outside the node scheme is admitted by its signature")
   void authority() throws Exception {
     KeyPair pair = Ed25519.generate();

@@ -1,5 +1,6 @@
 package dev.polis.rpc;
 
+import dev.polis.logtree.Log;
 import dev.polis.pki.TlsKeys;
 import dev.polis.process.PortHolder;
 import io.grpc.Server;
@@ -59,12 +60,14 @@ final class HostListener {
    * A listener that is closed yet.
    *
    * @param keys what a TLS listener presents
+   * @param log where handshakes that fail are reported
    */
   HostListener(
       RpcSettings.Listener settings,
       RpcSettings.Limits limits,
       CallSwitchboard switchboard,
       TlsKeys keys,
+      Log log,
       Executor executor,
       EventLoopGroup events) {
     OVERTALKATIVE.forEach(logger -> logger.setLevel(Level.OFF));
@@ -72,7 +75,8 @@ final class HostListener {
     this.limits = limits;
     this.switchboard = switchboard;
     this.keys = keys;
-    this.sockets = new HostSockets(limits.connections());
+    this.sockets =
+        new HostSockets(limits.connections(), new HandshakeLog(log, limits.handshakeTime()));
     this.executor = executor;
     this.events = events;
     if (!settings.tls()) {

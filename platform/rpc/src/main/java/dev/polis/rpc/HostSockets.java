@@ -9,11 +9,13 @@ import java.util.concurrent.atomic.LongAdder;
 /** Counts the connections of a listener and closes at once those that are too many. */
 final class HostSockets {
   private final int most;
+  private final HandshakeLog handshakes;
   private final AtomicInteger open = new AtomicInteger();
   private final LongAdder refused = new LongAdder();
 
-  HostSockets(int most) {
+  HostSockets(int most, HandshakeLog handshakes) {
     this.most = most;
+    this.handshakes = handshakes;
   }
 
   int open() {
@@ -36,6 +38,7 @@ final class HostSockets {
       return false;
     }
     connection.closeFuture().addListener(closed -> open.decrementAndGet());
+    handshakes.watch(connection);
     return true;
   }
 

@@ -79,7 +79,14 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
               validators);
       listeners.put(
           listener.name(),
-          new HostListener(listener, settings.limits(), switchboard, keys, executor, events));
+          new HostListener(
+              listener,
+              settings.limits(),
+              switchboard,
+              keys,
+              logs.log("rpc." + listener.name()),
+              executor,
+              events));
     }
     publish();
   }

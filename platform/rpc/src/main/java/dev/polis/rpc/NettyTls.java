@@ -1,5 +1,6 @@
 package dev.polis.rpc;
 
+import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsKeys;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.ApplicationProtocolNames;
@@ -9,14 +10,10 @@ import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.net.Socket;
-import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
 import java.util.List;
-import javax.net.ssl.KeyManager;
-import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLParameters;
-import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
@@ -24,8 +21,6 @@ import javax.net.ssl.X509ExtendedTrustManager;
  * Ed25519.
  */
 final class NettyTls {
-  private static final String VERSION = "TLSv1.3";
-
   /**
    * ChaCha20 first: a node's JVM compiles with C1 alone, which has no instructions for AES and
    * GHASH, and seals 300 bytes in 5 µs with this and in 12 µs with AES; 8 KiB in 55 and 290 µs.
@@ -59,21 +54,15 @@ final class NettyTls {
    */
   private static SslContext context(
       TlsKeys keys, X509ExtendedTrustManager trust, boolean client, ClientAuth clients) {
-    try {
-      SSLContext context = SSLContext.getInstance(VERSION);
-      context.init(new KeyManager[] {keys}, new TrustManager[] {trust}, null);
-      return new JdkSslContext(
-          context,
-          client,
-          CIPHERS,
-          SupportedCipherSuiteFilter.INSTANCE,
-          HTTP_2,
-          clients,
-          new String[] {VERSION},
-          false);
-    } catch (GeneralSecurityException e) {
-      throw new IllegalStateException("this Java runtime cannot speak " + VERSION, e);
-    }
+    return new JdkSslContext(
+        TlsContexts.context(keys, trust),
+        client,
+        CIPHERS,
+        SupportedCipherSuiteFilter.INSTANCE,
+        HTTP_2,
+        clients,
+        TlsContexts.PROTOCOLS.toArray(String[]::new),
+        false);
   }
 
   /**

@@ -1,0 +1,159 @@
+package dev.polis.pki;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.TestPki;
+import java.io.ByteArrayInputStream;
+import java.math.BigInteger;
+import java.security.GeneralSecurityException;
+import java.security.KeyPair;
+import java.security.KeyPairGenerator;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.security.cert.CertificateParsingException;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.util.Base64;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class NamelessCertificateTest {
+  /** Made with Go 1.26's {@code x509.CreateCertificate} from a template without names. */
+  private static final String FROM_GO =
+      """
+      MIHXMIGKoAMCAQICAQEwBQYDK2VwMAAwIBcNMjYxMTIyMDEyNzE2WhgPOTk5OTEy
+      MzEyMzU5NTlaMAAwKjAFBgMrZXADIQDj4xy/jmiFXHVOAP9Woe5wk/4EU98qOXvd
+      WxONeFysIaMnMCUwDgYDVR0PAQH/BAQDAgeAMBMGA1UdJQQMMAoGCCsGAQUFBwMC
+      MAUGAytlcANBAAv7grMn6fufPLyF+IBDlPTWZggVwjVYnOHsMi0eLLaTXMMsbqLn
+      BhjTh8k5FjG80fzJ1IlLX9ha+Somhjz7KAQ=
+      """;
+
+  private static final String KEY_FROM_GO =
+      "MC4CAQAwBQYDK2VwBCIEIFOzHTzMzUEPiidw34tAscejIgAknQ3Rb0WEhv3Mssse";
+
+  private static final long SEED = Long.getLong("polis.seed", 7);
+  private static final int MUTATIONS = 20_000;
+
+  /** A key and the certificate without names that it signed. */
+  static TlsIdentity identity(KeyPair pair) throws CertificateException {
+    return TlsIdentity.of(pair.getPrivate(), read(TestPki.nameless(pair, "Ed25519")));
+  }
+
+  /** Reads as the TLS stack reads what a peer shows. */
+  private static X509Certificate read(byte[] der) throws CertificateException {
+    assertEquals(List.of("TLSv1.3"), TlsContexts.PROTOCOLS, "uses the class that installs it");
+    return (X509Certificate)
+        CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(der));
+  }
+
+  private static byte[] fromGo() {
+    return Base64.getMimeDecoder().decode(FROM_GO);
+  }
+
+  @Test
+  @DisplayName("the certificate that a Go program makes for a key without a name is read whole")
+  void readsGo() throws Exception {
+    X509Certificate certificate = read(fromGo());
+
+    assertInstanceOf(NamelessCertificate.class, certificate);
+    assertTrue(
+        Ed25519.match(
+            Ed25519.privateKey(Base64.getDecoder().decode(KEY_FROM_GO)),
+            certificate.getPublicKey()));
+    certificate.verify(certificate.getPublicKey());
+    assertEquals("", certificate.getSubjectX500Principal().getName());
+    assertEquals("", certificate.getIssuerX500Principal().getName());
+    assertEquals(BigInteger.ONE, certificate.getSerialNumber());
+    assertEquals(3, certificate.getVersion());
+    assertEquals(Instant.parse("2026-11-22T01:27:16Z"), certificate.getNotBefore().toInstant());
+    assertEquals(Instant.parse("9999-12-31T23:59:59Z"), certificate.getNotAfter().toInstant());
+    assertEquals(List.of(Identity.CLIENT_AUTH), Identity.usages(certificate));
+    assertEquals(Optional.empty(), Identity.commonName(certificate));
+    assertArrayEquals(
+        new boolean[] {true, false, false, false, false, false, false, false, false},
+        certificate.getKeyUsage());
+    assertEquals(-1, certificate.getBasicConstraints());
+    assertFalse(certificate.hasUnsupportedCriticalExtension());
+    assertArrayEquals(fromGo(), certificate.getEncoded());
+    assertEquals(certificate, read(fromGo()));
+  }
+
+  @Test
+  @DisplayName("a certificate without names that its key did not sign does not verify")
+  void forged() throws Exception {
+    byte[] der = TestPki.nameless(Ed25519.generate(), "Ed25519");
+    der[der.length - 1] ^= 1;
+
+    X509Certificate forged = read(der);
+
+    assertThrows(GeneralSecurityException.class, () -> forged.verify(forged.getPublicKey()));
+    assertThrows(
+        GeneralSecurityException.class, () -> read(fromGo()).verify(forged.getPublicKey()));
+  }
+
+  @Test
+  @DisplayName(
+      "a certificate without names of another kind of key is refused as the JDK refuses it")
+  void otherKey() throws Exception {
+    KeyPair pair = KeyPairGenerator.getInstance("EC").generateKeyPair();
+    byte[] der = TestPki.nameless(pair, "SHA256withECDSA");
+
+    var refused = assertThrows(CertificateException.class, () -> read(der));
+
+    assertTrue(refused.getMessage().contains("issuer"), refused.getMessage());
+  }
+
+  @Test
+  @DisplayName("a certificate with names is read by the JDK as before")
+  void others() throws Exception {
+    X509Certificate ca = CertificateAuthority.create("Cluster CA").certificate();
+
+    assertEquals(ca, read(ca.getEncoded()));
+    assertFalse(read(ca.getEncoded()) instanceof NamelessCertificate);
+    assertThrows(
+        CertificateParsingException.class, () -> NamelessCertificate.parse(ca.getEncoded()));
+  }
+
+  @Test
+  @DisplayName("a certificate that comes from a file or a record has names")
+  void onlyFromPeers() {
+    assertThrows(PkiException.class, () -> Pem.certificate(fromGo()));
+  }
+
+  @Test
+  @DisplayName("whatever bytes a peer shows are read or refused, and nothing else happens")
+  void anyBytes() {
+    Random random = new Random(SEED);
+    byte[] whole = fromGo();
+    for (int count = 0; count < MUTATIONS; count++) {
+      byte[] der =
+          java.util.Arrays.copyOf(
+              whole, whole.length - (count % 5 == 0 ? random.nextInt(whole.length) : 0));
+      for (int flips = 1 + random.nextInt(4); flips > 0 && der.length > 0; flips--) {
+        der[random.nextInt(der.length)] = (byte) random.nextInt();
+      }
+      try {
+        touch(NamelessCertificate.parse(der));
+      } catch (CertificateParsingException refused) {
+        assertFalse(refused.getMessage().isBlank());
+      }
+    }
+  }
+
+  /** Asks everything that a TLS stack may ask. */
+  private static void touch(X509Certificate certificate) {
+    assertTrue(Ed25519.is(certificate.getPublicKey()));
+    certificate.hasUnsupportedCriticalExtension();
+    certificate.getCriticalExtensionOIDs();
+    certificate.getNonCriticalExtensionOIDs();
+    assertFalse(certificate.toString().isBlank());
+  }
+}

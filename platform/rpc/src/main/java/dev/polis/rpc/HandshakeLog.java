@@ -1,0 +1,132 @@
+package dev.polis.rpc;
+
+import dev.polis.logtree.Log;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.NotSslRecordException;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.util.concurrent.Future;
+import java.net.InetSocketAddress;
+import java.nio.channels.ClosedChannelException;
+import java.time.Duration;
+
+/**
+ * Logs each TLS handshake that fails: one line with the peer's address and the reason. A peer that
+ * connects and goes without sending a byte, as a probe of the port does, was not refused and is not
+ * logged.
+ */
+final class HandshakeLog {
+  /** Ten lines show what is wrong; what a flood adds to them is its number. */
+  private static final int BURST = 10;
+
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+
+  /** Reasons are a sentence; some libraries add what the peer sent. */
+  private static final int LONGEST_REASON = 300;
+
+  private final Log log;
+  private final Duration handshakeTime;
+  private final LogBudget budget = new LogBudget(BURST, INTERVAL, System::nanoTime);
+
+  /**
+   * Makes the log of a listener.
+   *
+   * @param handshakeTime after which the listener closes a connection without a handshake
+   */
+  HandshakeLog(Log log, Duration handshakeTime) {
+    this.log = log;
+    this.handshakeTime = handshakeTime;
+  }
+
+  /** Watches the handshake of a connection that was just accepted. */
+  void watch(Channel connection) {
+    connection.pipeline().addFirst(new Watch());
+  }
+
+  private void refused(Channel connection, String reason) {
+    budget
+        .take()
+        .ifPresent(
+            skipped ->
+                log.warning(
+                    "TLS handshake with %s failed: %s%s",
+                    peer(connection),
+                    printable(reason),
+                    skipped == 0 ? "" : " (" + skipped + " more failed since the last such line)"));
+  }
+
+  private static String peer(Channel connection) {
+    return connection.remoteAddress() instanceof InetSocketAddress address
+        ? address.getAddress().getHostAddress() + ":" + address.getPort()
+        : "a peer that is gone";
+  }
+
+  /** Keeps the peer's bytes from writing lines of their own. */
+  private static String printable(String reason) {
+    String text = reason.replaceAll("[^ -~]", "?");
+    return text.length() <= LONGEST_REASON ? text : text.substring(0, LONGEST_REASON) + "...";
+  }
+
+  private static String words(Throwable failure) {
+    if (failure instanceof NotSslRecordException) {
+      return "the peer does not speak TLS";
+    }
+    Throwable root = failure;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    String said = String.valueOf(failure.getMessage());
+    String why = String.valueOf(root.getMessage());
+    return said.contains(why) ? said : said + ": " + why;
+  }
+
+  /** Stays in a connection's pipeline until its handshake is over. */
+  private final class Watch extends ChannelInboundHandlerAdapter {
+    private final long began = System.nanoTime();
+    private boolean heard;
+
+    @Override
+    public void channelActive(ChannelHandlerContext context) {
+      SslHandler tls = context.pipeline().get(SslHandler.class);
+      if (tls == null) {
+        context.pipeline().remove(this); // a listener in plain text
+      } else {
+        tls.handshakeFuture().addListener(over -> ended(context, tls, over));
+      }
+      context.fireChannelActive();
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object bytes) {
+      heard = true;
+      context.fireChannelRead(bytes);
+    }
+
+    private void ended(ChannelHandlerContext context, SslHandler tls, Future<?> handshake) {
+      Channel connection = context.channel();
+      if (!context.isRemoved()) {
+        context.pipeline().remove(this);
+      }
+      if (!handshake.isSuccess()) {
+        failed(connection, handshake.cause());
+      } else if (!ApplicationProtocolNames.HTTP_2.equals(tls.applicationProtocol())) {
+        refused(connection, "the peer did not ask for HTTP/2 (ALPN \"h2\"), which gRPC needs");
+      }
+    }
+
+    private void failed(Channel connection, Throwable cause) {
+      if (!connection.parent().isOpen()) {
+        return; // the listener closes all its connections
+      }
+      if (!(cause instanceof ClosedChannelException)) {
+        refused(connection, words(cause));
+      } else if (System.nanoTime() - began >= handshakeTime.toNanos()) {
+        refused(connection, "it was not complete within " + handshakeTime.toMillis() + " ms");
+      } else if (heard) {
+        refused(connection, "the peer closed the connection before it was complete");
+      }
+    }
+  }
+}

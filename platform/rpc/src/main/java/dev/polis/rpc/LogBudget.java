@@ -1,0 +1,51 @@
+package dev.polis.rpc;
+
+import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.function.LongSupplier;
+
+/** Limits how many lines strangers can make this node log. Safe for any thread. */
+final class LogBudget {
+  private final int burst;
+  private final long intervalNanos;
+  private final LongSupplier nanoTime;
+
+  // Guarded by this.
+  private long filled; // when the budget was full, or would have been
+  private long left;
+  private long skipped;
+
+  /**
+   * Makes a full budget.
+   *
+   * @param burst lines that may follow each other at once
+   * @param interval time in which one more line becomes available
+   * @param nanoTime the clock, as {@link System#nanoTime}
+   */
+  LogBudget(int burst, Duration interval, LongSupplier nanoTime) {
+    this.burst = burst;
+    this.intervalNanos = interval.toNanos();
+    this.nanoTime = nanoTime;
+    this.left = burst;
+    this.filled = nanoTime.getAsLong();
+  }
+
+  /**
+   * Takes one line from the budget.
+   *
+   * @return how many lines were skipped since the last one; empty if this one is to be skipped too
+   */
+  synchronized OptionalLong take() {
+    long earned = (nanoTime.getAsLong() - filled) / intervalNanos;
+    filled += earned * intervalNanos;
+    left = Math.min(burst, left + earned);
+    if (left == 0) {
+      skipped++;
+      return OptionalLong.empty();
+    }
+    left--;
+    long before = skipped;
+    skipped = 0;
+    return OptionalLong.of(before);
+  }
+}

@@ -1,0 +1,267 @@
+package dev.polis.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestPki;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
+import dev.polis.wire.api.GetRegisterTicketRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCACertificateRequest;
+import dev.polis.wire.curator.GetCACertificateResponse;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.netty.GrpcSslContexts;
+import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.StreamObserver;
+import io.netty.handler.ssl.SslProvider;
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.security.KeyPair;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class RpcHandshakeTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  /** The JDK's default of {@code jdk.tls.server.maxInboundCertificateChainLength}. */
+  private static final int JDK_LONGEST_CHAIN = 8;
+
+  private static final String FAILED = "TLS handshake with ";
+
+  /** Answers, and keeps who asked. */
+  private static final class Asked extends CuratorLocalGrpc.CuratorLocalImplBase {
+    final AtomicReference<RpcPeer> caller = new AtomicReference<>();
+
+    @Override
+    public void getCACertificate(
+        GetCACertificateRequest request, StreamObserver<GetCACertificateResponse> observer) {
+      caller.set(RpcPeer.current());
+      observer.onNext(GetCACertificateResponse.getDefaultInstance());
+      observer.onCompleted();
+    }
+  }
+
+  private static TlsIdentity nameless(KeyPair pair) throws Exception {
+    TlsContexts.clientParameters(); // the class makes such certificates readable
+    X509Certificate certificate =
+        (X509Certificate)
+            CertificateFactory.getInstance("X.509")
+                .generateCertificate(new ByteArrayInputStream(TestPki.nameless(pair, "Ed25519")));
+    return TlsIdentity.of(pair.getPrivate(), certificate);
+  }
+
+  /** A channel that has nothing of ours but the key manager: gRPC's own defaults for TLS. */
+  private static ManagedChannel foreign(RpcFixture fixture, KeyPair pair) throws Exception {
+    return fixture.keep(
+        NettyChannelBuilder.forAddress(fixture.host.address(RpcHost.CURATOR))
+            .sslContext(
+                GrpcSslContexts.configure(
+                        io.netty.handler.ssl.SslContextBuilder.forClient(), SslProvider.JDK)
+                    .keyManager(TlsKeys.fixed(nameless(pair)))
+                    .trustManager(InsecureTrustManagerFactory.INSTANCE)
+                    .build())
+            .build());
+  }
+
+  private static Status ask(ManagedChannel channel) {
+    return RpcFixture.statusOf(
+        () ->
+            CuratorLocalGrpc.newBlockingStub(channel)
+                .getCACertificate(GetCACertificateRequest.getDefaultInstance()));
+  }
+
+  private static List<String> lines(RpcFixture fixture) {
+    return fixture.log("rpc.curator").stream().filter(line -> line.contains(FAILED)).toList();
+  }
+
+  private static void awaitLine(RpcFixture fixture, Socket peer, String reason) throws Exception {
+    String start = FAILED + "127.0.0.1:" + peer.getLocalPort() + " failed: ";
+    Await.until(
+        PATIENCE,
+        "a line \"%s...%s\" in %s".formatted(start, reason, lines(fixture)),
+        () -> lines(fixture).stream().anyMatch(l -> l.contains(start) && l.contains(reason)));
+    assertEquals(1, lines(fixture).size(), () -> lines(fixture).toString());
+  }
+
+  private static Socket connect(RpcFixture fixture) throws IOException {
+    InetSocketAddress address = fixture.host.address(RpcHost.CURATOR);
+    return new Socket(address.getAddress(), address.getPort());
+  }
+
+  @Test
+  @DisplayName(
+      "a caller whose certificate has no names is known by its key where strangers may call")
+  void namelessCaller() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      Asked service = new Asked();
+      fixture.host.serve(RpcHost.CURATOR, service);
+      KeyPair pair = Ed25519.generate();
+
+      ManagedChannel channel = foreign(fixture, pair);
+
+      assertEquals(Status.OK, ask(channel));
+      assertEquals(pair.getPublic(), service.caller.get().requireKey());
+      assertEquals(List.of(), lines(fixture));
+    }
+  }
+
+  @Test
+  @DisplayName("a caller whose certificate has no names is a stranger where only members may call")
+  void namelessStranger() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      fixture.host.serve(
+          RpcHost.CURATOR, RpcFixture.reaching(ManagementGrpc.getServiceDescriptor()));
+
+      Status refused =
+          RpcFixture.statusOf(
+              () ->
+                  ManagementGrpc.newBlockingStub(foreign(fixture, Ed25519.generate()))
+                      .getRegisterTicket(GetRegisterTicketRequest.getDefaultInstance()));
+
+      assertEquals(Status.Code.UNAUTHENTICATED, refused.getCode());
+      assertTrue(refused.getDescription().contains("self-signed"), refused.getDescription());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a handshake with bytes that are no TLS is one log line with the peer and the reason")
+  void garbage() throws Exception {
+    try (RpcFixture fixture = new RpcFixture();
+        Socket socket = connect(fixture)) {
+      socket.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      awaitLine(fixture, socket, "does not speak TLS");
+    }
+  }
+
+  @Test
+  @DisplayName("a chain of certificates that is too long is one log line with peer and reason")
+  void longChain() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      TlsIdentity user = fixture.user("owner");
+      TlsIdentity chain =
+          new TlsIdentity(
+              user.privateKey(), Collections.nCopies(JDK_LONGEST_CHAIN + 1, user.certificate()));
+      try (SSLSocket socket =
+          tls(fixture, TlsContexts.context(TlsKeys.fixed(chain), TlsTrust.anyKey()))) {
+        endsInFailure(socket);
+        awaitLine(fixture, socket, "chain length");
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("a client that does not trust the node is one log line that says so")
+  void clientRefuses() throws Exception {
+    try (RpcFixture fixture = new RpcFixture();
+        SSLSocket socket = tls(fixture, SSLContext.getDefault())) {
+      assertThrows(IOException.class, socket::startHandshake);
+      awaitLine(fixture, socket, "certificate_unknown");
+    }
+  }
+
+  @Test
+  @DisplayName("a client that does not ask for HTTP/2 is one log line that says so")
+  void otherProtocol() throws Exception {
+    try (RpcFixture fixture = new RpcFixture();
+        SSLSocket socket = tls(fixture, TlsContexts.anonymous(TlsTrust.anyKey()))) {
+      endsInFailure(socket);
+      awaitLine(fixture, socket, "HTTP/2");
+    }
+  }
+
+  @Test
+  @DisplayName("a handshake that takes too long is one log line that says how long")
+  void tooSlow() throws Exception {
+    try (RpcFixture fixture =
+            new RpcFixture(usual -> usual.withConnections(16, Duration.ofMillis(300)));
+        Socket socket = connect(fixture)) {
+      socket.getOutputStream().write(0x16);
+      awaitLine(fixture, socket, "within 300 ms");
+    }
+  }
+
+  @Test
+  @DisplayName("a peer that breaks off is one log line, one that only knocks is none")
+  void brokenOff() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      connect(fixture).close();
+      try (Socket socket = connect(fixture)) {
+        socket.getOutputStream().write(0x16);
+        socket.shutdownOutput();
+        awaitLine(fixture, socket, "closed the connection before");
+      }
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a flood of garbage is a few log lines, and the next one says how many were left out")
+  void flood() throws Exception {
+    int flood = 200;
+    try (RpcFixture fixture = new RpcFixture()) {
+      for (int count = 0; count < flood; count++) {
+        try (Socket socket = connect(fixture)) {
+          socket.getOutputStream().write("no TLS".getBytes(StandardCharsets.US_ASCII));
+          socket.shutdownOutput();
+          socket.getInputStream().readAllBytes();
+        } catch (IOException reset) {
+          // The other side was faster.
+        }
+      }
+      Await.until(
+          PATIENCE,
+          "all of the flood to be accounted for in " + lines(fixture),
+          () -> {
+            try (Socket socket = connect(fixture)) {
+              socket.getOutputStream().write("no TLS".getBytes(StandardCharsets.US_ASCII));
+              socket.getInputStream().readAllBytes();
+            } catch (IOException reset) {
+              // As above.
+            }
+            return lines(fixture).stream().anyMatch(line -> line.contains(" more failed"));
+          });
+      assertTrue(lines(fixture).size() < flood / 2, () -> lines(fixture).size() + " lines");
+    }
+  }
+
+  private static SSLSocket tls(RpcFixture fixture, SSLContext context) throws IOException {
+    InetSocketAddress address = fixture.host.address(RpcHost.CURATOR);
+    SSLSocket socket =
+        (SSLSocket)
+            context.getSocketFactory().createSocket(address.getAddress(), address.getPort());
+    socket.setSoTimeout((int) PATIENCE.toMillis());
+    socket.setEnabledProtocols(new String[] {"TLSv1.3"});
+    return socket;
+  }
+
+  /** In TLS 1.3 a server refuses after the client thinks that all is well. */
+  private static void endsInFailure(SSLSocket socket) {
+    try {
+      socket.getOutputStream().write(1);
+      assertEquals(-1, socket.getInputStream().read());
+    } catch (IOException refused) {
+      // As it should be.
+    }
+  }
+}
