@@ -69,7 +69,7 @@ class LauncherTest {
           node.seen()
               .contains("SIGHUP received: stopping; children and mounts stay for the next start"),
           node.seen()::toString);
-      assertEquals("STOPPED dev.polis.storage RESTART", organLines(node).getLast());
+      assertEquals("STOPPED dev.polis.storage PROCESS_RESTART", organLines(node).getLast());
     }
   }
 
