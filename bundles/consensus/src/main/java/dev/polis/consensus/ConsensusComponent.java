@@ -5,6 +5,8 @@ import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.api.consensus.ConsensusOverview;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.metrics.MetricsAnswer;
+import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
@@ -24,9 +26,12 @@ import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.metatype.annotations.Designate;
 
 /** Wires the consensus organ. */
-@Component(service = Consensus.class, configurationPid = "dev.polis.consensus", immediate = true)
+@Component(
+    service = {Consensus.class, MetricsExporter.class},
+    configurationPid = "dev.polis.consensus",
+    immediate = true)
 @Designate(ocd = ConsensusConfig.class)
-public final class ConsensusComponent implements Consensus {
+public final class ConsensusComponent implements Consensus, MetricsExporter {
 
   private final BootReport boot;
   private final Subtree organ;
@@ -52,7 +57,7 @@ public final class ConsensusComponent implements Consensus {
         new ConsensusService(
             new ConsensusRun.Parts(
                 settings,
-                new ConsensusFiles(storage.root().data().etcd()),
+                new ConsensusFiles(storage.root()),
                 network.status(),
                 processes,
                 boot,
@@ -114,5 +119,15 @@ public final class ConsensusComponent implements Consensus {
   @Override
   public ConsensusOverview overview() throws InterruptedException {
     return service.overview();
+  }
+
+  @Override
+  public String exporterName() {
+    return "etcd";
+  }
+
+  @Override
+  public MetricsAnswer scrape() {
+    return service.scrape();
   }
 }

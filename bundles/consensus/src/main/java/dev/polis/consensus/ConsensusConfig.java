@@ -20,14 +20,6 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   @AttributeDefinition(description = "Port for other members, on the node's address")
   int peer_port() default 7834;
 
-  @AttributeDefinition(
-      description =
-          "Address for metrics (plain HTTP); empty: 127.0.0.1, or the node's own loopback address")
-  String metrics_address() default "";
-
-  @AttributeDefinition(description = "Port for metrics")
-  int metrics_port() default 7842;
-
   @AttributeDefinition(description = "Milliseconds between heartbeats of the leader")
   int heartbeat_millis() default 100;
 

@@ -12,6 +12,7 @@ import dev.polis.api.storage.Root;
 final class ConsensusFiles extends DirectoryPlacement {
 
   private final Root.Etcd etcd;
+  private final DirectoryPlacement sockets;
   private final FilePlacement member = file("member.json", Mode.SECRET);
   private final FilePlacement ca = file("ca.pem", Mode.SECRET);
   private final FilePlacement caKey = file("ca-key.pem", Mode.SECRET);
@@ -19,14 +20,20 @@ final class ConsensusFiles extends DirectoryPlacement {
   private final FilePlacement version = file("etcd-version", Mode.SECRET);
   private final FilePlacement rootKey = file("root-key.pem", Mode.SECRET);
 
-  ConsensusFiles(Root.Etcd etcd) {
-    super(etcd.path().resolve("pki"), Mode.PRIVATE_DIRECTORY);
-    this.etcd = etcd;
+  ConsensusFiles(Root root) {
+    super(root.data().etcd().path().resolve("pki"), Mode.PRIVATE_DIRECTORY);
+    this.etcd = root.data().etcd();
+    this.sockets = root.ephemeral().consensus();
   }
 
   /** What etcd itself reads and writes. */
   Root.Etcd etcd() {
     return etcd;
+  }
+
+  /** etcd's working directory, where its metrics socket is. */
+  DirectoryPlacement sockets() {
+    return sockets;
   }
 
   /** How far the member came. */

@@ -193,6 +193,7 @@ final class ConsensusRun implements Task {
       pki.ensureMember(identity, address);
       pki.ensureOperator();
       parts.files().etcd().data().create();
+      parts.files().sockets().create();
       reached(ConsensusStep.KEYS_WRITTEN);
       line =
           new EtcdCommandLine(
@@ -215,6 +216,7 @@ final class ConsensusRun implements Task {
       return ProcessSpec.of(PROCESS, line.arguments())
           // Go's runtime wants no more of the environment than this, and etcd reads flags from it.
           .withEnvironment(Map.of("HOME", parts.files().etcd().path().toString()))
+          .withDirectory(parts.files().sockets().path())
           .withFingerprint(line.binary().digest());
     }
 
@@ -233,8 +235,8 @@ final class ConsensusRun implements Task {
     private void awaitReady(Wait wait, Watcher<ProcessStatus> ending)
         throws InterruptedException, IOException {
       long deadline = System.nanoTime() + parts.settings().ready().toNanos();
-      board.publish(new ConsensusStatus.Starting("etcd to answer at " + line.metricsUrl()));
-      String complaint = EtcdProbe.complaint(line.metricsUrl());
+      board.publish(new ConsensusStatus.Starting("etcd to answer at " + line.clientUrl()));
+      String complaint = EtcdHttp.problem(process);
       while (!complaint.isEmpty()) {
         if (ended(ending, READY_LOOK)) {
           throw deadBeforeReady();
@@ -243,11 +245,7 @@ final class ConsensusRun implements Task {
           throw late(complaint);
         }
         wait.detail(complaint);
-        complaint = EtcdProbe.complaint(line.metricsUrl());
-      }
-      if (ended(ending, Duration.ZERO)) {
-        // Somebody else answered on our port.
-        throw deadBeforeReady();
+        complaint = EtcdHttp.problem(process);
       }
       reached(ConsensusStep.READY);
     }
@@ -293,12 +291,10 @@ final class ConsensusRun implements Task {
     private String takenPorts() throws IOException {
       PortHolder holders = new PortHolder();
       StringBuilder words = new StringBuilder();
-      InetAddress metrics = parts.settings().metricsAddressFor(address);
       for (Port port :
           List.of(
               new Port("client.port", address, parts.settings().clientPort()),
-              new Port("peer.port", address, parts.settings().peerPort()),
-              new Port("metrics.port", metrics, parts.settings().metricsPort()))) {
+              new Port("peer.port", address, parts.settings().peerPort()))) {
         Optional<String> holder = holders.find(port.address(), port.number());
         holder.ifPresent(who -> words.append(port.takenBy(who)));
       }

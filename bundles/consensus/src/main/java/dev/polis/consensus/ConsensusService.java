@@ -6,6 +6,7 @@ import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.api.consensus.ConsensusOverview;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.metrics.MetricsAnswer;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.StorageException;
 import dev.polis.boot.StopReason;
@@ -189,6 +190,23 @@ final class ConsensusService implements Consensus {
       throw new ConsensusException(
           "etcd does not tell about itself: " + unanswered.getMessage(), unanswered);
     }
+  }
+
+  /** Reads etcd's metrics page. */
+  MetricsAnswer scrape() {
+    return parts
+        .processes()
+        .find(ConsensusRun.PROCESS)
+        .map(EtcdHttp::metrics)
+        .orElseGet(() -> new MetricsAnswer.Unavailable(noEtcd()));
+  }
+
+  private String noEtcd() {
+    return switch (board.status().peek().orElseThrow()) {
+      case ConsensusStatus.Stopped _ ->
+          "this node runs no member of consensus; ask a node that does";
+      case ConsensusStatus other -> other.text();
+    };
   }
 
   private ConsensusOverview overview(ConsensusGround ground, EtcdAdmin admin)

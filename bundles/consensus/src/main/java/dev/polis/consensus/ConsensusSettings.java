@@ -1,7 +1,6 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
-import java.net.InetAddress;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -11,8 +10,6 @@ record ConsensusSettings(
     String etcd,
     int clientPort,
     int peerPort,
-    String metricsAddress,
-    int metricsPort,
     int heartbeatMillis,
     int electionMillis,
     Duration ready,
@@ -36,7 +33,6 @@ record ConsensusSettings(
   ConsensusSettings {
     port("client.port", clientPort);
     port("peer.port", peerPort);
-    port("metrics.port", metricsPort);
     if (clientPort == peerPort) {
       throw refused("peer.port", peerPort, "is the client.port too; give each a port of its own");
     }
@@ -52,9 +48,6 @@ record ConsensusSettings(
     range("snapshot.count", snapshotCount, 100, 10_000_000);
     range("maintenance.seconds", maintenance.toSeconds(), 1, Duration.ofDays(1).toSeconds());
     range("defragment.percent", defragmentPercent, 1, 99);
-    if (!metricsAddress.isEmpty()) {
-      address(metricsAddress);
-    }
   }
 
   static ConsensusSettings of(ConsensusConfig config) {
@@ -62,8 +55,6 @@ record ConsensusSettings(
         config.etcd(),
         config.client_port(),
         config.peer_port(),
-        config.metrics_address(),
-        config.metrics_port(),
         config.heartbeat_millis(),
         config.election_millis(),
         Duration.ofSeconds(config.ready_seconds()),
@@ -73,27 +64,6 @@ record ConsensusSettings(
         config.snapshot_count(),
         Duration.ofSeconds(config.maintenance_seconds()),
         config.defragment_percent());
-  }
-
-  /**
-   * Where metrics are served. They are neither encrypted nor authenticated, so they stay on the
-   * machine unless the operator says otherwise; several nodes on one machine have a loopback
-   * address each.
-   */
-  InetAddress metricsAddressFor(InetAddress node) {
-    if (!metricsAddress.isEmpty()) {
-      return address(metricsAddress);
-    }
-    return node.isLoopbackAddress() ? node : InetAddress.getLoopbackAddress();
-  }
-
-  private static InetAddress address(String text) {
-    try {
-      return InetAddress.ofLiteral(text);
-    } catch (IllegalArgumentException notAnAddress) {
-      throw new ConsensusException(
-          "consensus setting metrics.address is \"" + text + "\": not an IP address", notAnAddress);
-    }
   }
 
   private static void port(String name, int value) {

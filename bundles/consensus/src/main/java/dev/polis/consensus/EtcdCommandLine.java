@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The flags of the member. The same member on the same address always gets the same flags: a
+ * Makes the flags of the member. The same member on the same address always gets the same flags: a
  * running etcd is adopted only if they match.
  *
  * @param binary which etcd
@@ -33,11 +33,6 @@ record EtcdCommandLine(
   /** Where members connect. */
   String peerUrl() {
     return url("https", address, settings.peerPort());
-  }
-
-  /** Where metrics are served. */
-  String metricsUrl() {
-    return url("http", settings.metricsAddressFor(address), settings.metricsPort());
   }
 
   /** The program and its arguments. */
@@ -67,13 +62,13 @@ record EtcdCommandLine(
         "--advertise-client-urls=" + clientUrl(),
         "--listen-peer-urls=" + peerUrl(),
         "--initial-advertise-peer-urls=" + peerUrl(),
-        // HTTP on a port of its own leaves gRPC on the client port to gRPC's own server: on a
-        // shared
-        // one, watches starve while somebody reads much (etcd issue 15402).
+        // HTTP at a socket of its own leaves gRPC on the client port to gRPC's own server: on a
+        // shared one, watches starve while somebody reads much (etcd issue 15402).
         (binary.version().atLeast(EtcdVersion.SEPARATE)
                 ? "--listen-client-http-urls="
                 : "--listen-metrics-urls=")
-            + metricsUrl(),
+            + "unix://"
+            + EtcdHttp.SOCKET,
         // Nobody speaks JSON to it, and the gateway would need the root user to be of use.
         "--enable-grpc-gateway=false");
   }

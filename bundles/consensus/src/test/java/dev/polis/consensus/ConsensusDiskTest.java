@@ -29,7 +29,7 @@ class ConsensusDiskTest {
 
   @BeforeEach
   void open() {
-    files = new ConsensusFiles(Root.at(folder).data().etcd());
+    files = new ConsensusFiles(Root.at(folder));
     disk = new ConsensusDisk(files);
   }
 

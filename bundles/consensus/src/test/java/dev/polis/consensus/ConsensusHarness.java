@@ -57,7 +57,12 @@ final class ConsensusHarness implements AutoCloseable {
   private Optional<Instance> present = Optional.empty();
 
   ConsensusHarness() throws IOException {
-    folder = Files.createTempDirectory("polis-consensus");
+    this("");
+  }
+
+  /** As above, in a directory whose name ends like this. */
+  ConsensusHarness(String suffix) throws IOException {
+    folder = Files.createTempDirectory("polis-consensus" + suffix);
     root = Root.at(folder.resolve("root"));
     root.data().create();
   }
@@ -83,8 +88,6 @@ final class ConsensusHarness implements AutoCloseable {
         etcd,
         7833,
         7834,
-        "",
-        7842,
         20,
         200,
         Duration.ofSeconds(30),
@@ -116,7 +119,7 @@ final class ConsensusHarness implements AutoCloseable {
   }
 
   ConsensusFiles files() {
-    return new ConsensusFiles(root.data().etcd());
+    return new ConsensusFiles(root);
   }
 
   /** An instance of the organ, in place of the one before. */

@@ -41,7 +41,7 @@ class ConsensusPkiTest {
 
   @BeforeEach
   void open() {
-    files = new ConsensusFiles(Root.at(folder).data().etcd());
+    files = new ConsensusFiles(Root.at(folder));
   }
 
   @Test

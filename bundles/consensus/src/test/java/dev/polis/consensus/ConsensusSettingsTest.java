@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.polis.api.consensus.ConsensusException;
 import java.lang.reflect.Proxy;
-import java.net.InetAddress;
 import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -45,17 +44,6 @@ class ConsensusSettingsTest {
         assertThrows(ConsensusException.class, () -> ConsensusSettings.of(config));
 
     assertEquals("consensus setting " + words, refusal.getMessage());
-  }
-
-  @Test
-  @DisplayName("a metrics address must be an address")
-  void metricsAddress() {
-    ConsensusConfig wrong = config(Map.of("metrics_address", "localhost"));
-    ConsensusSettings right = ConsensusSettings.of(config(Map.of("metrics_address", "10.0.0.1")));
-
-    assertThrows(ConsensusException.class, () -> ConsensusSettings.of(wrong));
-    assertEquals(
-        "10.0.0.1", right.metricsAddressFor(InetAddress.ofLiteral("10.0.0.9")).getHostAddress());
   }
 
   /** What the framework makes of a configuration: the given keys, else the defaults. */

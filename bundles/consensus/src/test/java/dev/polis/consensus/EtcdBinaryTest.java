@@ -80,7 +80,7 @@ class EtcdBinaryTest {
     Path asked = folder.resolve("asked");
     String line = "echo x >>" + asked + "; echo etcd Version: 3.5.1";
     String program = script("c", line).toString();
-    FilePlacement notes = new ConsensusFiles(Root.at(folder).data().etcd()).version();
+    FilePlacement notes = new ConsensusFiles(Root.at(folder)).version();
     Files.createDirectories(notes.path().getParent());
 
     EtcdBinary first = EtcdBinary.find(program, notes);

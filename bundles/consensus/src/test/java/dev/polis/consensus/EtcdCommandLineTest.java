@@ -31,7 +31,7 @@ class EtcdCommandLineTest {
             "--advertise-client-urls=https://127.0.0.5:7833",
             "--listen-peer-urls=https://127.0.0.5:7834",
             "--initial-advertise-peer-urls=https://127.0.0.5:7834",
-            "--listen-client-http-urls=http://127.0.0.5:7842",
+            "--listen-client-http-urls=unix://metrics.sock",
             "--enable-grpc-gateway=false",
             "--trusted-ca-file=/s/data/etcd/peer_pki/ca.pem",
             "--cert-file=/s/data/etcd/peer_pki/cert.pem",
@@ -61,20 +61,19 @@ class EtcdCommandLineTest {
     List<String> old = line(new EtcdVersion(3, 5, 0), "127.0.0.5").arguments();
     List<String> young = line(new EtcdVersion(3, 6, 1), "127.0.0.5").arguments();
 
-    assertTrue(old.contains("--listen-metrics-urls=http://127.0.0.5:7842"), old::toString);
+    assertTrue(old.contains("--listen-metrics-urls=unix://metrics.sock"), old::toString);
     assertFalse(old.contains("--tls-min-version=TLS1.3"), old::toString);
     assertTrue(young.contains("--feature-gates=InitialCorruptCheck=true"), young::toString);
     assertFalse(young.contains("--experimental-initial-corrupt-check=true"), young::toString);
   }
 
   @Test
-  @DisplayName("IPv6 addresses stand in brackets; metrics of a machine stay on its loopback")
+  @DisplayName("IPv6 addresses stand in brackets")
   void addresses() {
     EtcdCommandLine line = line(new EtcdVersion(3, 5, 16), "2001:db8::7");
 
     assertEquals("https://[2001:db8:0:0:0:0:0:7]:7833", line.clientUrl());
-    assertEquals(
-        "http://" + InetAddress.getLoopbackAddress().getHostAddress() + ":7842", line.metricsUrl());
+    assertEquals("https://[2001:db8:0:0:0:0:0:7]:7834", line.peerUrl());
   }
 
   private static EtcdCommandLine line(EtcdVersion version, String address) {

@@ -8,8 +8,8 @@ import java.util.TreeMap;
 import java.util.function.Supplier;
 import org.osgi.framework.Bundle;
 
-/** In which state the bundles are. */
-final class BundleMetrics implements MetricsSource {
+/** Reports the state of each bundle. */
+final class BundleMetrics implements MetricsCollector {
   private static final Map<Integer, String> STATES =
       new TreeMap<>(
           Map.of(
@@ -28,15 +28,15 @@ final class BundleMetrics implements MetricsSource {
   @Override
   public List<MetricSnapshot> read() {
     GaugeSnapshot.Builder states =
-        Figures.gauge(
+        MetricFactory.gauge(
             "polis_bundle_state", "1 for the state that the bundle is in, 0 for the others");
     for (Bundle bundle : bundles.get()) {
       int now = bundle.getState();
       STATES.forEach(
           (state, name) ->
               states.dataPoint(
-                  Figures.level(
-                      Figures.flag(now == state),
+                  MetricFactory.gaugePoint(
+                      MetricFactory.oneIf(now == state),
                       "id",
                       Long.toString(bundle.getBundleId()),
                       "name",

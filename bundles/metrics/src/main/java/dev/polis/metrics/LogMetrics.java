@@ -5,8 +5,8 @@ import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** What the log tree holds. */
-final class LogMetrics implements MetricsSource {
+/** Reports how much the log tree holds. */
+final class LogMetrics implements MetricsCollector {
   private final Supplier<LogStatistics> statistics;
 
   LogMetrics(Supplier<LogStatistics> statistics) {
@@ -17,20 +17,20 @@ final class LogMetrics implements MetricsSource {
   public List<MetricSnapshot> read() {
     LogStatistics now = statistics.get();
     return List.of(
-        Figures.gauge("polis_log_journals", "Names that have a journal")
-            .dataPoint(Figures.level(now.journals()))
+        MetricFactory.gauge("polis_log_journals", "Names that have a journal")
+            .dataPoint(MetricFactory.gaugePoint(now.journals()))
             .build(),
-        Figures.gauge("polis_log_entries", "Entries in all journals")
-            .dataPoint(Figures.level(now.entries()))
+        MetricFactory.gauge("polis_log_entries", "Entries in all journals")
+            .dataPoint(MetricFactory.gaugePoint(now.entries()))
             .build(),
-        Figures.gauge("polis_log_bytes", "Estimated memory of these entries")
-            .dataPoint(Figures.level(now.bytes()))
+        MetricFactory.gauge("polis_log_bytes", "Estimated memory of these entries")
+            .dataPoint(MetricFactory.gaugePoint(now.bytes()))
             .build(),
-        Figures.gauge("polis_log_followers", "Readers that wait for new entries")
-            .dataPoint(Figures.level(now.readers()))
+        MetricFactory.gauge("polis_log_followers", "Readers that wait for new entries")
+            .dataPoint(MetricFactory.gaugePoint(now.readers()))
             .build(),
-        Figures.counter("polis_log_appended", "Entries ever appended")
-            .dataPoint(Figures.count(now.appended()))
+        MetricFactory.counter("polis_log_appended", "Entries ever appended")
+            .dataPoint(MetricFactory.counterPoint(now.appended()))
             .build());
   }
 }

@@ -15,8 +15,8 @@ import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 
 /**
- * Who this node is and whom it lets read: nodes and users of its cluster. All of it is looked up
- * when it is needed, so that whatever is renewed or revoked counts from then on.
+ * Knows the node's certificate and who may read its metrics: nodes and users of its cluster. It
+ * reads credentials and revocations when they are needed, so that changes count from then on.
  */
 final class MetricsAccess {
   private final Value<ClusterStatus> cluster;
@@ -27,14 +27,14 @@ final class MetricsAccess {
     this.members = TlsTrust.Source.of(this::ca, revoked);
   }
 
-  /** A context that stays right when the credentials change. */
+  /** Returns a TLS context that follows changes of the credentials. */
   SSLContext context() {
     return TlsContexts.context(
         new TlsKeys(() -> credentials().map(NodeCredentials::tls)), TlsTrust.member(members));
   }
 
   /**
-   * Judges a caller again: its connection may be older than the revocation of its certificate.
+   * Checks a caller's certificate again, as its connection may be older than a revocation.
    *
    * @throws IdentityException saying why it may not read
    */
@@ -50,6 +50,8 @@ final class MetricsAccess {
     return credentials()
         .map(NodeCredentials::ca)
         .orElseThrow(
-            () -> new IdentityException("this node belongs to no cluster, so nobody is known"));
+            () ->
+                new IdentityException(
+                    "this node belongs to no cluster yet, so no certificate is accepted"));
   }
 }

@@ -1,19 +1,20 @@
 package dev.polis.metrics;
 
 import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
 import dev.polis.boot.BootReport;
 import dev.polis.logtree.LogTree;
 import dev.polis.rpc.RpcHost;
-import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import java.util.Arrays;
-import java.util.List;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
 import org.osgi.service.metatype.annotations.Designate;
 
 /** Wires the metrics organ. */
@@ -25,10 +26,9 @@ import org.osgi.service.metatype.annotations.Designate;
 public final class MetricsComponent {
 
   private final BootReport boot;
-  private final Subtree subtree;
-  private final SupervisionMetrics supervision;
+  private final MetricsService service;
 
-  /** Called by Declarative Services; the server waits for address and credentials by itself. */
+  /** Called by Declarative Services. */
   @Activate
   public MetricsComponent(
       BundleContext bundle,
@@ -39,26 +39,27 @@ public final class MetricsComponent {
       @Reference RpcHost rpc,
       @Reference Network network,
       @Reference ClusterManager cluster) {
-    MetricsAccess access = new MetricsAccess(cluster.status(), rpc::revoked);
-    EtcdPage etcd = new EtcdPage(config.etcd_address(), config.etcd_port(), cluster.status());
     this.boot = boot;
-    this.subtree = supervisor.organ("metrics");
-    this.supervision = new SupervisionMetrics(supervisor);
-    MetricsScrape scrape =
-        new MetricsScrape(
-            List.of(
-                supervision,
-                new BundleMetrics(() -> Arrays.asList(bundle.getBundles())),
-                new RpcMetrics(rpc::statistics),
-                new LogMetrics(logs::statistics)));
-    subtree.run(
-        "server", new MetricsServer(config.port(), network, cluster, access, scrape, etcd)::run);
+    this.service =
+        new MetricsService(
+            MetricsSettings.of(config),
+            new MetricsService.Parts(
+                logs, supervisor, rpc, network, cluster, () -> Arrays.asList(bundle.getBundles())));
   }
 
-  /** Stops listening and counting. */
+  /** Called by Declarative Services when an organ or role offers a page. */
+  @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
+  void addExporter(MetricsExporter exporter) {
+    service.add(exporter);
+  }
+
+  /** Called by Declarative Services when the page goes. */
+  void removeExporter(MetricsExporter exporter) {
+    service.remove(exporter);
+  }
+
   @Deactivate
   void deactivate() {
-    subtree.close(boot.stopReason());
-    supervision.close();
+    service.close(boot.stopReason());
   }
 }

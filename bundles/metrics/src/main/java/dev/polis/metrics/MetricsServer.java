@@ -1,13 +1,14 @@
 package dev.polis.metrics;
 
+import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsParameters;
 import com.sun.net.httpserver.HttpsServer;
-import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.cluster.ClusterStatus;
-import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.event.Value;
 import dev.polis.event.Watcher;
+import dev.polis.logtree.Log;
 import dev.polis.pki.TlsContexts;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;
@@ -16,55 +17,56 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.Function;
 
-/** Listens on the node's address while it has one; each request has a virtual thread. */
+/** Listens with HTTPS on the node's address; each request gets a virtual thread. */
 final class MetricsServer {
 
-  /** The system's own length of the queue of connections. */
+  /** Lets the system choose how many connections may wait to be accepted. */
   private static final int BACKLOG = 0;
 
   /**
-   * What a connection may take for its handshake and its request. With the time until the next look
-   * it is at most the 10 s that the other listeners of a node give.
+   * How long a connection may take for its handshake and its request. With the time until the next
+   * check this is at most the 10 s that the other listeners of a node grant.
    */
   private static final String REQUEST_SECONDS = "9";
 
-  /** How often the server looks for connections that take longer. */
-  private static final String LOOK_MILLISECONDS = "1000";
+  /** How often the server checks for connections that take longer. */
+  private static final String CHECK_MILLISECONDS = "1000";
 
   static {
-    // The JDK's server waits for ever otherwise, and takes this from nowhere else; it is the only
-    // one of its kind in a node.
+    // The JDK's server has no time limit by default and reads one from system properties only. It
+    // is the only server of this kind in a node.
     System.setProperty("sun.net.httpserver.maxReqTime", REQUEST_SECONDS);
-    System.setProperty("sun.net.httpserver.clockTick", LOOK_MILLISECONDS);
+    System.setProperty("sun.net.httpserver.clockTick", CHECK_MILLISECONDS);
   }
 
   private final int port;
-  private final Network network;
-  private final ClusterManager cluster;
+  private final Value<NetworkStatus> network;
+  private final Value<ClusterStatus> cluster;
   private final MetricsAccess access;
-  private final MetricsScrape scrape;
-  private final EtcdPage etcd;
+  private final Function<Log, HttpHandler> handler;
 
+  /**
+   * @param handler makes what answers requests, given the log of this runnable
+   */
   MetricsServer(
       int port,
-      Network network,
-      ClusterManager cluster,
+      Value<NetworkStatus> network,
+      Value<ClusterStatus> cluster,
       MetricsAccess access,
-      MetricsScrape scrape,
-      EtcdPage etcd) {
+      Function<Log, HttpHandler> handler) {
     this.port = port;
     this.network = network;
     this.cluster = cluster;
     this.access = access;
-    this.scrape = scrape;
-    this.etcd = etcd;
+    this.handler = handler;
   }
 
-  /** Serves until cancelled. */
+  /** Waits for credentials and an address, then serves until cancelled. */
   void run(Context context) throws InterruptedException, IOException, RestartRequest {
     awaitCredentials();
-    try (Watcher<NetworkStatus> watcher = network.status().watch()) {
+    try (Watcher<NetworkStatus> watcher = network.watch()) {
       NetworkStatus.Up here =
           (NetworkStatus.Up) watcher.get(status -> status instanceof NetworkStatus.Up);
       try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -74,7 +76,7 @@ final class MetricsServer {
   }
 
   private void awaitCredentials() throws InterruptedException {
-    try (Watcher<ClusterStatus> watcher = cluster.status().watch()) {
+    try (Watcher<ClusterStatus> watcher = cluster.watch()) {
       watcher.get(status -> status.credentials().isPresent());
     }
   }
@@ -85,8 +87,7 @@ final class MetricsServer {
     HttpsServer server = bind(here);
     try {
       server.setExecutor(threads);
-      server.createContext(
-          "/", new MetricsPages(access, scrape, () -> etcd.fetch(here), context.log()));
+      server.createContext("/", handler.apply(context.log()));
       server.start();
       context
           .log()
@@ -109,7 +110,7 @@ final class MetricsServer {
       server = HttpsServer.create(address, BACKLOG);
     } catch (IOException e) {
       throw new IOException(
-          "metrics cannot listen at %s:%d: %s; set another port for dev.polis.metrics, or end who has it (ss -ltnp)"
+          "metrics cannot listen at %s:%d: %s; set another port of dev.polis.metrics, or end the process that has it (ss -ltnp)"
               .formatted(here.getHostAddress(), port, e.getMessage()),
           e);
     }

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
-/** What the listeners served. */
-final class RpcMetrics implements MetricsSource {
+/** Reports the calls that the RPC listeners served. */
+final class RpcMetrics implements MetricsCollector {
   private static final List<Double> BOUNDS =
       Stream.concat(RpcStatistics.BUCKETS.stream(), Stream.of(Double.POSITIVE_INFINITY)).toList();
 
@@ -32,36 +32,37 @@ final class RpcMetrics implements MetricsSource {
         active(now),
         counted(
             "polis_rpc_held_calls",
-            "Calls that had to wait for their provider",
+            "Calls that waited for their provider",
             now,
             RpcStatistics.Method::held),
         counted(
             "polis_rpc_drained_calls",
-            "Calls that were in flight when their provider went",
+            "Calls in flight when their provider was stopped",
             now,
             RpcStatistics.Method::drained),
-        Figures.gauge("polis_rpc_holding", "Calls that wait for their provider now")
-            .dataPoint(Figures.level(now.heldNow()))
+        MetricFactory.gauge("polis_rpc_holding", "Calls that wait for their provider now")
+            .dataPoint(MetricFactory.gaugePoint(now.heldNow()))
             .build(),
-        Figures.gauge("polis_rpc_connections", "Connections that are open now")
-            .dataPoint(Figures.level(now.connectionsNow()))
+        MetricFactory.gauge("polis_rpc_connections", "Connections that are open now")
+            .dataPoint(MetricFactory.gaugePoint(now.connectionsNow()))
             .build(),
-        Figures.counter(
+        MetricFactory.counter(
                 "polis_rpc_connections_refused",
                 "Connections that were closed at once because there were too many")
-            .dataPoint(Figures.count(now.connectionsRefused()))
+            .dataPoint(MetricFactory.counterPoint(now.connectionsRefused()))
             .build());
   }
 
   private static CounterSnapshot calls(RpcStatistics now) {
-    CounterSnapshot.Builder calls = Figures.counter("polis_rpc_calls", "Finished calls by outcome");
+    CounterSnapshot.Builder calls =
+        MetricFactory.counter("polis_rpc_calls", "Finished calls by outcome");
     for (RpcStatistics.Method method : now.methods()) {
       method
           .codes()
           .forEach(
               (code, times) ->
                   calls.dataPoint(
-                      Figures.count(
+                      MetricFactory.counterPoint(
                           times,
                           "listener",
                           method.listener(),
@@ -92,25 +93,27 @@ final class RpcMetrics implements MetricsSource {
   }
 
   private static GaugeSnapshot active(RpcStatistics now) {
-    GaugeSnapshot.Builder active = Figures.gauge("polis_rpc_active_calls", "Calls in progress");
+    GaugeSnapshot.Builder active =
+        MetricFactory.gauge("polis_rpc_active_calls", "Calls in progress");
     for (RpcStatistics.Method method : now.methods()) {
       active.dataPoint(
-          Figures.level(method.active(), "listener", method.listener(), "method", method.method()));
+          MetricFactory.gaugePoint(
+              method.active(), "listener", method.listener(), "method", method.method()));
     }
     return active.build();
   }
 
-  /** Reads one number of a method. */
+  /** Picks one number of a method's statistics. */
   private interface Reading {
     long of(RpcStatistics.Method method);
   }
 
   private static CounterSnapshot counted(
       String name, String help, RpcStatistics now, Reading reading) {
-    CounterSnapshot.Builder counter = Figures.counter(name, help);
+    CounterSnapshot.Builder counter = MetricFactory.counter(name, help);
     for (RpcStatistics.Method method : now.methods()) {
       counter.dataPoint(
-          Figures.count(
+          MetricFactory.counterPoint(
               reading.of(method), "listener", method.listener(), "method", method.method()));
     }
     return counter.build();

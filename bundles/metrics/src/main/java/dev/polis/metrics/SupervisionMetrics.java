@@ -17,8 +17,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
 
-/** How the runnables of the supervision tree fare. */
-final class SupervisionMetrics implements MetricsSource, TransitionListener, AutoCloseable {
+/** Reports the states, restarts and state changes of the runnables of the supervision tree. */
+final class SupervisionMetrics implements MetricsCollector, TransitionListener, AutoCloseable {
   private record Change(RunState from, RunState to) {}
 
   private final Supervisor supervisor;
@@ -38,7 +38,7 @@ final class SupervisionMetrics implements MetricsSource, TransitionListener, Aut
         .increment();
   }
 
-  /** Forgets it: names come and go for as long as a node runs. */
+  /** Drops the counts of a runnable that is gone, so that they do not pile up. */
   @Override
   public void removed(String dn) {
     changes.remove(dn);
@@ -47,16 +47,17 @@ final class SupervisionMetrics implements MetricsSource, TransitionListener, Aut
   @Override
   public List<MetricSnapshot> read() {
     GaugeSnapshot.Builder states =
-        Figures.gauge(
+        MetricFactory.gauge(
             "polis_supervisor_dn_state", "1 for the state that the runnable is in, 0 for others");
     GaugeSnapshot.Builder overdue =
-        Figures.gauge(
+        MetricFactory.gauge(
             "polis_supervisor_dn_overdue",
             "1 if the runnable was cancelled 5 s ago or more and has not returned");
     CounterSnapshot.Builder restarts =
-        Figures.counter("polis_supervisor_dn_restarts", "Times the runnable was started again");
+        MetricFactory.counter(
+            "polis_supervisor_dn_restarts", "Times the runnable was started again");
     List<RunnableStatus> all = supervisor.runnables().peek().orElse(List.of());
-    Set<String> late =
+    Set<String> overdueNames =
         all.stream()
             .filter(RunnableStatus::overdue)
             .map(RunnableStatus::dn)
@@ -64,16 +65,25 @@ final class SupervisionMetrics implements MetricsSource, TransitionListener, Aut
     for (RunnableStatus status : newest(all)) {
       for (RunState state : RunState.values()) {
         states.dataPoint(
-            Figures.level(
-                Figures.flag(status.state() == state), "dn", status.dn(), "state", state.name()));
+            MetricFactory.gaugePoint(
+                MetricFactory.oneIf(status.state() == state),
+                "dn",
+                status.dn(),
+                "state",
+                state.name()));
       }
-      overdue.dataPoint(Figures.level(Figures.flag(late.contains(status.dn())), "dn", status.dn()));
-      restarts.dataPoint(Figures.count(status.restarts(), "dn", status.dn()));
+      overdue.dataPoint(
+          MetricFactory.gaugePoint(
+              MetricFactory.oneIf(overdueNames.contains(status.dn())), "dn", status.dn()));
+      restarts.dataPoint(MetricFactory.counterPoint(status.restarts(), "dn", status.dn()));
     }
     return List.of(states.build(), overdue.build(), restarts.build(), transitions());
   }
 
-  /** A run that does not return may still be listed beside its successor of the same name. */
+  /**
+   * Keeps one entry for each name. A runnable that does not return when cancelled may still be
+   * listed beside its successor.
+   */
   private static Collection<RunnableStatus> newest(List<RunnableStatus> all) {
     Map<String, RunnableStatus> byName = new LinkedHashMap<>();
     for (RunnableStatus status : all) {
@@ -85,7 +95,7 @@ final class SupervisionMetrics implements MetricsSource, TransitionListener, Aut
 
   private CounterSnapshot transitions() {
     CounterSnapshot.Builder transitions =
-        Figures.counter(
+        MetricFactory.counter(
             "polis_supervisor_dn_state_transitions",
             "Changes of state of the runnable since the metrics organ was started");
     changes.forEach(
@@ -93,7 +103,7 @@ final class SupervisionMetrics implements MetricsSource, TransitionListener, Aut
             ofOne.forEach(
                 (change, times) ->
                     transitions.dataPoint(
-                        Figures.count(
+                        MetricFactory.counterPoint(
                             times.sum(),
                             "dn",
                             dn,

@@ -53,7 +53,7 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Version;
 
-/** A node with the metrics organ, and those who read it. */
+/** Runs the metrics organ in a node of its own, and reads its pages. */
 final class MetricsFixture implements AutoCloseable {
   static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final Pattern AT = Pattern.compile("metrics at https://([0-9.]+):(\\d+)/metrics");
@@ -73,14 +73,10 @@ final class MetricsFixture implements AutoCloseable {
                       false)),
               RpcSettings.Limits.DEFAULT),
           logs);
-  int etcdPort = 7842;
-  String etcdAddress = "";
-  volatile boolean consensus = true;
-
   private final KeyPair nodeKey = Ed25519.generate();
   private final MutableValue<ClusterStatus> cluster = new MutableValue<>();
   private volatile Optional<NodeCredentials> credentials = Optional.empty();
-  private Optional<MetricsComponent> organ = Optional.empty();
+  private MetricsComponent organ; // null unless started
 
   void start() throws Exception {
     renew();
@@ -101,21 +97,27 @@ final class MetricsFixture implements AutoCloseable {
 
   private void activate(int port) {
     organ =
-        Optional.of(
-            new MetricsComponent(
-                fake(BundleContext.class, method -> new Bundle[] {bundle()}),
-                config(port),
-                new SilentBoot(StopReason.CODE_REPLACED),
-                logs,
-                tree,
-                host,
-                fake(Network.class, method -> network),
-                fake(ClusterManager.class, method -> cluster)));
+        new MetricsComponent(
+            fake(BundleContext.class, method -> new Bundle[] {bundle()}),
+            config(port),
+            new SilentBoot(StopReason.CODE_REPLACED),
+            logs,
+            tree,
+            host,
+            fake(Network.class, method -> network),
+            fake(ClusterManager.class, method -> cluster));
+  }
+
+  /** The organ as the framework sees it. */
+  MetricsComponent organ() {
+    return organ;
   }
 
   void stop() {
-    organ.ifPresent(MetricsComponent::deactivate);
-    organ = Optional.empty();
+    if (organ != null) {
+      organ.deactivate();
+      organ = null;
+    }
   }
 
   @Override
@@ -140,9 +142,7 @@ final class MetricsFixture implements AutoCloseable {
   }
 
   private ClusterStatus status() {
-    return fake(
-        ClusterStatus.class,
-        method -> method.equals("hasLocalConsensus") ? (Object) consensus : credentials);
+    return fake(ClusterStatus.class, method -> credentials);
   }
 
   private static Bundle bundle() {
@@ -163,16 +163,6 @@ final class MetricsFixture implements AutoCloseable {
       @Override
       public int port() {
         return port;
-      }
-
-      @Override
-      public String etcd_address() {
-        return etcdAddress;
-      }
-
-      @Override
-      public int etcd_port() {
-        return etcdPort;
       }
 
       @Override

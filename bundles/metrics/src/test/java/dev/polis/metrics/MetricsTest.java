@@ -6,9 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.sun.net.httpserver.HttpServer;
+import dev.polis.api.metrics.MetricsAnswer;
+import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.StopReason;
+import dev.polis.config.SettingException;
 import dev.polis.fixtures.Await;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.TlsIdentity;
@@ -54,7 +56,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("users and nodes of the cluster read the figures of every part")
+  @DisplayName("users and nodes of the cluster read the metrics of every part")
   void membersRead() throws Exception {
     node.start();
     node.logs.log("somewhere").info("an entry");
@@ -134,7 +136,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("who shows no certificate, or one of another cluster, gets no connection")
+  @DisplayName("a caller without a certificate, or with one of another cluster, gets no connection")
   void strangersAreRefused() throws Exception {
     node.start();
     CertificateAuthority foreign = CertificateAuthority.create("Another cluster");
@@ -178,7 +180,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("without credentials nothing listens; it begins when they come")
+  @DisplayName("without credentials nothing listens; with them the server starts")
   void waitsForCredentials() throws Exception {
     node.startWithoutCredentials();
     assertEquals(List.of(), node.announcements());
@@ -190,7 +192,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("a connection that shakes no hands is closed in time")
+  @DisplayName("a connection without a TLS handshake is closed in time")
   void silenceIsClosed() throws Exception {
     node.start();
     try (Socket silent = new Socket();
@@ -231,7 +233,7 @@ class MetricsTest {
 
       Await.until(
           MetricsFixture.PATIENCE,
-          "the failure to be told",
+          "the failure to be reported",
           () ->
               node.runnable("root.metrics.server")
                   .map(RunnableStatus::lastError)
@@ -244,7 +246,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("what is not there, and what is not a question, is refused in words")
+  @DisplayName("other paths and methods are refused in words")
   void otherRequests() throws Exception {
     node.start();
     try (HttpClient client = node.client(node.user())) {
@@ -267,7 +269,8 @@ class MetricsTest {
       assertEquals(405, large.statusCode());
       assertEquals(200, node.get(client, "/metrics").statusCode());
       assertEquals(404, elsewhere.statusCode());
-      assertTrue(elsewhere.body().contains("/metrics/etcd"), elsewhere.body());
+      assertEquals(
+          "there is no page /metrics/moon; there are /metrics, /metrics/core\n", elsewhere.body());
       assertEquals(405, post.statusCode());
       assertEquals("GET, HEAD", post.headers().firstValue("Allow").orElse(""));
       assertEquals(200, head.statusCode());
@@ -275,51 +278,98 @@ class MetricsTest {
     }
   }
 
-  @Test
-  @DisplayName("/metrics/etcd passes on what etcd says, or says why it cannot")
-  void etcd() throws Exception {
-    CountDownLatch asked = new CountDownLatch(1);
-    HttpServer etcd = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0);
-    etcd.createContext(
-        "/metrics",
-        exchange -> {
-          byte[] body = "etcd_server_has_leader 1\n".getBytes(StandardCharsets.UTF_8);
-          exchange.getResponseHeaders().set("Content-Type", "text/plain; version=0.0.4");
-          exchange.sendResponseHeaders(200, body.length);
-          exchange.getResponseBody().write(body);
-          exchange.close();
-          asked.countDown();
-        });
-    etcd.start();
-    node.etcdPort = etcd.getAddress().getPort();
-    node.start();
+  private static final class Exporter implements MetricsExporter {
+    private final String name;
+    volatile MetricsAnswer answer;
 
-    HttpResponse<String> passed = node.get(node.user(), "/metrics/etcd");
-    etcd.stop(0);
-    HttpResponse<String> gone = node.get(node.user(), "/metrics/etcd");
-    node.consensus = false;
-    HttpResponse<String> none = node.get(node.user(), "/metrics/etcd");
+    Exporter(String name, MetricsAnswer answer) {
+      this.name = name;
+      this.answer = answer;
+    }
 
-    assertEquals(0, asked.getCount());
-    assertEquals(200, passed.statusCode());
-    assertEquals("etcd_server_has_leader 1\n", passed.body());
-    assertEquals(
-        "text/plain; version=0.0.4", passed.headers().firstValue("Content-Type").orElse(""));
-    assertEquals(502, gone.statusCode());
-    assertTrue(gone.body().contains("127.0.0.1:" + node.etcdPort), gone.body());
-    assertEquals(404, none.statusCode());
-    assertTrue(none.body().contains("no member"), none.body());
+    @Override
+    public String exporterName() {
+      return name;
+    }
+
+    @Override
+    public MetricsAnswer scrape() {
+      return answer;
+    }
+  }
+
+  private static MetricsAnswer page(String text) {
+    return new MetricsAnswer.Page(
+        "text/plain; version=0.0.4", text.getBytes(StandardCharsets.UTF_8));
   }
 
   @Test
-  @DisplayName("a setting that is no address is refused at the start, by its value")
+  @DisplayName("MET-01 the pages of two exporters are passed on, or the reason why there is none")
+  void met01_exporters() throws Exception {
+    node.start();
+    Exporter first = new Exporter("test1", page("one 1\n"));
+    Exporter second = new Exporter("test2", page("two 2\n"));
+    node.organ().addExporter(first);
+    node.organ().addExporter(second);
+
+    HttpResponse<String> one = node.get(node.user(), "/metrics/test1");
+    HttpResponse<String> two = node.get(node.user(), "/metrics/test2");
+    second.answer = new MetricsAnswer.Unavailable("it sleeps");
+    HttpResponse<String> none = node.get(node.user(), "/metrics/test2");
+    node.organ().removeExporter(first);
+    HttpResponse<String> gone = node.get(node.user(), "/metrics/test1");
+
+    assertEquals(200, one.statusCode());
+    assertEquals("one 1\n", one.body());
+    assertEquals("text/plain; version=0.0.4", one.headers().firstValue("Content-Type").orElse(""));
+    assertEquals("two 2\n", two.body());
+    assertEquals(503, none.statusCode());
+    assertEquals("it sleeps\n", none.body());
+    assertEquals(404, gone.statusCode());
+    assertTrue(gone.body().contains("/metrics/test2"), gone.body());
+  }
+
+  @Test
+  @DisplayName("an exporter that fails is an internal error, and the other pages stay")
+  void failingExporter() throws Exception {
+    node.start();
+    node.organ()
+        .addExporter(
+            new MetricsExporter() {
+              @Override
+              public String exporterName() {
+                return "broken";
+              }
+
+              @Override
+              public MetricsAnswer scrape() {
+                throw new IllegalStateException("on purpose");
+              }
+            });
+
+    assertEquals(500, node.get(node.user(), "/metrics/broken").statusCode());
+    assertEquals(200, node.get(node.user(), "/metrics").statusCode());
+  }
+
+  @Test
+  @DisplayName("/metrics/core shows the node's own metrics, as /metrics does")
+  void core() throws Exception {
+    node.start();
+
+    HttpResponse<String> core = node.get(node.user(), "/metrics/core");
+
+    assertEquals(200, core.statusCode());
+    assertLine(core.body(), "polis_log_journals [1-9].*");
+  }
+
+  @Test
+  @DisplayName("a port that is none is refused at the start, by its key and value")
   void wrongSetting() {
-    node.etcdAddress = "moon";
+    SettingException refusal = assertThrows(SettingException.class, () -> node.startAt(70_000));
 
-    IllegalArgumentException refusal =
-        assertThrows(IllegalArgumentException.class, () -> node.start());
-
-    assertTrue(refusal.getMessage().contains("\"moon\""), refusal.getMessage());
+    assertEquals(
+        "dev.polis.metrics.port is \"70000\", which is not within 0 to 65535",
+        refusal.getMessage());
     assertTrue(node.runnable("root.metrics").isEmpty());
   }
 

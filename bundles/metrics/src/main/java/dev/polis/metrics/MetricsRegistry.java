@@ -20,22 +20,22 @@ import java.io.UncheckedIOException;
 import java.net.HttpURLConnection;
 import java.util.List;
 
-/** Reads all sources and the JVM, and writes Prometheus' text form. */
-final class MetricsScrape {
+/** Collects the metrics of the node and the JVM, and writes them in Prometheus' text format. */
+final class MetricsRegistry {
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final PrometheusTextFormatWriter writer = PrometheusTextFormatWriter.create();
 
-  MetricsScrape(List<MetricsSource> sources) {
+  MetricsRegistry(List<MetricsCollector> collectors) {
     registerJvm();
-    for (MetricsSource source : sources) {
-      MultiCollector collector = () -> new MetricSnapshots(source.read());
-      registry.register(collector);
+    for (MetricsCollector collector : collectors) {
+      MultiCollector adapter = () -> new MetricSnapshots(collector.read());
+      registry.register(adapter);
     }
   }
 
   /**
-   * All of the library's but the allocation rates of the memory pools: these hang a listener into
-   * the JVM that nobody can take out again, and with it this bundle's class loader.
+   * Registers all JVM metrics of the library except the allocation rates of memory pools. Those add
+   * a listener to the JVM that cannot be removed, which would keep this bundle's classes for ever.
    */
   private void registerJvm() {
     JvmBufferPoolMetrics.builder().register(registry);
@@ -49,14 +49,14 @@ final class MetricsScrape {
     ProcessMetrics.builder().register(registry);
   }
 
-  /** The figures now. */
-  Page page() {
+  /** Returns a page with the metrics as they are now. */
+  HttpAnswer scrape() {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     try {
       writer.write(out, registry.scrape(), EscapingScheme.UNDERSCORE_ESCAPING);
     } catch (IOException e) {
       throw new UncheckedIOException("memory does not fail to be written to", e);
     }
-    return new Page(HttpURLConnection.HTTP_OK, writer.getContentType(), out.toByteArray());
+    return new HttpAnswer(HttpURLConnection.HTTP_OK, writer.getContentType(), out.toByteArray());
   }
 }

@@ -6,36 +6,44 @@ import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 
-/** Short ways to the snapshots of the library. */
-final class Figures {
-  private Figures() {}
+/** Builds gauges and counters of the Prometheus library. */
+final class MetricFactory {
+  private MetricFactory() {}
 
-  /** A figure that goes up and down. */
+  /** Starts a gauge, a value that goes up and down. */
   static GaugeSnapshot.Builder gauge(String name, String help) {
     return GaugeSnapshot.builder().name(name).help(help);
   }
 
   /**
-   * A figure that only grows.
+   * Starts a counter, a value that only grows.
    *
-   * @param name without the {@code _total} at its end, which is added
+   * @param name without {@code _total}, which the library appends
    */
   static CounterSnapshot.Builder counter(String name, String help) {
     return CounterSnapshot.builder().name(name).help(help);
   }
 
-  /** A value of a gauge; labels are names and values in turn. */
-  static GaugeDataPointSnapshot level(double value, String... labels) {
+  /**
+   * Returns one value of a gauge.
+   *
+   * @param labels names and values in turn
+   */
+  static GaugeDataPointSnapshot gaugePoint(double value, String... labels) {
     return GaugeDataPointSnapshot.builder().value(value).labels(Labels.of(labels)).build();
   }
 
-  /** A value of a counter; labels are names and values in turn. */
-  static CounterDataPointSnapshot count(double value, String... labels) {
+  /**
+   * Returns one value of a counter.
+   *
+   * @param labels names and values in turn
+   */
+  static CounterDataPointSnapshot counterPoint(double value, String... labels) {
     return CounterDataPointSnapshot.builder().value(value).labels(Labels.of(labels)).build();
   }
 
-  /** 1 for true, as is the custom. */
-  static double flag(boolean is) {
+  /** Returns 1 for true and 0 for false, as Prometheus has no truth values. */
+  static double oneIf(boolean is) {
     return is ? 1 : 0;
   }
 }

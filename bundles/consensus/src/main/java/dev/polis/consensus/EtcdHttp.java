@@ -1,0 +1,72 @@
+package dev.polis.consensus;
+
+import dev.polis.api.metrics.MetricsAnswer;
+import dev.polis.process.LocalHttp;
+import dev.polis.process.ManagedProcess;
+import java.io.IOException;
+import java.net.HttpURLConnection;
+import java.net.UnixDomainSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * Asks etcd for its health and its metrics. etcd serves both without TLS and tells whoever asks its
+ * command line too, so it listens at a unix socket in a directory that only the node's user enters.
+ */
+final class EtcdHttp {
+
+  /** The socket's name in etcd's working directory. */
+  static final String SOCKET = "metrics.sock";
+
+  /** etcd reads through the quorum before it calls itself healthy, and gives up after 5 s. */
+  private static final Duration HEALTH_PATIENCE = Duration.ofSeconds(6);
+
+  /** Half of Prometheus' own default of 10 s, so that its reader learns the reason. */
+  private static final Duration METRICS_PATIENCE = Duration.ofSeconds(5);
+
+  /** Some thirty times the size of what etcd answers. */
+  private static final int MOST_BYTES = 8 << 20;
+
+  private EtcdHttp() {}
+
+  /**
+   * Asks for the health once.
+   *
+   * @return empty if etcd is healthy, else what is wrong, in words
+   */
+  static String problem(ManagedProcess etcd) {
+    try {
+      LocalHttp.Answer answer = LocalHttp.get(socket(etcd), "/health", HEALTH_PATIENCE, MOST_BYTES);
+      String text = new String(answer.body(), StandardCharsets.UTF_8).strip();
+      return text.contains("\"health\":\"true\"") ? "" : "it answers " + text;
+    } catch (IOException notYet) {
+      return "it does not answer: " + notYet.getMessage();
+    }
+  }
+
+  /** Reads the metrics page. */
+  static MetricsAnswer metrics(ManagedProcess etcd) {
+    try {
+      LocalHttp.Answer answer =
+          LocalHttp.get(socket(etcd), "/metrics", METRICS_PATIENCE, MOST_BYTES);
+      return answer.status() == HttpURLConnection.HTTP_OK
+          ? new MetricsAnswer.Page(answer.contentType(), answer.body())
+          : new MetricsAnswer.Unavailable(
+              "etcd (pid %d) answers %d instead of its metrics; see the log of root.consensus"
+                  .formatted(etcd.pid(), answer.status()));
+    } catch (IOException silent) {
+      return new MetricsAnswer.Unavailable(
+          "etcd (pid %d) does not answer: %s; see the log of root.consensus"
+              .formatted(etcd.pid(), silent.getMessage()));
+    }
+  }
+
+  /**
+   * Names the socket through the process. The path of a unix socket has 107 bytes at most, and that
+   * of a state directory may be longer.
+   */
+  private static UnixDomainSocketAddress socket(ManagedProcess etcd) {
+    return UnixDomainSocketAddress.of(Path.of("/proc", Long.toString(etcd.pid()), "cwd", SOCKET));
+  }
+}

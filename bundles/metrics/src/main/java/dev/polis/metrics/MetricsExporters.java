@@ -1,0 +1,45 @@
+package dev.polis.metrics;
+
+import dev.polis.api.metrics.MetricsAnswer;
+import dev.polis.api.metrics.MetricsExporter;
+import java.net.HttpURLConnection;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** Keeps the exporters that organs and roles have registered. Thread-safe. */
+final class MetricsExporters {
+
+  private final List<MetricsExporter> exporters = new CopyOnWriteArrayList<>();
+
+  void add(MetricsExporter exporter) {
+    exporters.add(exporter);
+  }
+
+  void remove(MetricsExporter exporter) {
+    exporters.remove(exporter);
+  }
+
+  /** Returns the names of the exporters, sorted. */
+  List<String> names() {
+    return exporters.stream().map(MetricsExporter::exporterName).distinct().sorted().toList();
+  }
+
+  /** Asks an exporter for its page; empty if there is none of this name. */
+  Optional<HttpAnswer> scrape(String name) {
+    return exporters.stream()
+        .filter(exporter -> exporter.exporterName().equals(name))
+        .findFirst()
+        .map(MetricsExporter::scrape)
+        .map(MetricsExporters::answer);
+  }
+
+  private static HttpAnswer answer(MetricsAnswer answer) {
+    return switch (answer) {
+      case MetricsAnswer.Page(String type, byte[] body) ->
+          new HttpAnswer(HttpURLConnection.HTTP_OK, type, body);
+      case MetricsAnswer.Unavailable(String reason) ->
+          HttpAnswer.text(HttpURLConnection.HTTP_UNAVAILABLE, reason);
+    };
+  }
+}

@@ -1,0 +1,104 @@
+package dev.polis.metrics;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpHandler;
+import com.sun.net.httpserver.HttpsExchange;
+import dev.polis.logtree.Log;
+import dev.polis.pki.PkiException;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.HttpURLConnection;
+import java.security.cert.X509Certificate;
+import java.util.ArrayList;
+import java.util.List;
+import javax.net.ssl.SSLPeerUnverifiedException;
+
+/** Answers requests: with the page that the path names, or in words. */
+final class MetricsHandler implements HttpHandler {
+  /** What the JDK's server takes for "no body". */
+  private static final int NO_BODY = -1;
+
+  private static final String EXPORTERS = "/metrics/";
+
+  private final MetricsAccess access;
+  private final MetricsRegistry registry;
+  private final MetricsExporters exporters;
+  private final Log log;
+
+  MetricsHandler(
+      MetricsAccess access, MetricsRegistry registry, MetricsExporters exporters, Log log) {
+    this.access = access;
+    this.registry = registry;
+    this.exporters = exporters;
+    this.log = log;
+  }
+
+  @Override
+  public void handle(HttpExchange exchange) throws IOException {
+    try (exchange) {
+      readBody(exchange);
+      send(exchange, answer((HttpsExchange) exchange));
+    }
+  }
+
+  /**
+   * Reads the request's body, which no page needs, before the answer is sent. Otherwise the JDK's
+   * server reads it afterwards and loses the beginning of the next request, which may lie in the
+   * same TLS record. A long body costs its sender, a member of the cluster, more than this node.
+   */
+  private static void readBody(HttpExchange exchange) throws IOException {
+    exchange.getRequestBody().transferTo(OutputStream.nullOutputStream());
+  }
+
+  /** Answers a failure with a status, since the JDK's server would just close the connection. */
+  private HttpAnswer answer(HttpsExchange exchange) {
+    try {
+      return route(exchange);
+    } catch (RuntimeException e) {
+      log.error("%s failed: %s", exchange.getRequestURI(), e.getMessage(), e);
+      return HttpAnswer.text(
+          HttpURLConnection.HTTP_INTERNAL_ERROR, "internal error; see the log of " + log.dn());
+    }
+  }
+
+  private HttpAnswer route(HttpsExchange exchange) {
+    try {
+      access.verify((X509Certificate) exchange.getSSLSession().getPeerCertificates()[0]);
+    } catch (SSLPeerUnverifiedException | PkiException e) {
+      return HttpAnswer.text(HttpURLConnection.HTTP_FORBIDDEN, e.getMessage());
+    }
+    String method = exchange.getRequestMethod();
+    if (!method.equals("GET") && !method.equals("HEAD")) {
+      exchange.getResponseHeaders().set("Allow", "GET, HEAD");
+      return HttpAnswer.text(
+          HttpURLConnection.HTTP_BAD_METHOD, method + " changes nothing here; use GET");
+    }
+    String path = exchange.getRequestURI().getPath();
+    return switch (path) {
+      case "/metrics", "/metrics/core" -> registry.scrape();
+      case String other when other.startsWith(EXPORTERS) ->
+          exporters.scrape(other.substring(EXPORTERS.length())).orElseGet(() -> unknown(other));
+      case String other -> unknown(other);
+    };
+  }
+
+  private HttpAnswer unknown(String path) {
+    List<String> known = new ArrayList<>(List.of("/metrics", "/metrics/core"));
+    exporters.names().forEach(name -> known.add(EXPORTERS + name));
+    return HttpAnswer.text(
+        HttpURLConnection.HTTP_NOT_FOUND,
+        "there is no page %s; there are %s".formatted(path, String.join(", ", known)));
+  }
+
+  private static void send(HttpExchange exchange, HttpAnswer answer) throws IOException {
+    exchange.getResponseHeaders().set("Content-Type", answer.contentType());
+    if (exchange.getRequestMethod().equals("HEAD")) {
+      exchange.sendResponseHeaders(answer.status(), NO_BODY);
+      return;
+    }
+    exchange.sendResponseHeaders(answer.status(), answer.body().length);
+    try (OutputStream out = exchange.getResponseBody()) {
+      out.write(answer.body());
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package dev.polis.metrics;
+
+import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.metrics.MetricsExporter;
+import dev.polis.api.network.Network;
+import dev.polis.boot.StopReason;
+import dev.polis.logtree.LogTree;
+import dev.polis.rpc.RpcHost;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.Supervisor;
+import java.util.List;
+import java.util.function.Supplier;
+import org.osgi.framework.Bundle;
+
+/** Runs the HTTPS server with its pages. */
+final class MetricsService {
+
+  /** What the organ works with. */
+  record Parts(
+      LogTree logs,
+      Supervisor supervisor,
+      RpcHost rpc,
+      Network network,
+      ClusterManager cluster,
+      Supplier<List<Bundle>> bundles) {}
+
+  private final MetricsExporters exporters = new MetricsExporters();
+  private final SupervisionMetrics supervision;
+  private final Subtree subtree;
+
+  /** Starts the server, which waits for an address and for credentials by itself. */
+  MetricsService(MetricsSettings settings, Parts parts) {
+    this.supervision = new SupervisionMetrics(parts.supervisor());
+    this.subtree = parts.supervisor().organ("metrics");
+    MetricsRegistry registry =
+        new MetricsRegistry(
+            List.of(
+                supervision,
+                new BundleMetrics(parts.bundles()),
+                new RpcMetrics(parts.rpc()::statistics),
+                new LogMetrics(parts.logs()::statistics)));
+    MetricsAccess access = new MetricsAccess(parts.cluster().status(), parts.rpc()::revoked);
+    MetricsServer server =
+        new MetricsServer(
+            settings.port(),
+            parts.network().status(),
+            parts.cluster().status(),
+            access,
+            log -> new MetricsHandler(access, registry, exporters, log));
+    subtree.run("server", server::run);
+  }
+
+  void add(MetricsExporter exporter) {
+    exporters.add(exporter);
+  }
+
+  void remove(MetricsExporter exporter) {
+    exporters.remove(exporter);
+  }
+
+  /** Stops listening and counting. */
+  void close(StopReason reason) {
+    subtree.close(reason);
+    supervision.close();
+  }
+}

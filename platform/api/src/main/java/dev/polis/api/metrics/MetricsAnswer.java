@@ -1,0 +1,20 @@
+package dev.polis.api.metrics;
+
+/** What an exporter answers. */
+public sealed interface MetricsAnswer {
+
+  /**
+   * The page. The array is not copied.
+   *
+   * @param contentType for the HTTP header, such as {@code text/plain; version=0.0.4}
+   * @param body the metrics
+   */
+  record Page(String contentType, byte[] body) implements MetricsAnswer {}
+
+  /**
+   * There are no metrics now.
+   *
+   * @param reason why, and what to do, in words
+   */
+  record Unavailable(String reason) implements MetricsAnswer {}
+}
