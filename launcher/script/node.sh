@@ -14,11 +14,13 @@ export LC_MESSAGES=C
 # What every JVM of ours is told. C1 alone and the serial collector: half of the CPU time and two thirds of the memory at start, and a node's own code
 # is never what its throughput hangs on. Compact headers and a heap that starts small, where the JVM would take a 64th of the machine at once, keep a
 # control plane within 150 MiB; so does giving back to the system, each ten seconds, what the start took from malloc. A node out of memory is worth less than one that is started again, its children go on meanwhile.
+# Netty names connections by the machine; on one without a network card it would print a warning and take random bytes.
 JVM_OPTIONS=(
   -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+UseCompactObjectHeaders
   -Xms16m -Xmx96m -XX:ReservedCodeCacheSize=48m -XX:TrimNativeHeapInterval=10000
   -XX:+CrashOnOutOfMemoryError -XX:-CreateCoredumpOnCrash
   --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=deny
+  -Dio.netty.machineId=02:00:00:00:00:00:00:01
 )
 
 # node_class_path: the launcher's libraries; spelled out, because an AOT cache is bound to their order.
@@ -49,9 +51,10 @@ aot_cache() {
 
 # aot_train JAVA_HOME ETCD: lets the JVM write down what it loads and compiles, for the node and for the command line. Both are of use from the second
 # start on, so that is what is recorded: a throw-away node is created, asked, and started again. Runs at the lowest priority, once; a failed training
-# costs slower starts and nothing else.
+# costs slower starts and nothing else. POLIS_TRAIN=no leaves it out.
 aot_train() {
   local cache scratch
+  [[ "${POLIS_TRAIN:-}" != no ]] || return 0
   cache="$(aot_cache "$1")"
   [[ ! -f "$cache" ]] || return 0
   (

@@ -1,0 +1,70 @@
+package dev.polis.docs.it;
+
+import dev.polis.fixtures.EtcdBinary;
+import dev.polis.fixtures.Finished;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Runs the commands of one page in the repository, with a state directory and an address of its own
+ * in place of the defaults.
+ */
+final class PageShell {
+
+  /** What {@code up} may take on a busy machine; it gives up by itself before. */
+  private static final Duration LONGEST = Duration.ofMinutes(5);
+
+  private final Path repository;
+  private final Path state;
+  private final Map<String, String> environment;
+
+  PageShell(Path repository, Path work, String address) throws IOException, InterruptedException {
+    this.repository = repository;
+    this.state = work.resolve("node");
+    Path home = Files.createDirectories(work.resolve("home"));
+    this.environment =
+        Map.of(
+            "POLIS_STATE", state.toString(),
+            "POLIS_ADDRESS", address,
+            "POLIS_BUILD", "no",
+            "POLIS_TRAIN", "no",
+            "POLIS_ETCD", EtcdBinary.folder().toString(),
+            "JAVA_HOME", System.getProperty("java.home"),
+            "XDG_CONFIG_HOME", home.toString(),
+            "HOME", home.toString());
+  }
+
+  /** Runs a command; standard output and standard error come as they would on a terminal. */
+  Finished run(String command, Map<String, String> more) throws IOException, InterruptedException {
+    Map<String, String> all = new HashMap<>(environment);
+    all.putAll(more);
+    return Finished.of(
+        List.of(
+            "bash", "-c", "cd \"$1\" && eval \"$2\" 2>&1", "page", repository.toString(), command),
+        all,
+        LONGEST);
+  }
+
+  /** Returns a screen with the page's names for the folders: the reader has the default ones. */
+  List<String> screen(Finished finished) {
+    return finished
+        .out()
+        .replace(state.toString(), ".polis/node")
+        .replace(repository + "/polis", "./polis")
+        .replace(repository + "/", "")
+        .lines()
+        .toList();
+  }
+
+  /** Stops the page's node; does nothing if it has none. */
+  void stopNode() throws IOException, InterruptedException {
+    if (Files.isDirectory(state)) {
+      run("./polis down", Map.of()).requireSuccess("the node of a page cannot be stopped");
+    }
+  }
+}
