@@ -1,16 +1,20 @@
 package dev.polis.curator;
 
 import com.google.protobuf.FieldMask;
+import com.google.re2j.Pattern;
+import com.google.re2j.PatternSyntaxException;
 import dev.polis.api.curator.DomainNames;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.Kubernetes;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import java.util.List;
-import java.util.regex.Pattern;
-import java.util.regex.PatternSyntaxException;
 
-/** What a cluster configuration must be, and how an operator may change it. */
+/**
+ * Checks cluster configurations, and applies an operator's change to one. Regular expressions have
+ * RE2 syntax, as the clients of the reference system write them; an RE2 expression takes time in
+ * proportion to its input, so no operator can stop a curator with one.
+ */
 final class ConfigurationRules {
 
   /** The one field that can be changed while a cluster lives. */
@@ -60,7 +64,7 @@ final class ConfigurationRules {
         Pattern.compile(entry.getRegexp());
       } catch (PatternSyntaxException e) {
         throw Refusal.invalid(
-            "%s: \"%s\" is no regular expression: %s",
+            "%s: \"%s\" is no regular expression in RE2 syntax: %s",
             LABELS_TO_SYNCHRONIZE, entry.getRegexp(), e.getDescription());
       }
     }

@@ -104,7 +104,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
 
   @Override
   public void getNodes(GetNodesRequest request, StreamObserver<dev.polis.wire.api.Node> caller) {
-    Predicate<dev.polis.wire.api.Node> filter = LeaderNodeFilter.compile(request.getFilter());
+    Predicate<dev.polis.wire.api.Node> filter = NodeFilter.compile(request.getFilter());
     List<dev.polis.wire.api.Node> nodes =
         LeaderCalls.answer(
             () -> {
@@ -235,7 +235,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
     String id =
         NodeRecords.idOf(
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
-    requireDistinct(request);
+    check(request);
     LeaderCalls.unary(
         gate,
         caller,
@@ -245,26 +245,26 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
         });
   }
 
-  private static void requireDistinct(UpdateNodeLabelsRequest request) {
+  private static void check(UpdateNodeLabelsRequest request) {
     Set<String> seen = new HashSet<>();
     for (var pair : request.getUpsertList()) {
-      NodeLabels.problemOfKey(pair.getKey())
-          .ifPresent(
-              problem -> {
-                throw Refusal.invalid("label key \"%s\" %s", pair.getKey(), problem);
-              });
+      requireKey(pair.getKey(), seen);
       NodeLabels.problemOfValue(pair.getValue())
           .ifPresent(
               problem -> {
                 throw Refusal.invalid(
                     "label %s: value \"%s\" %s", pair.getKey(), pair.getValue(), problem);
               });
-      requireNew(seen, pair.getKey());
     }
-    request.getDeleteList().forEach(key -> requireNew(seen, key));
+    request.getDeleteList().forEach(key -> requireKey(key, seen));
   }
 
-  private static void requireNew(Set<String> seen, String key) {
+  private static void requireKey(String key, Set<String> seen) {
+    NodeLabels.problemOfKey(key)
+        .ifPresent(
+            problem -> {
+              throw Refusal.invalid("label key \"%s\" %s", key, problem);
+            });
     if (!seen.add(key)) {
       throw Refusal.invalid("label key \"%s\" is named twice; name it once", key);
     }

@@ -3,6 +3,7 @@ package dev.polis.curator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
@@ -53,9 +54,15 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class CuratorServiceTest {
+
+  /** Takes a backtracking engine time that doubles with each letter of the input. */
+  private static final String CATASTROPHIC_PATTERN = "(a*)*b";
+
+  private static final String CATASTROPHIC_INPUT = "a".repeat(5000);
 
   private static CuratorFixture fixture;
   private static ManagementBlockingV2Stub owner;
@@ -254,6 +261,45 @@ class CuratorServiceTest {
     assertTrue(refusal.contains(filter), refusal);
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      quoteCharacter = '`',
+      textBlock =
+          """
+          node.state == NODE_STATE_UPP            | "NODE_STATE_UPP" is unknown; did you mean "NODE_STATE_UP"?
+          node.health == HEALTHY                  | "HEALTHY" is unknown; there are
+          node.health == HEALTHY                  | HEALTH_HEALTHY
+          node.health == HEALTHY                  | NODE_TPM_USAGE_PRESENT_AND_USED
+          nod.state == NODE_STATE_UP              | "nod" is unknown; did you mean "node"?
+          node.helth == HEALTH_HEALTHY            | "helth" is unknown; did you mean "health"?
+          node.status.version.relese.major == 1   | "relese" is unknown; did you mean "release"?
+          has(node.roles.kubernetes_workr)        | "kubernetes_workr" is unknown; did you mean "kubernetes_worker"?
+          HEALTH.HEALTHY == 1                     | "HEALTH" is unknown; there are
+          node.labels.pairs.exists(p, p.ky == "") | undefined field 'ky'
+          """,
+      delimiter = '|')
+  @DisplayName("CUR-10 a filter with a name that does not exist is refused with those that do")
+  void cur10_unknownName(String filter, String said) {
+    String refusal = refused(Status.Code.INVALID_ARGUMENT, () -> nodes(filter));
+    assertTrue(refusal.contains(said), refusal);
+  }
+
+  @Test
+  @DisplayName("CUR-10 filters see the values of every enum of a node, by short and by full name")
+  void cur10_enumNames() throws Exception {
+    assertEquals(1, nodes("node.tpm_usage == NODE_TPM_USAGE_NOT_PRESENT").size());
+    assertEquals(1, nodes("node.health != HEALTH_INVALID").size());
+    assertEquals(1, nodes("node.health != Node.Health.HEALTH_INVALID").size());
+    assertEquals(1, nodes("node.state == metropolis.proto.common.NodeState.NODE_STATE_UP").size());
+  }
+
+  @Test
+  @DisplayName("a filter whose pattern makes a backtracking engine hang is answered at once")
+  void catastrophicPatternInFilter() throws Exception {
+    String filter = "'%s'.matches('%s')".formatted(CATASTROPHIC_INPUT, CATASTROPHIC_PATTERN);
+    assertTimeoutPreemptively(CuratorFixture.SOON, () -> assertEquals(0, nodes(filter).size()));
+  }
+
   @Test
   @DisplayName("CUR-11 roles are changed, impossible combinations refused")
   void cur11_roles() throws Exception {
@@ -313,6 +359,9 @@ class CuratorServiceTest {
             labels().addDelete("x").addDelete("x"),
             labels().addUpsert(pair("x", "1")).addDelete("x"),
             labels().addUpsert(pair("-x", "1")),
+            labels().addDelete("-x"),
+            labels().addDelete(""),
+            labels().addDelete("a/b/c"),
             labels().addUpsert(pair("x", "a/b")))
         .forEach(
             bad ->
@@ -362,7 +411,16 @@ class CuratorServiceTest {
     ClusterConfiguration merged = configure(expressions("x"), expressions("d"), false);
     assertEquals("d", merged.getKubernetes().getNodeLabelsToSynchronize(0).getRegexp());
     assertEquals("cluster.internal", merged.getClusterDomain());
-    refused(Status.Code.INVALID_ARGUMENT, () -> configure(expressions(), expressions("("), false));
+    for (String bad : List.of("(", "(?=lookahead)", "(a)\\1", "a**")) {
+      String refusal =
+          refused(
+              Status.Code.INVALID_ARGUMENT,
+              () -> configure(expressions(), expressions(bad), false));
+      assertTrue(refusal.contains(bad) && refusal.contains("RE2"), refusal);
+    }
+    for (String good : List.of("(?P<name>a+)\\z", "\\Qa.b\\E", CATASTROPHIC_PATTERN)) {
+      configure(expressions(), expressions(good), false);
+    }
     refused(
         Status.Code.INVALID_ARGUMENT,
         () ->
