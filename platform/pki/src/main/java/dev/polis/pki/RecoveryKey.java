@@ -1,5 +1,6 @@
 package dev.polis.pki;
 
+import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.KeyPairGenerator;
@@ -7,14 +8,50 @@ import java.security.interfaces.XECPrivateKey;
 import java.security.spec.NamedParameterSpec;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.Arrays;
+import org.bouncycastle.crypto.AsymmetricCipherKeyPair;
+import org.bouncycastle.crypto.InvalidCipherTextException;
+import org.bouncycastle.crypto.hpke.HPKE;
+import org.bouncycastle.crypto.params.X25519PrivateKeyParameters;
+import org.bouncycastle.crypto.params.X25519PublicKeyParameters;
 import org.bouncycastle.math.ec.rfc7748.X25519;
 
 /**
- * The owner's recovery key: an X25519 private key in PEM (PKCS #8), to whose public half the
- * cluster's half of a volume key is sealed. Stateless; safe for any thread.
+ * Makes and reads the owner's recovery key, and seals to it. The key is an X25519 private key in PEM
+ * (PKCS #8); the cluster's half of a volume key is sealed to its public half with HPKE (RFC 9180,
+ * base mode, HKDF-SHA256, AES-256-GCM), which the JDK does not have. Stateless; safe for any thread.
  */
 public final class RecoveryKey {
   private static final String PRIVATE_KEY = "PRIVATE KEY";
+
+  // RFC 9180 "info": a share cannot be passed off as something else that was sealed to the same
+  // key.
+  private static final byte[] INFO = "polis recovery share 1".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] NO_AAD = new byte[0];
+
+  /**
+   * Holds what was sealed.
+   *
+   * @param encapsulatedKey what the private key makes the message key of
+   * @param ciphertext the message
+   */
+  public record Sealed(byte[] encapsulatedKey, byte[] ciphertext) {
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Sealed(byte[] encapsulated, byte[] cipher)
+          && Arrays.equals(encapsulatedKey, encapsulated)
+          && Arrays.equals(ciphertext, cipher);
+    }
+
+    @Override
+    public int hashCode() {
+      return Arrays.hashCode(ciphertext);
+    }
+
+    @Override
+    public String toString() {
+      return ciphertext.length + " sealed bytes";
+    }
+  }
 
   private RecoveryKey() {}
 
@@ -62,9 +99,75 @@ public final class RecoveryKey {
    */
   public static byte[] publicKey(String pem) {
     byte[] secret = privateKey(pem);
+    try {
+      return publicKey(secret);
+    } finally {
+      Arrays.fill(secret, (byte) 0);
+    }
+  }
+
+  /**
+   * Seals a message, so that only the private key opens it.
+   *
+   * @param publicKey 32 bytes
+   * @throws PkiException if this is no public key that can be sealed to
+   */
+  public static Sealed seal(byte[] publicKey, byte[] message) {
+    try {
+      byte[][] sealed =
+          hpke()
+              .seal(
+                  new X25519PublicKeyParameters(publicKey),
+                  INFO,
+                  NO_AAD,
+                  message,
+                  null,
+                  null,
+                  null);
+      return new Sealed(sealed[1], sealed[0]);
+    } catch (InvalidCipherTextException | IllegalArgumentException | IllegalStateException e) {
+      throw new PkiException("this X25519 public key cannot be sealed to", e);
+    }
+  }
+
+  /**
+   * Opens a sealed message.
+   *
+   * @param privateKey 32 bytes
+   * @return the message, which is the caller's to erase
+   * @throws PkiException if it was sealed to another key or was changed
+   */
+  public static byte[] open(byte[] privateKey, Sealed sealed) {
+    try {
+      X25519PrivateKeyParameters key = new X25519PrivateKeyParameters(privateKey);
+      return hpke()
+          .open(
+              sealed.encapsulatedKey(),
+              new AsymmetricCipherKeyPair(key.generatePublicKey(), key),
+              INFO,
+              NO_AAD,
+              sealed.ciphertext(),
+              null,
+              null,
+              null);
+    } catch (InvalidCipherTextException | IllegalArgumentException | IllegalStateException e) {
+      throw new PkiException("it was sealed to another key, or was changed", e);
+    }
+  }
+
+  /**
+   * Returns the public half of a raw private key.
+   *
+   * @param privateKey 32 bytes
+   */
+  public static byte[] publicKey(byte[] privateKey) {
     byte[] raw = new byte[X25519.POINT_SIZE];
-    X25519.scalarMultBase(secret, 0, raw, 0);
-    Arrays.fill(secret, (byte) 0);
+    X25519.scalarMultBase(privateKey, 0, raw, 0);
     return raw;
+  }
+
+  private static HPKE hpke() {
+    return new HPKE(
+        HPKE.mode_base, HPKE.kem_X25519_SHA256, HPKE.kdf_HKDF_SHA256, HPKE.aead_AES_GCM256);
   }
 }
