@@ -11,15 +11,8 @@ final class StateDirectory {
 
   private StateDirectory() {}
 
-  /** The declared tree at the configured path, with {@code esp/} and {@code ephemeral/} in it. */
-  static Root prepare(String configured) throws StorageException {
-    if (configured.isBlank()) {
-      throw new StorageException(
-          Problem.ABSENT,
-          "no state directory is configured (dev.polis.storage, key \"root\")",
-          "name a directory, for example with --state DIRECTORY");
-    }
-    Path path = Path.of(configured).toAbsolutePath().normalize();
+  /** Returns the declared tree at a path, with {@code esp/} and {@code ephemeral/} in it. */
+  static Root prepare(Path path) throws StorageException {
     if (Files.exists(path) && !Files.isDirectory(path)) {
       throw new StorageException(
           Problem.OCCUPIED,

@@ -4,8 +4,9 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 
 /**
- * One way to keep the data volume. An implementation knows how, never whether: what may be made,
- * discarded or mounted is decided by {@link VolumeManager}, which calls one method at a time.
+ * Keeps the data volume in one of several ways. An implementation knows how, never whether: what
+ * may be made, discarded or mounted is decided by {@link VolumeMaker} and {@link VolumeManager},
+ * which call one method at a time.
  */
 interface Volume {
 
@@ -31,12 +32,23 @@ interface Volume {
   /** Where its bytes are, for words. */
   String backing();
 
+  /** Names what it gives and by which means, for refusals: "an ENCRYPTED volume with …". */
+  String what();
+
+  /** Lists what this machine lacks for it. */
+  Shortage shortage();
+
   /**
    * Refuses if this machine cannot do it.
    *
-   * @throws StorageException UNSUPPORTED, naming what is missing
+   * @throws StorageException UNSUPPORTED, naming what is missing and how to get it
    */
-  void require() throws StorageException;
+  default void require() throws StorageException {
+    Shortage shortage = shortage();
+    if (!shortage.isEmpty()) {
+      throw shortage.refusal(what());
+    }
+  }
 
   /** Whether there is anything at its backing, finished or not. */
   boolean exists() throws StorageException;

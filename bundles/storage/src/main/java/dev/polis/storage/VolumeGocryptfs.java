@@ -77,12 +77,14 @@ final class VolumeGocryptfs implements Volume {
   }
 
   @Override
-  public void require() throws StorageException {
-    tools.require(
-        "an AUTHENTICATED_ENCRYPTED volume without device-mapper",
-        List.of("gocryptfs", "fusermount3"),
-        List.of(Path.of("/dev/fuse")),
-        false);
+  public String what() {
+    return "an AUTHENTICATED_ENCRYPTED volume without device-mapper";
+  }
+
+  @Override
+  public Shortage shortage() {
+    return tools.shortage(
+        List.of("gocryptfs", "fusermount3"), List.of(Path.of("/dev/fuse")), false);
   }
 
   @Override

@@ -80,9 +80,13 @@ final class VolumeLuksFuse implements Volume {
   }
 
   @Override
-  public void require() throws StorageException {
-    tools.require(
-        "an ENCRYPTED volume without device-mapper",
+  public String what() {
+    return "an ENCRYPTED volume without device-mapper";
+  }
+
+  @Override
+  public Shortage shortage() {
+    return tools.shortage(
         List.of("cryptsetup", "qemu-storage-daemon", "mkfs.xfs", "losetup", "mount", "umount"),
         List.of(Path.of("/dev/fuse"), Path.of("/dev/loop-control")),
         true);

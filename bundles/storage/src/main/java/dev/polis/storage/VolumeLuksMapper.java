@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * ENCRYPTED and AUTHENTICATED_ENCRYPTED by the kernel: LUKS2 on dm-crypt, with dm-integrity below
@@ -42,21 +43,20 @@ final class VolumeLuksMapper implements Volume {
   private final VolumeTools tools;
 
   /**
-   * @param device a partition to use, or an empty path for an image of the given size in bytes
-   *     beside data/
+   * @param device a partition to use; empty for an image of the given size in bytes beside data/
    * @param mapping name of the device-mapper device
    */
   VolumeLuksMapper(
       StorageSecurity security,
       Root root,
-      Path device,
+      Optional<Path> device,
       String mapping,
       long size,
       VolumeTools tools) {
     this.security = security;
     this.root = root;
-    this.partition = !device.toString().isEmpty();
-    this.backing = partition ? device : root.path().resolve("volume.luks2");
+    this.partition = device.isPresent();
+    this.backing = device.orElseGet(() -> root.path().resolve("volume.luks2"));
     this.mapping = mapping;
     this.size = size;
     this.tools = tools;
@@ -91,12 +91,14 @@ final class VolumeLuksMapper implements Volume {
   }
 
   @Override
-  public void require() throws StorageException {
-    tools.require(
-        "an %s volume with device-mapper".formatted(security),
-        List.of("cryptsetup", "mkfs.xfs", "mount", "umount"),
-        List.of(CONTROL),
-        true);
+  public String what() {
+    return "an %s volume with device-mapper".formatted(security);
+  }
+
+  @Override
+  public Shortage shortage() {
+    return tools.shortage(
+        List.of("cryptsetup", "mkfs.xfs", "mount", "umount"), List.of(CONTROL), true);
   }
 
   /**

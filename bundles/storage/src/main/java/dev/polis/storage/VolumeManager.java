@@ -1,7 +1,6 @@
 package dev.polis.storage;
 
 import dev.polis.api.storage.DataStatus;
-import dev.polis.api.storage.FilePlacement;
 import dev.polis.api.storage.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
@@ -14,57 +13,28 @@ import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.logtree.Secret;
 import dev.polis.storage.Volume.Presence;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Decides what may be done to the data volume; the one place that lets something be made or
- * discarded.
- *
- * <pre>
- *   mountNew:   marker on esp/ ─▶ create ─▶ identity in the volume ─▶ marker gone ─▶ Mounted
- * </pre>
- *
- * <p>The <em>marker</em> is there from before the first byte of a volume is written until {@code
- * mountNew} is about to return: a volume with a marker has never been used by anyone, and the
- * marker names the keys that began it. Only such a volume is ever discarded, and only for those
- * keys. The <em>identity</em> inside the volume names the node's half of its keys, so a volume of
- * another node is recognised even when it is a plain directory.
+ * Mounts the data volume and publishes whether it can be used. One operation runs at a time; what
+ * may be made or discarded is decided by {@link VolumeMaker}.
  */
 final class VolumeManager {
 
-  /** Called between steps; for tests that end the process there. */
-  @FunctionalInterface
-  interface Steps {
-    void reached(String step);
-  }
-
-  private static final String MARKER = "unfinished-volume";
-  private static final String IDENTITY = "volume";
-  private static final String BY = "node-key";
-  private static final String VOLUME = "volume";
-  private static final String SECURITY = "security";
-
-  private final Root root;
-  private final List<Volume> volumes;
+  private final VolumeCatalog catalog;
   private final SealedConfigurationStore sealed;
-  private final Steps steps;
+  private final VolumeMarks marks;
+  private final VolumeMaker maker;
   private final ReentrantLock one = new ReentrantLock();
   private final MutableValue<DataStatus> status =
       new MutableValue<>(new DataStatus.NotMounted("not asked for yet"));
 
-  /**
-   * @param volumes what this program can do; of one security the preferred first, the plain
-   *     directory among them
-   */
-  VolumeManager(Root root, List<Volume> volumes, SealedConfigurationStore sealed, Steps steps) {
-    this.root = root;
+  VolumeManager(Root root, VolumeCatalog catalog, SealedConfigurationStore sealed) {
+    this.catalog = catalog;
     this.sealed = sealed;
-    this.volumes = List.copyOf(volumes);
-    this.steps = steps;
+    this.marks = new VolumeMarks(root);
+    this.maker = new VolumeMaker(root, catalog, marks);
   }
 
   Value<DataStatus> status() {
@@ -83,14 +53,13 @@ final class VolumeManager {
 
   private DataStatus found(Stored<SealedConfiguration> configuration)
       throws StorageException, InterruptedException {
-    if (marker().exists()) {
+    if (marks.unfinished()) {
       return new DataStatus.NotMounted("a volume was begun and not finished; enrolment goes on");
     }
-    for (Volume volume : volumes) {
+    for (Volume volume : catalog.all()) {
       switch (volume.presence()) {
         case ALIVE -> {
-          // Two ways may share a backing; what was written into the volume says which one made it.
-          if (isOf(identity().orThrow(), volume)) {
+          if (marks.madeAs(volume)) {
             return paired(volume, configuration);
           }
         }
@@ -102,11 +71,11 @@ final class VolumeManager {
         case ABSENT -> {}
       }
     }
-    return adoptPlain(configuration);
+    return foundPlain(configuration);
   }
 
-  private DataStatus adoptPlain(Stored<SealedConfiguration> configuration) throws StorageException {
-    Volume plain = only(StorageSecurity.INSECURE).getFirst();
+  private DataStatus foundPlain(Stored<SealedConfiguration> configuration) throws StorageException {
+    Volume plain = catalog.plain();
     return configuration
                 instanceof
                 Stored.Present<SealedConfiguration>(var path, SealedConfiguration present)
@@ -120,19 +89,14 @@ final class VolumeManager {
     try {
       if (configuration
           instanceof Stored.Present<SealedConfiguration>(var path, SealedConfiguration present)) {
-        requireIdentity(volume, VolumeKey.fingerprint(present.nodeUnlockKey()));
+        marks.requireIdentity(volume, VolumeKey.fingerprint(present.nodeUnlockKey()));
       } else {
-        identity().orThrow();
+        marks.requireIdentity();
       }
       return mounted(volume);
     } catch (StorageException e) {
       return new DataStatus.NotMounted(e.getMessage());
     }
-  }
-
-  /** Refuses a security this machine cannot give. */
-  void require(StorageSecurity security) throws StorageException {
-    usable(security);
   }
 
   /** See {@link dev.polis.api.storage.Storage#mountNew}. */
@@ -142,12 +106,14 @@ final class VolumeManager {
     try (VolumeKey key = VolumeKey.of(keys)) {
       String by = VolumeKey.fingerprint(keys.node());
       requireNotEnrolledOtherwise(by);
-      boolean begun = resume(by);
-      Optional<Volume> existing = existing(security);
+      boolean begun = maker.discardUnfinished(by);
+      Optional<Volume> existing = catalog.existing(security);
       if (existing.isPresent() && !begun) {
         remount(existing.get(), key, by);
       } else {
-        make(usable(security), key, by);
+        Volume volume = catalog.usable(security);
+        maker.make(volume, key, by);
+        status.set(mounted(volume));
       }
     } finally {
       one.unlock();
@@ -155,8 +121,8 @@ final class VolumeManager {
   }
 
   /**
-   * An enrolled node's configuration that cannot be read is no reason to make a new volume, on the
-   * contrary.
+   * Refuses a new volume for an enrolled node; a sealed configuration that cannot be read is no
+   * reason to make one, on the contrary.
    */
   private void requireNotEnrolledOtherwise(String by) throws StorageException {
     Stored<SealedConfiguration> configuration = sealed.read();
@@ -166,88 +132,6 @@ final class VolumeManager {
           Problem.OCCUPIED,
           configuration.path() + " is there: this node is enrolled, with other keys",
           "mount its volume, or choose another state directory; nothing was changed");
-    }
-  }
-
-  /** Clears what an interrupted attempt with these keys left; true if there was one. */
-  private boolean resume(String by) throws StorageException, InterruptedException {
-    Stored<Envelope> marker =
-        marker().read().map(bytes -> Envelope.decode(MARKER, bytes, BY, VOLUME));
-    if (marker instanceof Stored.None<Envelope>) {
-      return false;
-    }
-    Envelope begun = marker.orThrow();
-    if (!VolumeKey.sameFingerprint(begun.field(BY), by)) {
-      throw new StorageException(
-          Problem.OCCUPIED,
-          marker() + " says that a volume was begun with other keys and not finished",
-          "go on with the journal of that enrolment; if it is lost, remove "
-              + marker()
-              + " and the volume; nothing was changed");
-    }
-    String name = begun.field(VOLUME);
-    Volume volume =
-        volumes.stream()
-            .filter(candidate -> candidate.name().equals(name))
-            .findFirst()
-            .orElseThrow(
-                () ->
-                    new StorageException(
-                        Problem.UNSUPPORTED,
-                        marker() + " speaks of a volume \"" + name + "\", which is unknown here",
-                        "start the version that wrote it; nothing was changed"));
-    volume.close();
-    volume.discard();
-    steps.reached("discarded");
-    return true;
-  }
-
-  private void make(Volume volume, VolumeKey key, String by)
-      throws StorageException, InterruptedException {
-    requireNothingElse(volume);
-    marker()
-        .write(
-            new Envelope(
-                    MARKER,
-                    Map.of(BY, by, VOLUME, volume.name(), SECURITY, volume.security().name()))
-                .encode());
-    steps.reached("marked");
-    try {
-      volume.create(key);
-      steps.reached("created");
-      root.data()
-          .volume()
-          .write(
-              new Envelope(IDENTITY, Map.of(BY, by, SECURITY, volume.security().name())).encode());
-      steps.reached("identified");
-      marker().delete();
-      steps.reached("finished");
-    } catch (StorageException | InterruptedException e) {
-      undo(volume, e);
-      throw e;
-    }
-    status.set(mounted(volume));
-  }
-
-  /**
-   * After a failure the disk is as it was; if even that fails the marker stays, and the next
-   * attempt clears it.
-   */
-  private void undo(Volume volume, Exception failure) {
-    boolean interrupted = Thread.interrupted();
-    try {
-      volume.close();
-      volume.discard();
-      marker().delete();
-    } catch (StorageException e) {
-      failure.addSuppressed(e);
-    } catch (InterruptedException e) {
-      failure.addSuppressed(e);
-      interrupted = true;
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 
@@ -273,7 +157,7 @@ final class VolumeManager {
     one.lockInterruptibly();
     try (VolumeKey key =
         VolumeKey.of(new UnlockKeys(configuration.nodeUnlockKey(), clusterUnlockKey))) {
-      mount(finished(configuration.security()), key, byOf(configuration));
+      mount(finished(configuration), key, byOf(configuration));
     } finally {
       one.unlock();
     }
@@ -284,7 +168,7 @@ final class VolumeManager {
       throws StorageException, InterruptedException {
     one.lockInterruptibly();
     try {
-      Volume volume = finished(configuration.security());
+      Volume volume = finished(configuration);
       boolean alive = volume.presence() == Presence.ALIVE;
       if (configuration.security() != StorageSecurity.INSECURE && !alive) {
         throw new StorageException(
@@ -295,11 +179,16 @@ final class VolumeManager {
                 + " and no cluster unlock key was given",
             "get it from the curator, or from the recovery share; nothing was changed");
       }
-      requireIdentity(volume, byOf(configuration));
+      marks.requireIdentity(volume, byOf(configuration));
       status.set(mounted(volume));
     } finally {
       one.unlock();
     }
+  }
+
+  private Volume finished(SealedConfiguration configuration) throws StorageException {
+    marks.requireFinished();
+    return catalog.require(configuration.security());
   }
 
   private static String byOf(SealedConfiguration configuration) {
@@ -311,47 +200,31 @@ final class VolumeManager {
     volume.require();
     if (volume.presence() != Presence.ALIVE) {
       volume.close();
-      requireFreeMountPoint(volume);
+      maker.requireFreeMountPoint(volume);
       try {
         volume.open(key);
-        requireIdentity(volume, by);
+        marks.requireIdentity(volume, by);
       } catch (StorageException | InterruptedException e) {
-        closeAfter(volume, e);
+        Uninterrupted.afterFailure(e, volume::close);
         throw e;
       }
     } else {
-      requireIdentity(volume, by);
+      marks.requireIdentity(volume, by);
     }
     status.set(mounted(volume));
-  }
-
-  private static void closeAfter(Volume volume, Exception failure) {
-    boolean interrupted = Thread.interrupted();
-    try {
-      volume.close();
-    } catch (StorageException e) {
-      failure.addSuppressed(e);
-    } catch (InterruptedException e) {
-      failure.addSuppressed(e);
-      interrupted = true;
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
   }
 
   /** Looks whether what was mounted still is; a volume whose server died is published as such. */
   void check() throws StorageException, InterruptedException {
     one.lockInterruptibly();
     try {
-      if (status.peek().orElseThrow() instanceof DataStatus.Mounted(var security, var how)
-          && security != StorageSecurity.INSECURE
-          && !alive(security)) {
+      if (status.peek().orElseThrow() instanceof DataStatus.Mounted mounted
+          && mounted.security() != StorageSecurity.INSECURE
+          && !alive(mounted.security())) {
         status.set(
             new DataStatus.NotMounted(
                 "the %s volume was lost: its server ended, or someone unmounted it; restart the node to mount it again"
-                    .formatted(security)));
+                    .formatted(mounted.security())));
       }
     } finally {
       one.unlock();
@@ -359,7 +232,7 @@ final class VolumeManager {
   }
 
   private boolean alive(StorageSecurity security) throws StorageException, InterruptedException {
-    for (Volume volume : only(security)) {
+    for (Volume volume : catalog.of(security)) {
       if (volume.presence() == Presence.ALIVE) {
         return true;
       }
@@ -371,7 +244,7 @@ final class VolumeManager {
   void close() throws StorageException, InterruptedException {
     one.lockInterruptibly();
     try {
-      for (Volume volume : volumes) {
+      for (Volume volume : catalog.all()) {
         if (volume.security() != StorageSecurity.INSECURE && volume.exists()) {
           volume.close();
         }
@@ -383,125 +256,7 @@ final class VolumeManager {
   }
 
   private DataStatus.Mounted mounted(Volume volume) {
-    return new DataStatus.Mounted(volume.security(), volume.how());
-  }
-
-  private List<Volume> only(StorageSecurity security) {
-    return volumes.stream().filter(volume -> volume.security() == security).toList();
-  }
-
-  /**
-   * What this machine can give of a security; the refusals of all candidates in one if it can give
-   * none.
-   */
-  private Volume usable(StorageSecurity security) throws StorageException {
-    List<StorageException> refusals = new ArrayList<>();
-    for (Volume volume : only(security)) {
-      try {
-        volume.require();
-        return volume;
-      } catch (StorageException e) {
-        refusals.add(e);
-      }
-    }
-    StorageException last = refusals.getLast();
-    refusals.stream().limit(refusals.size() - 1L).forEach(last::addSuppressed);
-    throw last;
-  }
-
-  private Optional<Volume> existing(StorageSecurity security) throws StorageException {
-    for (Volume volume : only(security)) {
-      if (volume.exists()) {
-        return Optional.of(volume);
-      }
-    }
-    return Optional.empty();
-  }
-
-  private Volume finished(StorageSecurity security) throws StorageException {
-    if (marker().exists()) {
-      throw new StorageException(
-          Problem.CORRUPTED,
-          marker()
-              + " says that the data volume was never finished, but there is a sealed configuration",
-          "restore the data volume and remove that file; nothing was changed");
-    }
-    Optional<Volume> volume = existing(security);
-    if (volume.isPresent()) {
-      return volume.get();
-    }
-    for (Volume other : volumes) {
-      if (other.exists()) {
-        throw foreign(
-            "the sealed configuration names a volume that is %s, the one here is %s (%s)"
-                .formatted(security, other.security(), other.backing()));
-      }
-    }
-    throw new StorageException(
-        Problem.ABSENT,
-        "the sealed configuration names a volume that is %s, but there is none at %s"
-            .formatted(security, only(security).getLast().backing()),
-        "bring it back; if it is lost, remove this node from the cluster and enrol it anew; nothing was changed");
-  }
-
-  /** The guard before a volume is made: nothing may be there, of whatever kind. */
-  private void requireNothingElse(Volume volume) throws StorageException {
-    for (Volume other : volumes) {
-      if (other.exists()) {
-        throw new StorageException(
-            Problem.OCCUPIED,
-            "%s is there already, so no new volume is made beside or over it"
-                .formatted(other.backing()),
-            "go on with the enrolment it belongs to, or choose another state directory; nothing was changed");
-      }
-    }
-    requireFreeMountPoint(volume);
-  }
-
-  private void requireFreeMountPoint(Volume volume) throws StorageException {
-    if (volume.security() == StorageSecurity.INSECURE) {
-      return;
-    }
-    Optional<Mounts.Mount> mount = Mounts.at(root.data().path());
-    if (mount.isPresent()) {
-      throw new StorageException(
-          Problem.OCCUPIED,
-          "%s is mounted at %s already".formatted(mount.get().source(), mount.get().point()),
-          "unmount it; nothing was changed");
-    }
-    if (!root.data().list().isEmpty()) {
-      throw root.data().occupied("mounting a volume", "move its content away; nothing was changed");
-    }
-  }
-
-  private void requireIdentity(Volume volume, String by) throws StorageException {
-    Envelope found = identity().orThrow();
-    if (!VolumeKey.sameFingerprint(found.field(BY), by)) {
-      throw foreign(volume.backing() + " belongs to another node: its node unlock key is another");
-    }
-    if (!isOf(found, volume)) {
-      throw foreign(
-          "%s was made %s, asked for is %s"
-              .formatted(root.data(), found.field(SECURITY), volume.security()));
-    }
-  }
-
-  private static boolean isOf(Envelope identity, Volume volume) {
-    return identity.field(SECURITY).equals(volume.security().name());
-  }
-
-  private static StorageException foreign(String what) {
-    return new StorageException(
-        Problem.FOREIGN,
-        what,
-        "bring back the data volume and the sealed configuration that belong together; nothing was changed");
-  }
-
-  private Stored<Envelope> identity() {
-    return root.data().volume().read().map(bytes -> Envelope.decode(IDENTITY, bytes, BY, SECURITY));
-  }
-
-  private FilePlacement marker() {
-    return root.esp().volumeFormat();
+    return new DataStatus.Mounted(
+        volume.security(), volume.how(), catalog.shortfall(volume.security()));
   }
 }

@@ -34,8 +34,14 @@ final class VolumePlain implements Volume {
   }
 
   @Override
-  public void require() {
-    // A directory can be made wherever the state directory could.
+  public String what() {
+    return "an INSECURE volume";
+  }
+
+  /** A directory can be made wherever the state directory could. */
+  @Override
+  public Shortage shortage() {
+    return Shortage.NONE;
   }
 
   @Override

@@ -4,13 +4,14 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Problem;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -38,6 +39,16 @@ final class VolumeTools {
           Map.entry("mount", "mount"),
           Map.entry("umount", "mount"));
 
+  /** What gives each device, where it is missing. */
+  private static final Map<Path, String> DEVICES =
+      Map.of(
+          Path.of("/dev/fuse"),
+          "load the kernel module fuse (\"modprobe fuse\"), or give /dev/fuse to the container",
+          Path.of("/dev/loop-control"),
+          "load the kernel module loop (\"modprobe loop\"), or give the loop devices to the container",
+          Path.of("/dev/mapper/control"),
+          "load the kernel modules dm_crypt and dm_integrity (\"modprobe -a dm_crypt dm_integrity\")");
+
   private final Commands commands;
   private final boolean root;
 
@@ -46,50 +57,66 @@ final class VolumeTools {
     this.root = root;
   }
 
-  /** Refuses unless programs, device nodes and, if needed, root's rights are there. */
-  void require(String what, List<String> programs, List<Path> devices, boolean rootNeeded)
-      throws StorageException {
-    Map<String, String> missing = new LinkedHashMap<>();
+  /** Lists which programs, device nodes and rights are missing, and how to get them. */
+  Shortage shortage(List<String> programs, List<Path> devices, boolean rootNeeded) {
+    List<String> missing = new ArrayList<>();
+    TreeSet<String> packages = new TreeSet<>();
     for (String program : programs) {
       if (!commands.has(program)) {
-        missing.put("program " + program, PACKAGES.get(program));
+        missing.add("program " + program);
+        packages.add(PACKAGES.get(program));
       }
     }
-    TreeSet<String> packages = new TreeSet<>(missing.values());
+    List<String> remedies = new ArrayList<>();
+    if (!packages.isEmpty()) {
+      remedies.add("install the Debian packages " + String.join(" ", packages));
+    }
+    int kernel = 0;
     for (Path device : devices) {
-      if (!opens(device)) {
-        missing.put("device " + device + " (a kernel feature or module)", "");
+      Access access = access(device);
+      if (access == Access.ABSENT) {
+        kernel++;
+        missing.add("device " + device);
+        remedies.add(DEVICES.get(device));
+      } else if (access == Access.DENIED && !(rootNeeded && !root)) {
+        missing.add("the right to open " + device);
+        remedies.add("start the node as root, or let its user open " + device);
       }
     }
     if (rootNeeded && !root) {
-      missing.put(
-          "the right to mount (it needs root, this is user "
-              + System.getProperty("user.name")
-              + ")",
-          "");
+      missing.add(
+          "the right to mount (this is user %s)".formatted(System.getProperty("user.name")));
+      remedies.add("start the node as root");
     }
-    if (!missing.isEmpty()) {
-      throw new StorageException(
-          Problem.UNSUPPORTED,
-          "this machine cannot give " + what + ": missing " + String.join(", ", missing.keySet()),
-          packages.isEmpty()
-              ? "provide it, or choose another storage security"
-              : "install the Debian packages "
-                  + String.join(" ", packages)
-                  + ", or choose another storage security");
-    }
+    return missing.isEmpty()
+        ? Shortage.NONE
+        : new Shortage(List.copyOf(missing), kernel, List.copyOf(remedies));
+  }
+
+  /** Says whether a device can be used. */
+  private enum Access {
+    OPENS,
+    DENIED,
+    ABSENT
   }
 
   /**
-   * Whether a device works: cryptsetup makes the node of device-mapper on kernels that have none
-   * behind it.
+   * Opens a device to see whether it works: cryptsetup makes the node of device-mapper on kernels
+   * that have none behind it.
    */
-  static boolean opens(Path device) {
+  private static Access access(Path device) {
     try (FileChannel channel = FileChannel.open(device, StandardOpenOption.READ)) {
-      return channel.isOpen();
+      return channel.isOpen() ? Access.OPENS : Access.ABSENT;
+    } catch (AccessDeniedException e) {
+      return Access.DENIED;
     } catch (IOException e) {
-      return false; // that it does not open is the answer
+      return Access.ABSENT; // that it does not open is the answer
     }
+  }
+
+  /** Returns whether a device works. */
+  static boolean opens(Path device) {
+    return access(device) == Access.OPENS;
   }
 
   /** Whether this process is root. */

@@ -9,7 +9,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.process.ProcessManager;
 import java.nio.file.Path;
-import java.util.List;
+import java.util.Optional;
 
 /**
  * A state directory with everything a volume needs; what the component wires, without a framework.
@@ -25,31 +25,25 @@ final class VolumeBench implements AutoCloseable {
   final Volume volume;
   final VolumeManager manager;
 
-  VolumeBench(
-      Path directory, StorageSecurity security, Commands commands, VolumeManager.Steps steps)
-      throws StorageException {
+  VolumeBench(Path directory, StorageSecurity security) throws StorageException {
     root = Root.at(directory);
     root.esp().create();
     root.ephemeral().create();
     processes = ProcessManager.open(root.ephemeral().processes().create(), LogTree.create());
-    List<Volume> volumes =
-        VolumeSet.of(
+    VolumeCatalog catalog =
+        VolumeCatalog.of(
             root,
             SIZE,
-            Path.of(""),
-            new VolumeTools(commands, Identity.root()),
+            Optional.empty(),
+            new VolumeTools(new Commands(), Identity.root()),
             new VolumeDaemonsManaged(processes));
     sealed = new SealedConfigurationFile(root.esp().sealedConfiguration(), new SealerNone());
-    manager = new VolumeManager(root, volumes, sealed, steps);
+    manager = new VolumeManager(root, catalog, sealed);
     volume =
-        volumes.stream()
-            .filter(v -> v.security() == security && !(v instanceof VolumeLuksMapper))
+        catalog.of(security).stream()
+            .filter(v -> !(v instanceof VolumeLuksMapper))
             .findFirst()
             .orElseThrow();
-  }
-
-  VolumeBench(Path directory, StorageSecurity security) throws StorageException {
-    this(directory, security, new Commands(), step -> {});
   }
 
   /**

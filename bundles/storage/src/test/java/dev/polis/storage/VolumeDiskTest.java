@@ -84,22 +84,20 @@ class VolumeDiskTest {
   void stateDirectory() throws Exception {
     Shell.run("mount", "-o", "remount,ro", disk.toString());
     StorageException unwritable =
-        assertThrows(
-            StorageException.class, () -> StateDirectory.prepare(disk.resolve("state").toString()));
+        assertThrows(StorageException.class, () -> StateDirectory.prepare(disk.resolve("state")));
     assertEquals(Problem.READ_ONLY, unwritable.problem(), unwritable.getMessage());
     Path file = Files.writeString(directory.resolve("file"), "content");
     StorageException none =
-        assertThrows(StorageException.class, () -> StateDirectory.prepare(file.toString()));
+        assertThrows(StorageException.class, () -> StateDirectory.prepare(file));
     assertTrue(none.getMessage().contains(file + " is not a directory"), none.getMessage());
-    assertThrows(StorageException.class, () -> StateDirectory.prepare(" "));
   }
 
   @Test
   void preparingTwiceChangesNothing() throws Exception {
-    Root root = StateDirectory.prepare(disk.resolve("state").toString());
+    Root root = StateDirectory.prepare(disk.resolve("state"));
     root.esp().parameters().write(new byte[] {1});
     String before = Shell.digest(root.path());
-    StateDirectory.prepare(root.path().toString());
+    StateDirectory.prepare(root.path());
     assertEquals(before, Shell.digest(root.path()));
   }
 }

@@ -3,22 +3,28 @@ package dev.polis.storage;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.DirectoryPlacement;
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.fixtures.CrashAgent;
 import dev.polis.logtree.Secret;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,45 +36,34 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class VolumeKillTest {
 
-  private static final int KILLED = 128 + 9;
+  private static final int KILLED = CrashAgent.KILLED;
+
+  /** A plain directory takes the fewest: its marker, its identity, the end of the marker. */
+  private static final int LEAST_STEPS = 5;
 
   @TempDir Path directory;
   private VolumeBench bench;
 
-  /**
-   * Makes a volume and kills itself when it reaches the given step; arguments: directory, security,
-   * step.
-   */
+  /** What a new volume is made of; a kill at the entry of each leaves another state behind. */
+  private static final String[] STEPS = {
+    FilePlacement.class.getName() + ".write",
+    FilePlacement.class.getName() + ".delete",
+    DirectoryPlacement.class.getName() + ".create",
+    Commands.class.getName() + ".run",
+    VolumeDaemonsManaged.class.getName() + ".start",
+    VolumeDaemonsManaged.class.getName() + ".stop",
+    VolumeKeyFile.class.getName() + ".write",
+    VolumeKeyFile.class.getName() + ".wipe",
+    VolumeTools.class.getName() + ".mountXfs"
+  };
+
+  /** Makes a volume; arguments: directory, security. */
   static final class Victim {
-    private static int left;
-
     private Victim() {}
-
-    private static void step() {
-      if (left-- == 0) {
-        try {
-          new ProcessBuilder("kill", "-9", Long.toString(ProcessHandle.current().pid()))
-              .start()
-              .waitFor();
-        } catch (IOException | InterruptedException e) {
-          throw new AssertionError(e);
-        }
-      }
-    }
 
     public static void main(String[] arguments) throws Exception {
       StorageSecurity security = StorageSecurity.valueOf(arguments[1]);
-      left = Integer.parseInt(arguments[2]);
-      Commands killing =
-          new Commands() {
-            @Override
-            Result run(Duration within, List<String> command, byte[] input)
-                throws IOException, InterruptedException {
-              step();
-              return super.run(within, command, input);
-            }
-          };
-      VolumeBench bench = new VolumeBench(Path.of(arguments[0]), security, killing, step -> step());
+      VolumeBench bench = new VolumeBench(Path.of(arguments[0]), security);
       bench.manager.mountNew(security, keys());
       System.exit(0);
     }
@@ -96,18 +91,21 @@ class VolumeKillTest {
       "D-09 killed at each step of making a volume, the next attempt with the same keys ends in the same place")
   void d09_killedAtEachStep(StorageSecurity security) throws Exception {
     VolumeBench.assumeRootFor(security);
-    // The short form dies once in the middle; the long form at every step until there is none left.
-    boolean all = Boolean.getBoolean("polis.long");
-    for (int step = all ? 0 : 2; all || step == 2; step++) {
-      Path state = directory.resolve("step" + step);
-      int exit = victim(state, security, step);
-      resume(state, security);
-      if (exit == 0) {
-        assertTrue(step > 3, "only " + step + " steps were seen");
-        return;
+    List<String> undisturbed = List.of();
+    int kills = 0;
+    for (int exit = KILLED; exit == KILLED; ) {
+      Path state = directory.resolve("step" + kills);
+      exit = victim(state, security, kills);
+      List<String> end = resume(state, security);
+      if (exit == KILLED) {
+        kills++;
       }
-      assertEquals(KILLED, exit, "step " + step);
+      if (!undisturbed.isEmpty()) {
+        assertEquals(undisturbed, end, "after a kill at step " + kills);
+      }
+      undisturbed = end;
     }
+    assertTrue(kills >= LEAST_STEPS, "only " + kills + " steps were seen");
   }
 
   private int victim(Path state, StorageSecurity security, int step) throws Exception {
@@ -115,12 +113,12 @@ class VolumeKillTest {
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
+                CrashAgent.whenEntered(directory, step, STEPS),
                 "-cp",
                 System.getProperty("java.class.path") + File.pathSeparator + classPath(),
                 Victim.class.getName(),
                 state.toString(),
-                security.name(),
-                Integer.toString(step))
+                security.name())
             .redirectErrorStream(true)
             .redirectOutput(directory.resolve("victim.log").toFile())
             .start();
@@ -137,7 +135,8 @@ class VolumeKillTest {
     return System.getProperty("surefire.test.class.path", "");
   }
 
-  private void resume(Path state, StorageSecurity security) throws Exception {
+  /** Goes on as the next start does, and returns what the state directory holds at the end. */
+  private List<String> resume(Path state, StorageSecurity security) throws Exception {
     bench = new VolumeBench(state, security);
     bench.manager.adopt();
     bench.manager.mountNew(security, keys());
@@ -150,9 +149,25 @@ class VolumeKillTest {
         keys().cluster());
     assertArrayEquals(
         "witness".getBytes(UTF_8), Files.readAllBytes(bench.root.data().node().roles().path()));
-    assertTrue(!bench.root.esp().volumeFormat().exists(), "the marker is gone");
+    assertFalse(bench.root.esp().volumeFormat().exists(), "the marker is still there");
     bench.volume.close();
     bench.close();
     bench = null;
+    assertEquals(Optional.empty(), Mounts.at(Root.at(state).data().path()), "it is still mounted");
+    Path key = VolumeKeyFile.place(VolumeCatalog.name(state));
+    assertFalse(Files.exists(key), "the key is still in " + key);
+    return entries(state);
+  }
+
+  /** Everything on the disk apart from the records of processes and what is encrypted. */
+  private static List<String> entries(Path state) throws IOException {
+    try (Stream<Path> files = Files.walk(state)) {
+      return files
+          .filter(file -> !file.startsWith(state.resolve("ephemeral/processes")))
+          .filter(file -> !file.getParent().startsWith(state.resolve("volume.gocryptfs")))
+          .map(file -> state.relativize(file).toString())
+          .sorted()
+          .toList();
+    }
   }
 }

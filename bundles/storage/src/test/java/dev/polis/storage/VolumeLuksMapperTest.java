@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,7 +29,17 @@ class VolumeLuksMapperTest {
     return new VolumeLuksMapper(
         security,
         Root.at(directory),
-        device,
+        Optional.of(device),
+        "polis-0011223344556677",
+        64 << 20,
+        new VolumeTools(new Commands(), root));
+  }
+
+  private VolumeLuksMapper image(boolean root) {
+    return new VolumeLuksMapper(
+        StorageSecurity.ENCRYPTED,
+        Root.at(directory),
+        Optional.empty(),
         "polis-0011223344556677",
         64 << 20,
         new VolumeTools(new Commands(), root));
@@ -96,13 +107,10 @@ class VolumeLuksMapperTest {
   @Test
   void whatIsMissingIsSaidInWords() {
     assumeFalse(VolumeLuksMapper.available(), "this kernel has device-mapper");
-    StorageException refusal =
-        assertThrows(
-            StorageException.class,
-            () -> volume(StorageSecurity.ENCRYPTED, Path.of(""), false).require());
+    StorageException refusal = assertThrows(StorageException.class, () -> image(false).require());
     assertEquals(Problem.UNSUPPORTED, refusal.problem());
     assertTrue(refusal.getMessage().contains("device /dev/mapper/control"), refusal.getMessage());
-    assertTrue(refusal.getMessage().contains("needs root"), refusal.getMessage());
+    assertTrue(refusal.getMessage().contains("start the node as root"), refusal.getMessage());
   }
 
   @Test

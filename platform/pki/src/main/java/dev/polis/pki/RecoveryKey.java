@@ -16,9 +16,10 @@ import org.bouncycastle.crypto.params.X25519PublicKeyParameters;
 import org.bouncycastle.math.ec.rfc7748.X25519;
 
 /**
- * Makes and reads the owner's recovery key, and seals to it. The key is an X25519 private key in PEM
- * (PKCS #8); the cluster's half of a volume key is sealed to its public half with HPKE (RFC 9180,
- * base mode, HKDF-SHA256, AES-256-GCM), which the JDK does not have. Stateless; safe for any thread.
+ * Makes and reads the owner's recovery key, and seals to it. The key is an X25519 private key in
+ * PEM (PKCS #8); the cluster's half of a volume key is sealed to its public half with HPKE (RFC
+ * 9180, base mode, HKDF-SHA256, AES-256-GCM), which the JDK does not have. Stateless; safe for any
+ * thread.
  */
 public final class RecoveryKey {
   private static final String PRIVATE_KEY = "PRIVATE KEY";

@@ -57,7 +57,7 @@ class StorageModesIT {
   private static final int BLOCK = 4 << 20;
 
   /** The smallest volume there is: these tests read all of it, several times. */
-  static final String SMALL = "dev.polis.storage.volumeMebibytes=512";
+  static final String SMALL = "dev.polis.storage.volume.mebibytes=512";
 
   /** Most of a volume's image. */
   private static final byte[] HOLE = new byte[BLOCK];

@@ -15,6 +15,19 @@ public sealed interface DataStatus {
    *
    * @param security what the volume promises
    * @param how by which means and with which limits, in words for a person
+   * @param shortfall what a stronger security needs that this machine lacks, and how to get it;
+   *     empty if there is no stronger one
    */
-  record Mounted(StorageSecurity security, String how) implements DataStatus {}
+  record Mounted(StorageSecurity security, String how, String shortfall) implements DataStatus {
+
+    /** Describes a volume of which no more is known than what it is. */
+    public Mounted(StorageSecurity security, String how) {
+      this(security, how, "");
+    }
+
+    /** Returns security, means and shortfall in one line for people. */
+    public String describe() {
+      return security + ", " + how + (shortfall.isEmpty() ? "" : ". " + shortfall);
+    }
+  }
 }

@@ -1,6 +1,7 @@
 package dev.polis.api.storage;
 
 import dev.polis.logtree.Secret;
+import dev.polis.wire.storage.RecoveryShare;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -14,11 +15,15 @@ public interface RecoveryShareStore {
   /** Length in bytes of either half of an X25519 key pair, raw. */
   int KEY_LENGTH = 32;
 
-  /** Whether there is a share; its content is looked at by {@link #open} only. */
+  /** Returns whether there is a share; {@link #read} looks at its content. */
   boolean exists() throws StorageException;
 
+  /** Reads the share as it lies on the disk: sealed, so that it tells nothing without the key. */
+  Stored<RecoveryShare> read();
+
   /**
-   * Seals and writes a share, replacing a former one.
+   * Seals and writes a share, replacing a former one. A kill at any moment leaves the former share
+   * or the new one, whole.
    *
    * @param clusterUnlockKey the cluster's half
    * @param recoveryPublicKey the owner's X25519 public key, raw

@@ -75,4 +75,7 @@ public interface Storage {
 
   /** The recovery share. */
   RecoveryShareStore recoveryShare();
+
+  /** Looks what would open the data volume after a power-off. */
+  RecoveryStatus recovery();
 }

@@ -1,0 +1,41 @@
+package dev.polis.storage;
+
+import org.osgi.service.metatype.annotations.AttributeDefinition;
+import org.osgi.service.metatype.annotations.ObjectClassDefinition;
+
+/** Declares what an operator may configure of the storage organ. */
+@ObjectClassDefinition(
+    id = "dev.polis.storage",
+    name = "Storage",
+    description = "Where this node keeps its state, and how its data volume is protected")
+@interface StorageConfig {
+
+  /** The state directory. */
+  @AttributeDefinition(
+      name = "State directory",
+      description = "the state directory; made if it does not exist")
+  String root();
+
+  /** The security of a new data volume. */
+  @AttributeDefinition(
+      name = "Security",
+      description =
+          "security of a new data volume if the cluster leaves a choice: strongest, insecure,"
+              + " encrypted or authenticated-encrypted")
+  String security() default "strongest";
+
+  // etcd's default quota is 2 GiB and a snapshot doubles it; the rest is room for images. The file
+  // is sparse.
+  /** The size of a new data volume. */
+  @AttributeDefinition(
+      name = "Volume size",
+      description = "size of a new encrypted data volume in MiB, at least 512")
+  int volume_mebibytes() default 8192;
+
+  /** The partition for the data volume. */
+  @AttributeDefinition(
+      name = "Device",
+      description =
+          "partition for the data volume, where the kernel has device-mapper; an image file if empty")
+  String device() default "";
+}

@@ -1,0 +1,195 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.EnrolmentJournalStore;
+import dev.polis.api.storage.RecoveryShareStore;
+import dev.polis.api.storage.RecoveryStatus;
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.api.storage.SealedConfigurationStore;
+import dev.polis.api.storage.Sealer;
+import dev.polis.api.storage.Storage;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.api.storage.UnlockKeys;
+import dev.polis.event.Value;
+import dev.polis.logtree.Log;
+import dev.polis.logtree.Secret;
+import dev.polis.supervision.Context;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** Keeps the state directory of a node and its data volume. Thread-safe. */
+final class StorageService implements Storage {
+
+  // Often enough that a lost volume is known before etcd's own timeouts make a riddle of it; one
+  // check costs a millisecond.
+  private static final Duration CHECK_EVERY = Duration.ofSeconds(2);
+
+  private final Log log;
+  private final Root root;
+  private final VolumeCatalog catalog;
+  private final VolumeManager manager;
+  private final SealedConfigurationFile sealed;
+  private final EnrolmentJournalFile journal;
+  private final RecoveryShareFile share;
+  private final RecoveryCheck recovery;
+  private final StorageSecurity preferred;
+
+  private StorageService(
+      Root root, VolumeCatalog catalog, StorageSettings.Wish wish, Sealer sealer, Log log)
+      throws StorageException {
+    this.log = log;
+    this.root = root;
+    this.catalog = catalog;
+    this.sealed = new SealedConfigurationFile(root.esp().sealedConfiguration(), sealer);
+    this.journal = new EnrolmentJournalFile(root.esp().enrolmentJournal());
+    this.share = new RecoveryShareFile(root.esp().recoveryShare());
+    this.manager = new VolumeManager(root, catalog, sealed);
+    this.recovery = new RecoveryCheck(root, share);
+    this.preferred = preferred(wish);
+  }
+
+  /**
+   * Prepares the state directory and adopts what a former instance left mounted.
+   *
+   * @throws StorageException if the directory cannot be used, or this machine cannot give the
+   *     security that is asked for
+   */
+  static StorageService open(
+      StorageSettings settings, Sealer sealer, VolumeDaemons daemons, Log log)
+      throws StorageException, InterruptedException {
+    Root root = StateDirectory.prepare(settings.root());
+    VolumeTools tools = new VolumeTools(new Commands(), Identity.root());
+    VolumeCatalog catalog =
+        VolumeCatalog.of(root, settings.volumeBytes(), settings.device(), tools, daemons);
+    StorageService service = new StorageService(root, catalog, settings.security(), sealer, log);
+    service.manager.adopt();
+    log.info("State directory %s; data volume: %s", root, service.describe());
+    return service;
+  }
+
+  /**
+   * Returns the configured security, which must be possible; or else the strongest that is, and
+   * logs why no stronger one.
+   */
+  private StorageSecurity preferred(StorageSettings.Wish wish) throws StorageException {
+    Optional<StorageSecurity> named = wish.named();
+    if (named.isPresent()) {
+      catalog.usable(named.get());
+      return named.get();
+    }
+    if (!catalog.asRoot()) {
+      log.info("not root: a new data volume will be INSECURE, unless more is asked for");
+      return StorageSecurity.INSECURE;
+    }
+    for (StorageSecurity candidate :
+        List.of(StorageSecurity.AUTHENTICATED_ENCRYPTED, StorageSecurity.ENCRYPTED)) {
+      try {
+        catalog.usable(candidate);
+        return candidate;
+      } catch (StorageException e) {
+        log.warning("%s", e.getMessage());
+      }
+    }
+    return StorageSecurity.INSECURE;
+  }
+
+  /** Checks the volume again and again, and logs when it is lost. */
+  void watch(Context context) throws StorageException, InterruptedException {
+    context.healthy();
+    while (!context.cancelled()) {
+      boolean before = status() instanceof DataStatus.Mounted;
+      manager.check();
+      if (before && status() instanceof DataStatus.NotMounted(var reason)) {
+        context.log().error("%s", reason);
+      }
+      Thread.sleep(CHECK_EVERY);
+    }
+  }
+
+  /** Unmounts the volume, for a node that is powered off; logs what does not work. */
+  void unmount() {
+    try {
+      manager.close();
+    } catch (StorageException e) {
+      log.error("The data volume stays mounted: %s", e.getMessage());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private DataStatus status() {
+    return manager.status().peek().orElseThrow();
+  }
+
+  private String describe() {
+    return switch (status()) {
+      case DataStatus.Mounted mounted -> mounted.describe();
+      case DataStatus.NotMounted(String reason) -> "not mounted: " + reason;
+    };
+  }
+
+  @Override
+  public Root root() {
+    return root;
+  }
+
+  @Override
+  public Value<DataStatus> data() {
+    return manager.status();
+  }
+
+  @Override
+  public void require(StorageSecurity security) throws StorageException {
+    catalog.usable(security);
+  }
+
+  @Override
+  public StorageSecurity preferred() {
+    return preferred;
+  }
+
+  @Override
+  public void mountNew(StorageSecurity security, UnlockKeys keys)
+      throws StorageException, InterruptedException {
+    log.info("Making a data volume that is %s", security);
+    manager.mountNew(security, keys);
+    log.info("Data volume: %s", describe());
+  }
+
+  @Override
+  public void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
+      throws StorageException, InterruptedException {
+    manager.mountExisting(configuration, clusterUnlockKey);
+    log.info("Data volume: %s", describe());
+  }
+
+  @Override
+  public void mountExisting(SealedConfiguration configuration)
+      throws StorageException, InterruptedException {
+    manager.mountExisting(configuration);
+    log.info("Data volume: %s", describe());
+  }
+
+  @Override
+  public SealedConfigurationStore sealedConfiguration() {
+    return sealed;
+  }
+
+  @Override
+  public EnrolmentJournalStore enrolmentJournal() {
+    return journal;
+  }
+
+  @Override
+  public RecoveryShareStore recoveryShare() {
+    return share;
+  }
+
+  @Override
+  public RecoveryStatus recovery() {
+    return recovery.of(status());
+  }
+}

@@ -1,0 +1,77 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.config.SettingCheck;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * Holds the checked configuration of the storage organ.
+ *
+ * @param root the state directory, absolute
+ * @param security of a new data volume
+ * @param volumeBytes size of a new data volume
+ * @param device partition for the data volume; empty for an image file
+ */
+record StorageSettings(Path root, Wish security, long volumeBytes, Optional<Path> device) {
+
+  private static final SettingCheck CHECK = SettingCheck.of("dev.polis.storage");
+
+  // XFS needs 300 MiB; etcd needs the rest for its log and one snapshot.
+  private static final int SMALLEST_MEBIBYTES = 512;
+
+  /** What an operator may ask of a new data volume. */
+  enum Wish {
+    /** The strongest security that this machine can give. */
+    STRONGEST,
+    /** {@link StorageSecurity#INSECURE}. */
+    INSECURE,
+    /** {@link StorageSecurity#ENCRYPTED}. */
+    ENCRYPTED,
+    /** {@link StorageSecurity#AUTHENTICATED_ENCRYPTED}. */
+    AUTHENTICATED_ENCRYPTED;
+
+    /** Returns the security that is asked for by name; empty for the strongest. */
+    Optional<StorageSecurity> named() {
+      return this == STRONGEST ? Optional.empty() : Optional.of(StorageSecurity.valueOf(name()));
+    }
+  }
+
+  /**
+   * Checks a configuration.
+   *
+   * @throws dev.polis.config.SettingException if a value cannot be used
+   */
+  static StorageSettings of(StorageConfig config) {
+    return new StorageSettings(
+        root(config.root()),
+        CHECK.constant("security", config.security(), Wish.class),
+        (long)
+                CHECK.range(
+                    "volume.mebibytes",
+                    config.volume_mebibytes(),
+                    SMALLEST_MEBIBYTES,
+                    Integer.MAX_VALUE)
+            << 20,
+        config.device().isEmpty()
+            ? Optional.empty()
+            : Optional.of(path("device", config.device())));
+  }
+
+  private static Path root(String configured) {
+    if (configured.isBlank()) {
+      throw CHECK.refuse(
+          "root", configured, "but must be a directory; name one, for example with --state DIR");
+    }
+    return path("root", configured).toAbsolutePath().normalize();
+  }
+
+  private static Path path(String key, String configured) {
+    try {
+      return Path.of(configured);
+    } catch (InvalidPathException e) {
+      throw CHECK.refuse(key, configured, "which is no path: " + e.getReason());
+    }
+  }
+}

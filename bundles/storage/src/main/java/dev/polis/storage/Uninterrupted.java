@@ -1,0 +1,36 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.StorageException;
+
+/** Cleans up after a failure, also on a thread that is interrupted. */
+final class Uninterrupted {
+
+  /** What is to be done after the failure. */
+  @FunctionalInterface
+  interface CleanUp {
+    void run() throws StorageException, InterruptedException;
+  }
+
+  private Uninterrupted() {}
+
+  /**
+   * Runs a clean-up without the interrupt of this thread, and restores the interrupt afterwards.
+   *
+   * @param failure gets what goes wrong as suppressed exceptions
+   */
+  static void afterFailure(Exception failure, CleanUp cleanUp) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      cleanUp.run();
+    } catch (StorageException e) {
+      failure.addSuppressed(e);
+    } catch (InterruptedException e) {
+      failure.addSuppressed(e);
+      interrupted = true;
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

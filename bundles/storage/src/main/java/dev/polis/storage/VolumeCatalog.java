@@ -1,0 +1,192 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageSecurity;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Knows all ways to keep a data volume, in order of preference: the kernel's first where it has
+ * device-mapper. It says which of them this machine can give, and which of them is there.
+ */
+final class VolumeCatalog {
+
+  // 64 bits of the digest of the state directory: several nodes on one machine do not share a name.
+  private static final int NAME_BYTES = 8;
+
+  private final List<Volume> volumes;
+  private final boolean asRoot;
+
+  private VolumeCatalog(List<Volume> volumes, boolean asRoot) {
+    this.volumes = List.copyOf(volumes);
+    this.asRoot = asRoot;
+  }
+
+  /**
+   * Lists the ways for one state directory.
+   *
+   * @param size of a new volume in bytes
+   * @param device partition for the volume; an image file if empty
+   */
+  static VolumeCatalog of(
+      Root root, long size, Optional<Path> device, VolumeTools tools, VolumeDaemons daemons)
+      throws StorageException {
+    String name = name(root.path());
+    String mapping = "polis-" + name;
+    Path key = VolumeKeyFile.place(name);
+    return new VolumeCatalog(
+        List.of(
+            new VolumePlain(root),
+            new VolumeLuksMapper(StorageSecurity.ENCRYPTED, root, device, mapping, size, tools),
+            new VolumeLuksMapper(
+                StorageSecurity.AUTHENTICATED_ENCRYPTED, root, device, mapping, size, tools),
+            new VolumeLuksFuse(root, size, key, tools, daemons),
+            new VolumeGocryptfs(root, key, tools, daemons)),
+        tools.root());
+  }
+
+  /** Returns the name of a state directory that programs and devices are called by. */
+  static String name(Path root) {
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256")
+              .digest(root.toString().getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(digest, 0, NAME_BYTES);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform has SHA-256", e);
+    }
+  }
+
+  /** Returns whether this process is root. */
+  boolean asRoot() {
+    return asRoot;
+  }
+
+  List<Volume> all() {
+    return volumes;
+  }
+
+  List<Volume> of(StorageSecurity security) {
+    return volumes.stream().filter(volume -> volume.security() == security).toList();
+  }
+
+  Volume plain() {
+    return of(StorageSecurity.INSECURE).getFirst();
+  }
+
+  Optional<Volume> named(String name) {
+    return volumes.stream().filter(volume -> volume.name().equals(name)).findFirst();
+  }
+
+  /**
+   * Returns the preferred way of a security that this machine can give.
+   *
+   * @throws StorageException UNSUPPORTED, naming what the easiest way lacks, if it can give none
+   */
+  Volume usable(StorageSecurity security) throws StorageException {
+    for (Volume volume : of(security)) {
+      if (volume.shortage().isEmpty()) {
+        return volume;
+      }
+    }
+    Volume easiest = easiest(security);
+    throw easiest.shortage().refusal(easiest.what());
+  }
+
+  /** Returns the way that lacks least here: packages are easier to get than a kernel. */
+  private Volume easiest(StorageSecurity security) {
+    List<Volume> ways = of(security).reversed();
+    return ways.stream()
+        .min(
+            Comparator.comparingInt((Volume way) -> way.shortage().kernel())
+                .thenComparingInt(way -> way.shortage().missing().size()))
+        .orElseThrow();
+  }
+
+  /** Returns what is there of a security, finished or not. */
+  Optional<Volume> existing(StorageSecurity security) throws StorageException {
+    for (Volume volume : of(security)) {
+      if (volume.exists()) {
+        return Optional.of(volume);
+      }
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * Returns the finished volume that a sealed configuration names.
+   *
+   * @throws StorageException FOREIGN or ABSENT if there is another one, or none
+   */
+  Volume require(StorageSecurity security) throws StorageException {
+    Optional<Volume> volume = existing(security);
+    if (volume.isPresent()) {
+      return volume.get();
+    }
+    for (Volume other : volumes) {
+      if (other.exists()) {
+        throw VolumeMarks.foreign(
+            "the sealed configuration names a volume that is %s, the one here is %s (%s)"
+                .formatted(security, other.security(), other.backing()));
+      }
+    }
+    throw new StorageException(
+        Problem.ABSENT,
+        "the sealed configuration names a volume that is %s, but there is none at %s"
+            .formatted(security, of(security).getLast().backing()),
+        "bring it back; if it is lost, remove this node from the cluster and enrol it anew; nothing was changed");
+  }
+
+  /** Refuses if there is a volume already, of whatever kind: none is made beside or over it. */
+  void requireNone() throws StorageException {
+    for (Volume other : volumes) {
+      if (other.exists()) {
+        throw new StorageException(
+            Problem.OCCUPIED,
+            "%s is there already, so no new volume is made beside or over it"
+                .formatted(other.backing()),
+            "go on with the enrolment it belongs to, or choose another state directory; nothing was changed");
+      }
+    }
+  }
+
+  /**
+   * Says why a volume is not stronger: what each stronger security lacks on this machine and how to
+   * get it, or that this machine can give it.
+   *
+   * @return whole sentences without the last full stop; empty for the strongest security
+   */
+  String shortfall(StorageSecurity present) {
+    List<String> sentences = new ArrayList<>();
+    if (present == StorageSecurity.INSECURE && !asRoot) {
+      sentences.add("It is the default for a node that does not run as root");
+    }
+    StorageSecurity[] all = StorageSecurity.values();
+    for (int i = all.length - 1; i > present.ordinal(); i--) {
+      Shortage shortage = easiest(all[i]).shortage();
+      if (shortage.isEmpty()) {
+        sentences.add(
+            "This machine can give %s: start with --security %s and another state directory"
+                .formatted(all[i], option(all[i])));
+        // What is weaker than that needs no words.
+        break;
+      }
+      sentences.add("%s needs %s".formatted(all[i], shortage.words()));
+    }
+    return String.join(". ", sentences);
+  }
+
+  /** Returns a security as the command line writes it. */
+  private static String option(StorageSecurity security) {
+    return security.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
+  }
+}

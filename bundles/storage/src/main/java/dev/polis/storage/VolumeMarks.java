@@ -1,0 +1,150 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.Root;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.Stored;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Reads and writes the two files that say whose a volume is.
+ *
+ * <p>The <em>marker</em> on {@code esp/} is there from before the first byte of a volume is written
+ * until the volume is about to be handed out: a volume with a marker has never been used by anyone,
+ * and the marker names the keys that began it. The <em>identity</em> inside the volume names the
+ * node's half of its keys, so that a volume of another node is recognised even when it is a plain
+ * directory.
+ */
+final class VolumeMarks {
+
+  private static final String MARKER = "unfinished-volume";
+  private static final String IDENTITY = "volume";
+  private static final String BY = "node-key";
+  private static final String VOLUME = "volume";
+  private static final String SECURITY = "security";
+
+  private final Root root;
+
+  /**
+   * Describes a volume that was begun and not finished.
+   *
+   * @param by fingerprint of the keys that began it
+   * @param volume its {@link Volume#name}
+   */
+  record Begun(String by, String volume) {}
+
+  VolumeMarks(Root root) {
+    this.root = root;
+  }
+
+  private FilePlacement marker() {
+    return root.esp().volumeFormat();
+  }
+
+  /** Returns whether a volume was begun and not finished. */
+  boolean unfinished() throws StorageException {
+    return marker().exists();
+  }
+
+  /** Reads the marker; empty if there is none. */
+  Optional<Begun> begun() throws StorageException {
+    Stored<Envelope> stored =
+        marker().read().map(bytes -> Envelope.decode(MARKER, bytes, BY, VOLUME));
+    if (stored instanceof Stored.None<Envelope>) {
+      return Optional.empty();
+    }
+    Envelope marker = stored.orThrow();
+    return Optional.of(new Begun(marker.field(BY), marker.field(VOLUME)));
+  }
+
+  /** Writes the marker: a volume is begun. */
+  void begin(Volume volume, String by) throws StorageException {
+    marker()
+        .write(
+            new Envelope(
+                    MARKER,
+                    Map.of(BY, by, VOLUME, volume.name(), SECURITY, volume.security().name()))
+                .encode());
+  }
+
+  /** Removes the marker: the volume is finished, or gone. */
+  void end() throws StorageException {
+    marker().delete();
+  }
+
+  /** Writes the identity into a mounted volume. */
+  void identify(Volume volume, String by) throws StorageException {
+    root.data()
+        .volume()
+        .write(new Envelope(IDENTITY, Map.of(BY, by, SECURITY, volume.security().name())).encode());
+  }
+
+  /** Returns whether what is mounted was made this way: two ways may share a backing. */
+  boolean madeAs(Volume volume) throws StorageException {
+    return isOf(identity().orThrow(), volume);
+  }
+
+  /** Refuses a mounted volume without an identity. */
+  void requireIdentity() throws StorageException {
+    identity().orThrow();
+  }
+
+  /** Refuses a mounted volume of another node, or one that was made another way. */
+  void requireIdentity(Volume volume, String by) throws StorageException {
+    Envelope found = identity().orThrow();
+    if (!VolumeKey.sameFingerprint(found.field(BY), by)) {
+      throw foreign(volume.backing() + " belongs to another node: its node unlock key is another");
+    }
+    if (!isOf(found, volume)) {
+      throw foreign(
+          "%s was made %s, asked for is %s"
+              .formatted(root.data(), found.field(SECURITY), volume.security()));
+    }
+  }
+
+  /** Refuses to mount a volume that was never finished. */
+  void requireFinished() throws StorageException {
+    if (unfinished()) {
+      throw new StorageException(
+          Problem.CORRUPTED,
+          marker()
+              + " says that the data volume was never finished, but there is a sealed configuration",
+          "restore the data volume and remove that file; nothing was changed");
+    }
+  }
+
+  /** Returns the refusal of a marker that other keys wrote. */
+  StorageException begunByOthers() {
+    return new StorageException(
+        Problem.OCCUPIED,
+        marker() + " says that a volume was begun with other keys and not finished",
+        "go on with the journal of that enrolment; if it is lost, remove "
+            + marker()
+            + " and the volume; nothing was changed");
+  }
+
+  /** Returns the refusal of a marker that names a way this version does not know. */
+  StorageException unknownVolume(String name) {
+    return new StorageException(
+        Problem.UNSUPPORTED,
+        marker() + " speaks of a volume \"" + name + "\", which is unknown here",
+        "start the version that wrote it; nothing was changed");
+  }
+
+  private static boolean isOf(Envelope identity, Volume volume) {
+    return identity.field(SECURITY).equals(volume.security().name());
+  }
+
+  static StorageException foreign(String what) {
+    return new StorageException(
+        Problem.FOREIGN,
+        what,
+        "bring back the data volume and the sealed configuration that belong together; nothing was changed");
+  }
+
+  private Stored<Envelope> identity() {
+    return root.data().volume().read().map(bytes -> Envelope.decode(IDENTITY, bytes, BY, SECURITY));
+  }
+}
