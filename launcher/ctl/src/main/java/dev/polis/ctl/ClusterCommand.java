@@ -3,6 +3,7 @@ package dev.polis.ctl;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.polis.ctl.Document.Column;
+import dev.polis.pki.Fingerprint;
 import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.GetClusterInfoResponse;
 import java.util.concurrent.Callable;
@@ -59,7 +60,7 @@ final class ClusterCommand {
       row.addProperty("storageSecurityPolicy", configuration.getStorageSecurityPolicy().name());
       row.addProperty(
           "caFingerprint",
-          TakeOwnershipCommand.fingerprint(TakeOwnershipCommand.answered(info.getCaCertificate())));
+          Fingerprint.of(TakeOwnershipCommand.answered(info.getCaCertificate())).hex());
       JsonArray nodes = new JsonArray();
       info.getClusterDirectory()
           .getNodesList()

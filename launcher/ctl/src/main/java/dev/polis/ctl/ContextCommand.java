@@ -3,9 +3,11 @@ package dev.polis.ctl;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.polis.ctl.Document.Column;
+import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
@@ -74,6 +76,15 @@ final class ContextCommand {
     @Parameters(index = "1", paramLabel = "HOST", description = "address of one of its nodes")
     String host;
 
+    @Option(
+        names = "--owner-key",
+        paramLabel = "FILE",
+        description = {
+          "the owner's key, which is copied to the context's folder: PEM, PKCS #8 or",
+          "METROPOLIS INITIAL OWNER PRIVATE KEY"
+        })
+    Path ownerKey;
+
     @Override
     public Integer call() {
       if (!name.matches("[A-Za-z0-9][A-Za-z0-9._-]{0,62}")) {
@@ -85,13 +96,18 @@ final class ContextCommand {
         throw new CtlException(
             ExitCode.USAGE, "\"%s\" is no host; give an address or a name".formatted(host));
       }
-      context.load().with(name, host).save();
+      Contexts contexts = context.load().with(name, host);
+      Path file = contexts.target(name).ownerKey();
+      if (ownerKey != null) {
+        OwnerKeyFile.copy(ownerKey, file);
+      }
+      contexts.save();
       spec.commandLine()
           .getOut()
           .printf(
-              "Context %s is current. Put the owner's key at %s, then: %s%n",
+              "Context %s is current. %s: %s%n",
               name,
-              context.ctl.options.configFolder().resolve(name).resolve("owner-key.pem"),
+              ownerKey == null ? "Put the owner's key at " + file + ", then" : "Next",
               context.ctl.options.command("takeownership"));
       return ExitCode.OK.code();
     }

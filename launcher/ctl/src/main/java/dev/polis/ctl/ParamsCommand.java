@@ -6,7 +6,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.api.curator.DomainNames;
 import dev.polis.pki.Ed25519;
-import dev.polis.pki.Pem;
+import dev.polis.pki.OwnerKey;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
 import dev.polis.wire.api.NodeParameters;
@@ -24,6 +24,7 @@ import java.security.PrivateKey;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -120,6 +121,23 @@ final class ParamsCommand {
         required = true,
         description = "folder of the owner's keys")
     Path owner;
+
+    @Option(
+        names = "--owner-key",
+        paramLabel = "FILE",
+        description = {
+          "the owner's key, if there is one already: PEM, PKCS #8 or METROPOLIS INITIAL OWNER",
+          "PRIVATE KEY; it is copied to DIR (default: the key in DIR, made if there is none)"
+        })
+    Path ownerKey;
+
+    @Option(
+        names = "--owner-key-form",
+        paramLabel = "FORM",
+        description =
+            "how a key that is made or copied is written: pkcs8 or metropolis (default: as it was,"
+                + " and pkcs8 for a new one)")
+    String ownerKeyForm = "";
 
     @Option(
         names = "--to",
@@ -224,14 +242,20 @@ final class ParamsCommand {
 
     private byte[] ownerKey() {
       Path file = owner.resolve("owner-key.pem");
-      PrivateKey key;
-      if (Files.exists(file)) {
-        key = TakeOwnershipCommand.ownerKey(file, "remove it to have another one made");
-      } else {
-        key = Ed25519.generate().getPrivate();
-        CtlFiles.write(file, Pem.encode(key).getBytes(StandardCharsets.UTF_8));
+      Optional<OwnerKey.Form> form = ownerKeyForm();
+      if (ownerKey != null) {
+        OwnerKeyFile.copy(ownerKey, file, form);
+      } else if (!Files.exists(file)) {
+        OwnerKeyFile.write(file, Ed25519.generate().getPrivate(), form.orElse(OwnerKey.Form.PKCS8));
       }
+      PrivateKey key = OwnerKeyFile.read(file, "remove it to have another one made");
       return Ed25519.raw(Ed25519.publicKey(key));
+    }
+
+    private Optional<OwnerKey.Form> ownerKeyForm() {
+      return ownerKeyForm.isEmpty()
+          ? Optional.empty()
+          : Optional.of(choice(OwnerKey.Form.class, "", "--owner-key-form", ownerKeyForm));
     }
 
     private byte[] recoveryKey() {

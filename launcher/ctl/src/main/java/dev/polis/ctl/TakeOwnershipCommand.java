@@ -3,6 +3,7 @@ package dev.polis.ctl;
 import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.Fingerprint;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.RpcClients;
@@ -19,16 +20,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
-import java.util.Base64;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
@@ -44,15 +44,29 @@ final class TakeOwnershipCommand implements Callable<Integer> {
 
   @Option(
       names = "--accept-ca",
-      paramLabel = "SHA256:...",
-      description = "fingerprint of the cluster's certificate, instead of being asked for it")
+      paramLabel = "FINGERPRINT",
+      description =
+          "SHA-256 of the cluster's certificate in hexadecimal, instead of being asked for it")
   String accepted = "";
+
+  @Option(
+      names = "--owner-key",
+      paramLabel = "FILE",
+      description = {
+        "the owner's key, if it is not in the context's folder yet: PEM, PKCS #8 or",
+        "METROPOLIS INITIAL OWNER PRIVATE KEY; it is copied there"
+      })
+  Path ownerKey;
 
   @Override
   public Integer call() throws InterruptedException {
+    Optional<Fingerprint> wanted = accepted();
     try (Session session = Session.open(ctl.options)) {
+      if (ownerKey != null) {
+        OwnerKeyFile.copy(ownerKey, session.target().ownerKey());
+      }
       KeyPair owner = ownerKey(session.target());
-      X509Certificate ca = clusterCa(session);
+      X509Certificate ca = clusterCa(session, wanted);
       X509Certificate certificate = escrow(session, owner, ca);
       write(session.target(), ca, certificate);
       JsonObject result = new JsonObject();
@@ -76,30 +90,18 @@ final class TakeOwnershipCommand implements Callable<Integer> {
 
   private static KeyPair ownerKey(CtlTarget target) {
     PrivateKey key =
-        ownerKey(
+        OwnerKeyFile.read(
             target.ownerKey(),
-            "it is the key whose public half the first node was given; make one with"
-                + " '"
+            "it is the key whose public half the first node was given; name it with --owner-key"
+                + " FILE, or make one with '"
                 + CtlName.called()
                 + " params make'");
     return new KeyPair(Ed25519.publicKey(key), key);
   }
 
-  /** Reads an owner's key. */
-  static PrivateKey ownerKey(Path file, String ifMissing) {
-    String pem = CtlFiles.read(file, ifMissing);
-    try {
-      return Pem.privateKey(pem);
-    } catch (PkiException e) {
-      throw new CtlException(
-          ExitCode.FAILED,
-          "%s is no Ed25519 key: %s; restore it from your copy".formatted(file, e.getMessage()),
-          e);
-    }
-  }
-
   /** Whom to trust: known from before, read on the node itself, or shown and asked for. */
-  private X509Certificate clusterCa(Session session) throws InterruptedException {
+  private X509Certificate clusterCa(Session session, Optional<Fingerprint> wanted)
+      throws InterruptedException {
     CtlTarget target = session.target();
     if (Files.isReadable(target.clusterCa())) {
       return Session.certificate(target.clusterCa(), "remove it to be asked again");
@@ -118,7 +120,7 @@ final class TakeOwnershipCommand implements Callable<Integer> {
             () ->
                 stub.getCACertificate(GetCACertificateRequest.getDefaultInstance())
                     .getIdentityCaCertificate());
-    return confirmed(session, answered(der));
+    return confirmed(session, answered(der), wanted);
   }
 
   static X509Certificate answered(ByteString der) {
@@ -133,23 +135,24 @@ final class TakeOwnershipCommand implements Callable<Integer> {
     }
   }
 
-  private X509Certificate confirmed(Session session, X509Certificate ca) {
-    String fingerprint = fingerprint(ca);
-    if (accepted.equals(fingerprint)) {
+  private static X509Certificate confirmed(
+      Session session, X509Certificate ca, Optional<Fingerprint> wanted) {
+    Fingerprint fingerprint = Fingerprint.of(ca);
+    if (wanted.filter(fingerprint::equals).isPresent()) {
       return ca;
     }
     String question =
         "The authenticity of the cluster at %s can't be established.%n".formatted(session.host())
-            + "ED25519 key fingerprint of the cluster CA is %s.%n".formatted(fingerprint);
+            + "The SHA-256 fingerprint of its certificate is %s.%n".formatted(fingerprint);
     Console console = System.console();
-    if (!accepted.isEmpty() || console == null || !console.isTerminal()) {
+    if (wanted.isPresent() || console == null || !console.isTerminal()) {
       throw new CtlException(
           ExitCode.FAILED,
           question
-              + (accepted.isEmpty()
+              + (wanted.isEmpty()
                   ? "There is no terminal to ask at; compare it on the node and give --accept-ca %s"
                       .formatted(fingerprint)
-                  : "You accept %s only".formatted(accepted)));
+                  : "You accept %s only".formatted(wanted.get())));
     }
     String answer =
         console.readLine("%sAre you sure you want to continue connecting (yes/no)? ", question);
@@ -159,12 +162,11 @@ final class TakeOwnershipCommand implements Callable<Integer> {
     return ca;
   }
 
-  static String fingerprint(X509Certificate ca) {
+  private Optional<Fingerprint> accepted() {
     try {
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(Ed25519.raw(ca.getPublicKey()));
-      return "SHA256:" + Base64.getEncoder().withoutPadding().encodeToString(digest);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java runtime has SHA-256", e);
+      return accepted.isEmpty() ? Optional.empty() : Optional.of(Fingerprint.parse(accepted));
+    } catch (PkiException e) {
+      throw new ParameterException(spec.commandLine(), "--accept-ca " + e.getMessage(), e);
     }
   }
 

@@ -4,18 +4,27 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.OwnerKey;
 import dev.polis.pki.Pem;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcPeer;
 import dev.polis.rpc.RpcSettings;
+import dev.polis.wire.api.AAAGrpc;
+import dev.polis.wire.api.EscrowRequest;
+import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeState;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCACertificateRequest;
+import dev.polis.wire.curator.GetCACertificateResponse;
 import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.debug.GetConditionRequest;
 import dev.polis.wire.debug.GetConditionResponse;
@@ -25,6 +34,9 @@ import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.security.MessageDigest;
+import java.security.PublicKey;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
@@ -34,6 +46,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Each class of answer against real listeners, and the exit code it leads to. */
 class CtlSessionTest {
@@ -68,6 +81,8 @@ class CtlSessionTest {
         new NodeCredentials(
             pair.getPrivate(), CLUSTER.issueNode(pair.getPublic()), CLUSTER.certificate()));
     host.serve(RpcHost.CURATOR, new Records());
+    host.serve(RpcHost.CURATOR, new Ownership());
+    host.serve(RpcHost.CURATOR, new Discovery());
     host.serve(RpcHost.DEBUG, new Conditions());
   }
 
@@ -113,6 +128,47 @@ class CtlSessionTest {
     }
   }
 
+  /** Issues a certificate for whatever key the caller proved. */
+  private static final class Ownership extends AAAGrpc.AAAImplBase {
+    @Override
+    public StreamObserver<EscrowRequest> escrow(StreamObserver<EscrowResponse> caller) {
+      PublicKey proved = RpcPeer.current().requireKey();
+      return new StreamObserver<>() {
+        @Override
+        public void onNext(EscrowRequest request) {
+          caller.onNext(
+              EscrowResponse.newBuilder()
+                  .setEmittedCertificate(
+                      ByteString.copyFrom(Pem.der(CLUSTER.issueUser("owner", proved))))
+                  .build());
+          caller.onCompleted();
+        }
+
+        @Override
+        public void onError(Throwable gone) {
+          // The test fails where it called.
+        }
+
+        @Override
+        public void onCompleted() {
+          // One message is all there is.
+        }
+      };
+    }
+  }
+
+  private static final class Discovery extends CuratorLocalGrpc.CuratorLocalImplBase {
+    @Override
+    public void getCACertificate(
+        GetCACertificateRequest request, StreamObserver<GetCACertificateResponse> caller) {
+      caller.onNext(
+          GetCACertificateResponse.newBuilder()
+              .setIdentityCaCertificate(ByteString.copyFrom(Pem.der(CLUSTER.certificate())))
+              .build());
+      caller.onCompleted();
+    }
+  }
+
   private static final class Conditions extends DebugGrpc.DebugImplBase {
     @Override
     public void getCondition(
@@ -137,6 +193,54 @@ class CtlSessionTest {
     all[2] = "--endpoint";
     all[3] = address;
     return CtlRun.of(all);
+  }
+
+  @ParameterizedTest
+  @EnumSource(OwnerKey.Form.class)
+  void takeownership_worksWithAKeyInEitherForm_andTheFingerprintThatOthersShow(OwnerKey.Form form)
+      throws Exception {
+    Path config = state.resolve("config");
+    String pem = OwnerKey.write(Ed25519.generate().getPrivate(), form);
+    Path key = Files.writeString(state.resolve("brought.pem"), pem);
+    byte[] digest = MessageDigest.getInstance("SHA-256").digest(CLUSTER.certificate().getEncoded());
+    String fingerprint = HexFormat.of().formatHex(digest);
+
+    CtlRun add =
+        CtlRun.of(
+            "--config",
+            config.toString(),
+            "context",
+            "add",
+            "lab",
+            ADDRESS,
+            "--owner-key",
+            key.toString());
+    CtlRun unasked = CtlRun.of("--config", config.toString(), "--context=lab", "takeownership");
+    CtlRun other =
+        CtlRun.of(
+            "--config",
+            config.toString(),
+            "--context=lab",
+            "takeownership",
+            "--accept-ca",
+            fingerprint.replaceFirst("^.", fingerprint.startsWith("0") ? "1" : "0"));
+    CtlRun taken =
+        CtlRun.of(
+            "--config",
+            config.toString(),
+            "--context=lab",
+            "takeownership",
+            "--accept-ca",
+            fingerprint);
+    CtlRun list = CtlRun.of("--config", config.toString(), "--context=lab", "node", "list");
+
+    assertEquals(ExitCode.OK.code(), add.code(), add.err());
+    assertEquals(pem, Files.readString(config.resolve("lab/owner-key.pem")));
+    assertEquals(ExitCode.FAILED.code(), unasked.code());
+    assertTrue(unasked.err().contains("--accept-ca " + fingerprint), unasked.err());
+    assertEquals(ExitCode.FAILED.code(), other.code());
+    assertEquals(ExitCode.OK.code(), taken.code(), taken.err());
+    assertEquals(ExitCode.OK.code(), list.code(), list.err());
   }
 
   @Test

@@ -118,6 +118,7 @@ class CtlTest {
         "debug condition",
         "bundle stop",
         "params make",
+        "takeownership --accept-ca SHA256:abc",
         "node list --context lab",
         "context add ../up 127.0.0.1",
         "context add lab http://127.0.0.1/",

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonParser;
 import com.google.protobuf.ByteString;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.OwnerKey;
 import dev.polis.pki.Pem;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
@@ -18,11 +19,13 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.PrivateKey;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class ParamsCommandTest {
 
@@ -96,6 +99,64 @@ class ParamsCommandTest {
     assertEquals(made("first.pb"), made("second.pb"));
   }
 
+  @ParameterizedTest
+  @EnumSource(OwnerKey.Form.class)
+  void make_takesAnOwnersKeyInEitherForm(OwnerKey.Form form) throws Exception {
+    PrivateKey key = Ed25519.generate().getPrivate();
+    String pem = OwnerKey.write(key, form);
+    Path brought = Files.writeString(folder.resolve("brought.pem"), pem);
+
+    CtlRun run = make("parameters.pb", "--owner-key", brought.toString());
+
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    assertArrayEquals(
+        Ed25519.raw(Ed25519.publicKey(key)),
+        made("parameters.pb").getClusterBootstrap().getOwnerPublicKey().toByteArray());
+    assertEquals(pem, Files.readString(folder.resolve("owner/owner-key.pem")));
+  }
+
+  @ParameterizedTest
+  @EnumSource(OwnerKey.Form.class)
+  void make_writesAnOwnersKeyInTheFormThatIsAskedFor(OwnerKey.Form form) throws Exception {
+    CtlRun run = make("parameters.pb", "--owner-key-form", form.name().toLowerCase(Locale.ROOT));
+
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    String written = Files.readString(folder.resolve("owner/owner-key.pem"));
+    assertEquals(form, OwnerKey.form(written));
+    assertArrayEquals(
+        Ed25519.raw(Ed25519.publicKey(OwnerKey.read(written))),
+        made("parameters.pb").getClusterBootstrap().getOwnerPublicKey().toByteArray());
+  }
+
+  @Test
+  void make_convertsAKeyThatIsBrought() throws Exception {
+    String pem = OwnerKey.write(Ed25519.generate().getPrivate(), OwnerKey.Form.METROPOLIS);
+    Path brought = Files.writeString(folder.resolve("brought.pem"), pem);
+
+    make("parameters.pb", "--owner-key", brought.toString(), "--owner-key-form=pkcs8");
+
+    String written = Files.readString(folder.resolve("owner/owner-key.pem"));
+    assertEquals(OwnerKey.Form.PKCS8, OwnerKey.form(written));
+    assertEquals(pem, OwnerKey.write(OwnerKey.read(written), OwnerKey.Form.METROPOLIS));
+  }
+
+  @Test
+  void make_neverReplacesAnotherOwnersKey() throws Exception {
+    make("first.pb");
+    String before = Files.readString(folder.resolve("owner/owner-key.pem"));
+    Path brought =
+        Files.writeString(
+            folder.resolve("brought.pem"),
+            OwnerKey.write(Ed25519.generate().getPrivate(), OwnerKey.Form.METROPOLIS));
+
+    CtlRun run = make("second.pb", "--owner-key", brought.toString());
+
+    assertEquals(ExitCode.FAILED.code(), run.code(), run.out());
+    assertTrue(run.err().contains("owner-key.pem holds another"), run.err());
+    assertEquals(before, Files.readString(folder.resolve("owner/owner-key.pem")));
+    assertFalse(Files.exists(folder.resolve("second.pb")), "nothing was written");
+  }
+
   @Test
   void show_readsBothForms() {
     make("parameters.pb");
@@ -134,6 +195,7 @@ class ParamsCommandTest {
     "--storage-policy=strong, strong",
     "--storage-policy=invalid, invalid",
     "--tpm-mode=maybe, maybe",
+    "--owner-key-form=der, der",
     "--domain=Not_A_Domain, Not_A_Domain",
     "--domain=1.2.3.4, 1.2.3.4",
     "--label=a b=c, a b=c",

@@ -122,18 +122,21 @@ public final class Pem {
     }
   }
 
+  /** Returns the labels of all blocks in the text, in order. */
+  static List<String> labels(String pem) {
+    return BLOCK.matcher(pem).results().map(block -> block.group(1)).toList();
+  }
+
   private static List<byte[]> blocks(String pem, String label) {
     var found = new ArrayList<byte[]>();
-    var labels = new ArrayList<String>();
     Matcher matcher = BLOCK.matcher(pem);
     while (matcher.find()) {
-      labels.add(matcher.group(1));
       if (matcher.group(1).equals(label)) {
         found.add(decode(label, matcher.group(2)));
       }
     }
     if (found.isEmpty()) {
-      throw new PkiException("no " + label + " block in the PEM text, which holds " + labels);
+      throw new PkiException("no " + label + " block in the PEM text, which holds " + labels(pem));
     }
     return found;
   }

@@ -24,10 +24,10 @@ public record UserCredentials(
     }
   }
 
-  /** Credentials from their three PEM files. */
+  /** Reads credentials from their three PEM files; the key may have either form of an owner's. */
   public static UserCredentials fromPem(String key, String certificate, String ca) {
     return new UserCredentials(
-        Pem.privateKey(key), Pem.certificate(certificate), Pem.certificate(ca));
+        OwnerKey.read(key), Pem.certificate(certificate), Pem.certificate(ca));
   }
 
   /** The user's name. */

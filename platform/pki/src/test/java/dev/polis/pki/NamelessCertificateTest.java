@@ -54,6 +54,14 @@ class NamelessCertificateTest {
         CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(der));
   }
 
+  static X509Certificate readFromGo() {
+    try {
+      return read(fromGo());
+    } catch (CertificateException e) {
+      throw new AssertionError("the certificate from Go is not read", e);
+    }
+  }
+
   private static byte[] fromGo() {
     return Base64.getMimeDecoder().decode(FROM_GO);
   }
