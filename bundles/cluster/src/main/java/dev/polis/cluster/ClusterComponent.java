@@ -10,6 +10,9 @@ import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.cluster.NodeParameterSource.Form;
 import dev.polis.event.Value;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.rpc.RpcHost;
@@ -34,6 +37,7 @@ public final class ClusterComponent implements ClusterManager {
 
   private final BootReport boot;
   private final Subtree subtree;
+  private final HealthScope health;
   private final ClusterService service;
 
   /** Activates the organ, which begins to enrol the node at once. */
@@ -43,6 +47,7 @@ public final class ClusterComponent implements ClusterManager {
       @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
+      @Reference HealthRegistry healths,
       @Reference RpcHost rpc,
       @Reference Storage storage,
       @Reference Network network,
@@ -70,6 +75,8 @@ public final class ClusterComponent implements ClusterManager {
             new JoinFlow(organs, steps, new RecoveryKeyFile(config.recovery_key())),
             steps);
     subtree.run("manager", service::run);
+    health = healths.organ("cluster", subtree.dn());
+    subtree.run("health", StatusHealth.task(service.status(), health, ClusterHealth::of));
   }
 
   private static List<NodeParameterSource> sources(ClusterConfig config, Root.Esp esp) {
@@ -88,6 +95,7 @@ public final class ClusterComponent implements ClusterManager {
   /** Stops enrolling or following; what was started goes on. */
   @Deactivate
   void deactivate() {
+    health.close();
     subtree.close(boot.stopReason());
   }
 

@@ -13,6 +13,9 @@ import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.Value;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.process.ProcessManager;
@@ -35,6 +38,7 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
 
   private final BootReport boot;
   private final Subtree organ;
+  private final HealthScope health;
   private final Log log;
   private final ConsensusService service;
 
@@ -45,6 +49,7 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
       @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
+      @Reference HealthRegistry healths,
       @Reference ProcessManager processes,
       @Reference Storage storage,
       @Reference Network network) {
@@ -67,11 +72,14 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
             storage.data(),
             organ,
             log);
+    health = healths.organ("consensus", organ.dn());
+    organ.run("health", StatusHealth.task(service.status(), health, ConsensusHealth::of));
   }
 
   /** Leaves etcd to the next instance, unless the node goes down for good. */
   @Deactivate
   void deactivate() {
+    health.close();
     StopReason reason = boot.stopReason();
     try {
       if (reason.endsWork()) {

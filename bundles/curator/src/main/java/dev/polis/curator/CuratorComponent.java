@@ -8,6 +8,9 @@ import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
 import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.health.StatusHealth;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
@@ -35,6 +38,7 @@ public final class CuratorComponent implements Curator {
   private final BundleContext bundle;
   private final BootReport boot;
   private final Subtree subtree;
+  private final HealthScope health;
   private final CuratorService service;
   private final List<ServiceRegistration<BindableService>> registrations =
       new CopyOnWriteArrayList<>();
@@ -46,6 +50,7 @@ public final class CuratorComponent implements Curator {
       CuratorConfig config,
       @Reference BootReport boot,
       @Reference Supervisor supervisor,
+      @Reference HealthRegistry healths,
       @Reference RpcHost rpc,
       @Reference Consensus consensus,
       @Reference Network network) {
@@ -61,6 +66,8 @@ public final class CuratorComponent implements Curator {
             this::publish,
             Duration.ofSeconds(config.leader_ttl()),
             config.port());
+    health = healths.organ("curator", subtree.dn());
+    subtree.run("health", StatusHealth.task(service.status(), health, CuratorHealth::of));
   }
 
   private void publish(List<BindableService> services) {
@@ -73,6 +80,7 @@ public final class CuratorComponent implements Curator {
   /** Takes the services back, which lets calls in flight finish, and stops campaigning. */
   @Deactivate
   void deactivate() {
+    health.close();
     registrations.forEach(ServiceRegistration::unregister);
     service.close();
     subtree.close(boot.stopReason());

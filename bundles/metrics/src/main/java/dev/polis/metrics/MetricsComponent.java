@@ -4,6 +4,7 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
 import dev.polis.boot.BootReport;
+import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Supervisor;
@@ -36,6 +37,7 @@ public final class MetricsComponent {
       @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
+      @Reference HealthRegistry health,
       @Reference RpcHost rpc,
       @Reference Network network,
       @Reference ClusterManager cluster) {
@@ -44,7 +46,13 @@ public final class MetricsComponent {
         new MetricsService(
             MetricsSettings.of(config),
             new MetricsService.Parts(
-                logs, supervisor, rpc, network, cluster, () -> Arrays.asList(bundle.getBundles())));
+                logs,
+                supervisor,
+                health,
+                rpc,
+                network,
+                cluster,
+                () -> Arrays.asList(bundle.getBundles())));
   }
 
   /** Called by Declarative Services when an organ or role offers a page. */

@@ -4,6 +4,8 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
 import dev.polis.boot.StopReason;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
 import dev.polis.logtree.LogTree;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
@@ -19,6 +21,7 @@ final class MetricsService {
   record Parts(
       LogTree logs,
       Supervisor supervisor,
+      HealthRegistry health,
       RpcHost rpc,
       Network network,
       ClusterManager cluster,
@@ -27,6 +30,7 @@ final class MetricsService {
   private final MetricsExporters exporters = new MetricsExporters();
   private final SupervisionMetrics supervision;
   private final Subtree subtree;
+  private final HealthScope health;
 
   /** Starts the server, which waits for an address and for credentials by itself. */
   MetricsService(MetricsSettings settings, Parts parts) {
@@ -36,6 +40,7 @@ final class MetricsService {
         new MetricsRegistry(
             List.of(
                 supervision,
+                new HealthMetrics(parts.health()),
                 new BundleMetrics(parts.bundles()),
                 new RpcMetrics(parts.rpc()::statistics),
                 new LogMetrics(parts.logs()::statistics)));
@@ -48,6 +53,7 @@ final class MetricsService {
             access,
             log -> new MetricsHandler(access, registry, exporters, log));
     subtree.run("server", server::run);
+    this.health = parts.health().organ("metrics", subtree.dn());
   }
 
   void add(MetricsExporter exporter) {
@@ -60,6 +66,7 @@ final class MetricsService {
 
   /** Stops listening and counting. */
   void close(StopReason reason) {
+    health.close();
     subtree.close(reason);
     supervision.close();
   }

@@ -8,6 +8,7 @@ import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.SilentBoot;
+import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
@@ -103,6 +104,7 @@ final class MetricsFixture implements AutoCloseable {
             new SilentBoot(StopReason.CODE_REPLACED),
             logs,
             tree,
+            HealthTable.open(tree),
             host,
             fake(Network.class, method -> network),
             fake(ClusterManager.class, method -> cluster));

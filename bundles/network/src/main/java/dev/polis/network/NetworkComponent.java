@@ -7,6 +7,9 @@ import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.health.StatusHealth;
 import dev.polis.pki.NodeId;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
@@ -33,6 +36,7 @@ public final class NetworkComponent implements Network {
   private final MutableValue<NetworkStatus> status;
   private final BootReport boot;
   private final Subtree subtree;
+  private final HealthScope health;
 
   /** Looks once, so that a status is there from the start. */
   @Activate
@@ -40,6 +44,7 @@ public final class NetworkComponent implements Network {
       @Reference Storage storage,
       @Reference BootReport boot,
       @Reference Supervisor supervisor,
+      @Reference HealthRegistry healths,
       NetworkConfiguration configuration)
       throws IOException {
     HostAddresses.validate(configuration.address());
@@ -51,6 +56,8 @@ public final class NetworkComponent implements Network {
     this.boot = boot;
     subtree = supervisor.organ("network");
     subtree.run("address", this::watch);
+    health = healths.organ("network", subtree.dn());
+    subtree.run("health", StatusHealth.task(status, health, NetworkHealth::of));
   }
 
   private void watch(Context context) throws IOException, InterruptedException {
@@ -70,6 +77,7 @@ public final class NetworkComponent implements Network {
   /** Ends watching. */
   @Deactivate
   public void deactivate() {
+    health.close();
     subtree.close(boot.stopReason());
   }
 

@@ -11,6 +11,8 @@ import dev.polis.api.roles.RolePlugin;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
@@ -37,6 +39,7 @@ public final class RoleComponent implements LocalRoleServer {
 
   private final BootReport boot;
   private final Subtree subtree;
+  private final HealthScope health;
   private final RolePlugins plugins;
   private final RoleServer server;
 
@@ -48,6 +51,7 @@ public final class RoleComponent implements LocalRoleServer {
       @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
+      @Reference HealthRegistry healths,
       @Reference ClusterManager cluster,
       @Reference Storage storage,
       @Reference Network network,
@@ -67,6 +71,7 @@ public final class RoleComponent implements LocalRoleServer {
             bootId(),
             version(bundle));
     subtree.run("server", server::run);
+    health = healths.organ("roles", subtree.dn());
   }
 
   static ByteString bootId() {
@@ -100,6 +105,7 @@ public final class RoleComponent implements LocalRoleServer {
   /** Stops reporting and all plugins. */
   @Deactivate
   void deactivate() {
+    health.close();
     subtree.close(boot.stopReason());
   }
 

@@ -15,6 +15,9 @@ import dev.polis.api.storage.UnlockKeys;
 import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.event.Value;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.health.StatusHealth;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
 import dev.polis.process.ProcessManager;
@@ -42,6 +45,7 @@ public final class StorageComponent implements Storage {
   private final BootReport boot;
   private final StorageService service;
   private final Subtree subtree;
+  private final HealthScope health;
 
   /** Prepares the state directory and adopts what is mounted. */
   @Activate
@@ -50,6 +54,7 @@ public final class StorageComponent implements Storage {
       @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
+      @Reference HealthRegistry healths,
       @Reference ProcessManager processes,
       @Reference(
               cardinality = ReferenceCardinality.OPTIONAL,
@@ -66,12 +71,15 @@ public final class StorageComponent implements Storage {
     // Last, so that a refusal above leaves nothing behind.
     this.subtree = supervisor.organ("storage");
     subtree.run("volume", service::watch);
+    this.health = healths.organ("storage", subtree.dn());
+    subtree.run("health", StatusHealth.task(service.data(), health, StorageHealth::of));
   }
 
   /** Stops watching; unmounts only if the work of this node ends. */
   @Deactivate
   void deactivate() {
     StopReason reason = boot.stopReason();
+    health.close();
     subtree.close(reason);
     if (reason.endsWork()) {
       service.unmount();

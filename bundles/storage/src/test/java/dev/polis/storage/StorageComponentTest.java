@@ -12,6 +12,7 @@ import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.event.Watcher;
+import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
 import dev.polis.process.ProcessManager;
@@ -82,6 +83,7 @@ class StorageComponentTest {
         boot,
         logs,
         supervisor,
+        HealthTable.open(supervisor),
         processes,
         null);
   }

@@ -1,0 +1,35 @@
+package dev.polis.consensus;
+
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.health.HealthCondition;
+import java.util.Optional;
+
+/** Says what a status of the consensus means for the health of this organ. */
+final class ConsensusHealth {
+
+  private ConsensusHealth() {}
+
+  static Optional<HealthCondition> of(ConsensusStatus status) {
+    return switch (status) {
+      case ConsensusStatus.Running running when running.alarms().isEmpty() -> Optional.empty();
+      case ConsensusStatus.Running alarmed ->
+          Optional.of(
+              HealthCondition.degraded(
+                  "etcd-alarm",
+                  "etcd has raised alarms: " + String.join(", ", alarmed.alarms()),
+                  "polisctl explain etcd-alarm"));
+      case ConsensusStatus.Stopped stopped ->
+          Optional.of(
+              HealthCondition.waiting(
+                  "etcd-not-wanted", "etcd does not run: nobody has asked for a member yet"));
+      case ConsensusStatus.Starting(String waitingFor) ->
+          Optional.of(HealthCondition.waiting("etcd-starting", "etcd waits for " + waitingFor));
+      case ConsensusStatus.Failed(String reason) ->
+          Optional.of(
+              HealthCondition.down(
+                  "etcd-failed",
+                  "etcd does not start: " + reason,
+                  "it is started again by itself; see the log of root.consensus"));
+    };
+  }
+}

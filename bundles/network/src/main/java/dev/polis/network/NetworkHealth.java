@@ -1,0 +1,19 @@
+package dev.polis.network;
+
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.health.HealthCondition;
+import java.util.Optional;
+
+/** Says what a status of the network means for the health of this organ. */
+final class NetworkHealth {
+
+  private NetworkHealth() {}
+
+  static Optional<HealthCondition> of(NetworkStatus status) {
+    return switch (status) {
+      case NetworkStatus.Up up -> Optional.empty();
+      case NetworkStatus.Waiting(String reason) ->
+          Optional.of(HealthCondition.waiting("no-address", "this node has no address: " + reason));
+    };
+  }
+}
