@@ -24,5 +24,14 @@
  *
  * <p>Why not a listener of the RPC host: Prometheus speaks HTTP/1.1, the host gRPC. Why not
  * Prometheus' own HTTP server: it has one certificate for its whole life.
+ *
+ * <ul>
+ *   <li>Needs: BootReport, ClusterManager, LogTree, Network, RpcHost, Supervisor
+ *   <li>Uses if there: MetricsExporter
+ *   <li>Provides: none
+ *   <li>Configuration: dev.polis.metrics
+ *   <li>Files: none
+ *   <li>Ports: 7840
+ * </ul>
  */
 package dev.polis.metrics;
