@@ -8,7 +8,7 @@ import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.NodeLabels;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.api.storage.Stored;
+import dev.polis.files.Stored;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.Ed25519;

@@ -5,7 +5,7 @@ import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.network.Network;
-import dev.polis.api.storage.Root;
+import dev.polis.files.layout.Root;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.cluster.NodeParameterSource.Form;

@@ -7,7 +7,7 @@ import dev.polis.api.cluster.DisownedException;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.storage.SealedConfiguration;
-import dev.polis.api.storage.Stored;
+import dev.polis.files.Stored;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;

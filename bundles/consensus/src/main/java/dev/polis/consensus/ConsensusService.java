@@ -1,5 +1,6 @@
 package dev.polis.consensus;
 
+import dev.polis.files.FileException;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
@@ -8,7 +9,6 @@ import dev.polis.api.consensus.ConsensusOverview;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.metrics.MetricsAnswer;
 import dev.polis.api.storage.DataStatus;
-import dev.polis.api.storage.StorageException;
 import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
@@ -74,7 +74,7 @@ final class ConsensusService implements Consensus {
       requireDisk();
       try {
         admission.admit();
-      } catch (StorageException refused) {
+      } catch (FileException refused) {
         throw new ConsensusException(refused.getMessage(), refused);
       }
       board.publish(new ConsensusStatus.Starting("its turn"));

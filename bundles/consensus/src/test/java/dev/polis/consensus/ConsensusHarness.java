@@ -4,7 +4,7 @@ import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
-import dev.polis.api.storage.Root;
+import dev.polis.files.layout.Root;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;

@@ -2,7 +2,7 @@ package dev.polis.network;
 
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.api.storage.Root;
+import dev.polis.files.layout.Root;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.event.MutableValue;

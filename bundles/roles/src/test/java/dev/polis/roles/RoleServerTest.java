@@ -11,7 +11,7 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.Role;
 import dev.polis.api.roles.RolePlugin;
-import dev.polis.api.storage.Root;
+import dev.polis.files.layout.Root;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.fixtures.Await;

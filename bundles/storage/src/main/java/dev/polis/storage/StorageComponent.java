@@ -1,15 +1,16 @@
 package dev.polis.storage;
 
+import dev.polis.api.storage.StorageException;
+import dev.polis.files.FileException;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
-import dev.polis.api.storage.Root;
+import dev.polis.files.layout.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.Storage;
-import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.boot.BootReport;
@@ -60,7 +61,7 @@ public final class StorageComponent implements Storage {
               cardinality = ReferenceCardinality.OPTIONAL,
               policyOption = ReferencePolicyOption.GREEDY)
           Sealer sealerOrNull)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     this.boot = boot;
     this.service =
         StorageService.open(
@@ -108,19 +109,19 @@ public final class StorageComponent implements Storage {
 
   @Override
   public void mountNew(StorageSecurity security, UnlockKeys keys)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     service.mountNew(security, keys);
   }
 
   @Override
   public void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     service.mountExisting(configuration, clusterUnlockKey);
   }
 
   @Override
   public void mountExisting(SealedConfiguration configuration)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     service.mountExisting(configuration);
   }
 
