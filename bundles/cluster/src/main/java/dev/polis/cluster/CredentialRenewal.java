@@ -1,7 +1,7 @@
 package dev.polis.cluster;
 
-import dev.polis.files.FileException;
 import dev.polis.api.curator.CuratorException;
+import dev.polis.files.FileException;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.pki.Renewal;

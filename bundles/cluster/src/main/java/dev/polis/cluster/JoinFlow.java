@@ -1,10 +1,10 @@
 package dev.polis.cluster;
 
-import dev.polis.files.FileException;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import java.nio.charset.StandardCharsets;

@@ -32,7 +32,8 @@
  * supervision. A second loop around them would only hide which one it is that fails.
  *
  * <ul>
- *   <li>Needs: BootReport, Consensus, Curator, LogTree, Network, RpcHost, Storage, Supervisor
+ *   <li>Needs: BootReport, Consensus, Curator, HealthRegistry, LogTree, Network, RpcHost, Storage,
+ *       Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: ClusterManager
  *   <li>Configuration: dev.polis.cluster

@@ -1,12 +1,12 @@
 package dev.polis.consensus;
 
+import dev.polis.api.consensus.ConsensusException;
+import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
-import dev.polis.api.consensus.ConsensusException;
-import dev.polis.files.Stored;
-import dev.polis.consensus.ConsensusRecord.Stage;
-import dev.polis.pki.NodeId;
 import dev.polis.files.FileTree;
+import dev.polis.files.Stored;
+import dev.polis.pki.NodeId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -123,10 +123,7 @@ final class ConsensusDisk {
       return segments.anyMatch(segment -> segment.toString().endsWith(".wal"));
     } catch (IOException unreadable) {
       throw new FileException(
-          Problem.IO,
-          "cannot read " + log,
-          "check the disk; nothing was changed",
-          unreadable);
+          Problem.IO, "cannot read " + log, "check the disk; nothing was changed", unreadable);
     }
   }
 }

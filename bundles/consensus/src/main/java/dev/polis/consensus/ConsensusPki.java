@@ -1,13 +1,13 @@
 package dev.polis.consensus;
 
-import dev.polis.files.FileException;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusOverview.OperatorFiles;
-import dev.polis.files.FilePlacement;
-import dev.polis.files.layout.Root;
-import dev.polis.files.Stored;
 import dev.polis.etcd.EtcdTls;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
+import dev.polis.files.layout.Root;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
@@ -194,8 +194,7 @@ final class ConsensusPki {
                     .containsAll(Set.of(identity.node().text(), address.getHostAddress())));
   }
 
-  private boolean good(FilePlacement file, Predicate<X509Certificate> more)
-      throws FileException {
+  private boolean good(FilePlacement file, Predicate<X509Certificate> more) throws FileException {
     return switch (file.read()) {
       case Stored.Present<byte[]>(var _, byte[] pem) -> {
         try {

@@ -1,9 +1,9 @@
 package dev.polis.consensus;
 
-import dev.polis.files.FileException;
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonParseException;
+import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import java.nio.charset.StandardCharsets;

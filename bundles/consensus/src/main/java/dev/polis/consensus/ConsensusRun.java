@@ -1,6 +1,5 @@
 package dev.polis.consensus;
 
-import dev.polis.files.FileException;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusMember;
@@ -18,6 +17,7 @@ import dev.polis.etcd.EtcdMember;
 import dev.polis.etcd.EtcdStatus;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
+import dev.polis.files.FileException;
 import dev.polis.logtree.convert.EtcdConverter;
 import dev.polis.process.LogTail;
 import dev.polis.process.ManagedProcess;

@@ -1,6 +1,5 @@
 package dev.polis.consensus;
 
-import dev.polis.files.FileException;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
@@ -17,6 +16,7 @@ import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdMember;
 import dev.polis.etcd.EtcdStatus;
 import dev.polis.event.Value;
+import dev.polis.files.FileException;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.convert.EtcdConverter;
 import dev.polis.process.LogTail;

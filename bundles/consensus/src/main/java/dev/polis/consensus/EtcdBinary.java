@@ -1,7 +1,7 @@
 package dev.polis.consensus;
 
-import dev.polis.files.FileException;
 import dev.polis.api.consensus.ConsensusException;
+import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import java.io.File;

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.files.FileException;
 import dev.polis.api.consensus.ConsensusException;
-import dev.polis.files.layout.Root;
 import dev.polis.consensus.ConsensusRecord.Stage;
+import dev.polis.files.FileException;
+import dev.polis.files.layout.Root;
 import dev.polis.pki.NodeId;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

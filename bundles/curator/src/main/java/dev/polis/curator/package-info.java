@@ -39,7 +39,7 @@
  * try and no wrong answer.
  *
  * <ul>
- *   <li>Needs: BootReport, Consensus, Network, RpcHost, Supervisor
+ *   <li>Needs: BootReport, Consensus, HealthRegistry, Network, RpcHost, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: BindableService, Curator
  *   <li>Configuration: dev.polis.curator

@@ -1,7 +1,7 @@
 package dev.polis.network;
 
-import dev.polis.files.FileException;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.pki.NodeId;
 import java.net.InetAddress;

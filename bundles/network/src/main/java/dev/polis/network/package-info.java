@@ -16,7 +16,7 @@
  * machine's own network is left as it is, and so are its host name and {@code /etc}.
  *
  * <ul>
- *   <li>Needs: BootReport, Storage, Supervisor
+ *   <li>Needs: BootReport, HealthRegistry, Storage, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: Network
  *   <li>Configuration: dev.polis.network

@@ -1,12 +1,12 @@
 package dev.polis.roles;
 
-import dev.polis.files.FileException;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.Role;
+import dev.polis.event.MutableValue;
+import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
-import dev.polis.event.MutableValue;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeRoles;

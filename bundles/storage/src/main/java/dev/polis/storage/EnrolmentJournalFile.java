@@ -1,8 +1,8 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.storage.EnrolmentJournalStore;
+import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.wire.storage.EnrolmentJournal;

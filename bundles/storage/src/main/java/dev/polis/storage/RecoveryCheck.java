@@ -1,12 +1,12 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
-import dev.polis.files.layout.Root;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
 import dev.polis.files.Stored;
+import dev.polis.files.layout.Root;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
 import dev.polis.wire.storage.RecoveryShare;

@@ -1,14 +1,14 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
-import dev.polis.api.storage.StorageException.Refusal;
-import dev.polis.files.FileException.Problem;
 import com.google.protobuf.ByteString;
-import dev.polis.files.FilePlacement;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.StorageException;
-import dev.polis.files.Stored;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;

@@ -1,16 +1,16 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
-import dev.polis.api.storage.StorageException.Refusal;
-import dev.polis.files.FileException.Problem;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
-import dev.polis.files.FilePlacement;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.wire.common.NodeStorageSecurity;

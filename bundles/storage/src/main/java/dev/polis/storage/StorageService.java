@@ -1,19 +1,19 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.StorageException;
-import dev.polis.files.FileException;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
-import dev.polis.files.layout.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.Storage;
+import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.event.Value;
+import dev.polis.files.FileException;
+import dev.polis.files.layout.Root;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
 import dev.polis.supervision.Context;
@@ -55,8 +55,8 @@ final class StorageService implements Storage {
   /**
    * Prepares the state directory and adopts what a former instance left mounted.
    *
-   * @throws FileException if the directory cannot be used, or this machine cannot give the
-   *     security that is asked for
+   * @throws FileException if the directory cannot be used, or this machine cannot give the security
+   *     that is asked for
    */
   static StorageService open(
       StorageSettings settings, Sealer sealer, VolumeDaemons daemons, Log log)

@@ -1,8 +1,8 @@
 package dev.polis.storage;
 
 import dev.polis.api.storage.StorageException;
-import dev.polis.files.FileException;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
 
 /**
  * Keeps the data volume in one of several ways. An implementation knows how, never whether: what

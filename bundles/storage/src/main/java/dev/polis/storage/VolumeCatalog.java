@@ -1,10 +1,10 @@
 package dev.polis.storage;
 
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.layout.Root;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageSecurity;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;

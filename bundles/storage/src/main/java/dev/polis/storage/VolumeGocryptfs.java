@@ -1,13 +1,13 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
+import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
+import dev.polis.files.FileTree;
 import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageSecurity;
-import dev.polis.files.FileTree;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

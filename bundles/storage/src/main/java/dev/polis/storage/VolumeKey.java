@@ -1,7 +1,7 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;

@@ -1,10 +1,10 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
+import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.Mode;
-import dev.polis.api.storage.StorageException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -1,9 +1,9 @@
 package dev.polis.storage;
 
+import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
-import dev.polis.api.storage.StorageSecurity;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;

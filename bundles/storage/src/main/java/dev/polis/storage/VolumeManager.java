@@ -1,18 +1,18 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
-import dev.polis.api.storage.StorageException.Refusal;
-import dev.polis.files.FileException.Problem;
 import dev.polis.api.storage.DataStatus;
-import dev.polis.files.layout.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.files.Stored;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.Stored;
+import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
 import dev.polis.storage.Volume.Presence;
 import java.util.Optional;
@@ -167,8 +167,7 @@ final class VolumeManager {
   }
 
   /** See {@link dev.polis.api.storage.Storage#mountExisting(SealedConfiguration)}. */
-  void mountExisting(SealedConfiguration configuration)
-      throws FileException, InterruptedException {
+  void mountExisting(SealedConfiguration configuration) throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
       Volume volume = finished(configuration);

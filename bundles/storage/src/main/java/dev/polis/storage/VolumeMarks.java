@@ -1,12 +1,12 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
+import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.FilePlacement;
-import dev.polis.files.layout.Root;
-import dev.polis.api.storage.StorageException;
 import dev.polis.files.Stored;
+import dev.polis.files.layout.Root;
 import java.util.Map;
 import java.util.Optional;
 

@@ -1,8 +1,8 @@
 package dev.polis.storage;
 
+import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
-import dev.polis.api.storage.StorageSecurity;
 
 /** INSECURE: a plain directory. */
 final class VolumePlain implements Volume {

@@ -1,9 +1,9 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
-import dev.polis.api.storage.StorageException.Refusal;
-import dev.polis.files.FileException.Problem;
 import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;

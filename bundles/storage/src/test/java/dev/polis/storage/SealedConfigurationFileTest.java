@@ -6,18 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.files.FileException;
-import dev.polis.api.storage.StorageException.Refusal;
-import dev.polis.files.FileException.Problem;
 import dev.polis.api.storage.DataStatus;
-import dev.polis.files.FilePlacement;
-import dev.polis.files.Mode;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.files.Stored;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Mode;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -139,8 +139,7 @@ class SealedConfigurationFileTest {
     for (UnlockKeys asked : new UnlockKeys[] {keys, UnlockKeys.generate(new SecureRandom())}) {
       FileException refusal =
           assertThrows(
-              FileException.class,
-              () -> bench.manager.mountNew(StorageSecurity.INSECURE, asked));
+              FileException.class, () -> bench.manager.mountNew(StorageSecurity.INSECURE, asked));
       assertTrue(
           refusal.getMessage().contains(file.toString()),
           "it names the file: " + refusal.getMessage());

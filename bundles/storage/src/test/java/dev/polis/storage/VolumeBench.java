@@ -2,9 +2,9 @@ package dev.polis.storage;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
-import dev.polis.api.storage.StorageSecurity;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.process.ProcessManager;

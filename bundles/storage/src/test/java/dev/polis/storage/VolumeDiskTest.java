@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.polis.files.FileException;
-import dev.polis.files.FileException.Problem;
 import dev.polis.api.storage.DataStatus;
-import dev.polis.files.layout.Root;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.layout.Root;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -52,8 +52,7 @@ class VolumeDiskTest {
       UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
       FileException refusal =
           assertThrows(
-              FileException.class,
-              () -> bench.manager.mountNew(StorageSecurity.ENCRYPTED, keys));
+              FileException.class, () -> bench.manager.mountNew(StorageSecurity.ENCRYPTED, keys));
       assertEquals(Problem.FULL, refusal.problem(), refusal.getMessage());
       assertFalse(bench.volume.exists(), "an unfinished image is left");
       assertFalse(bench.root.esp().volumeFormat().exists(), "the marker is left");
@@ -87,8 +86,7 @@ class VolumeDiskTest {
         assertThrows(FileException.class, () -> StateDirectory.prepare(disk.resolve("state")));
     assertEquals(Problem.READ_ONLY, unwritable.problem(), unwritable.getMessage());
     Path file = Files.writeString(directory.resolve("file"), "content");
-    FileException none =
-        assertThrows(FileException.class, () -> StateDirectory.prepare(file));
+    FileException none = assertThrows(FileException.class, () -> StateDirectory.prepare(file));
     assertTrue(none.getMessage().contains(file + " is not a directory"), none.getMessage());
   }
 

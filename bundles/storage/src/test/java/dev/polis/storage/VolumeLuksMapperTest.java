@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
-import dev.polis.api.storage.StorageException.Refusal;
-import dev.polis.files.layout.Root;
 import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.layout.Root;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;

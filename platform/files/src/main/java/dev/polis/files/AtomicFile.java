@@ -10,8 +10,8 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
@@ -55,8 +55,7 @@ public final class AtomicFile {
     replace(file, content, mode, durability, AtomicFile::rename);
   }
 
-  static void replace(
-      Path file, byte[] content, Mode mode, Durability durability, Rename rename)
+  static void replace(Path file, byte[] content, Mode mode, Durability durability, Rename rename)
       throws IOException {
     Path temporary = temporary(file);
     try {
@@ -143,8 +142,7 @@ public final class AtomicFile {
     Path parent = file.toAbsolutePath().getParent();
     if (!Files.isDirectory(parent)) {
       Files.createDirectories(
-          parent,
-          PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
+          parent, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
     }
   }
 }

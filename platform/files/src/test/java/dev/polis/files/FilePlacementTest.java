@@ -9,8 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.polis.files.layout.Root;
 import dev.polis.files.FileException.Problem;
+import dev.polis.files.layout.Root;
 import dev.polis.fixtures.SmallDisk;
 import dev.polis.wire.common.ClusterConfiguration;
 import java.nio.file.Files;
@@ -126,8 +126,7 @@ class FilePlacementTest {
       small.leave(64 << 10);
       FilePlacement there = Root.at(small.point()).esp().parameters();
       there.write("former".getBytes(UTF_8));
-      FileException full =
-          assertThrows(FileException.class, () -> there.write(new byte[1 << 20]));
+      FileException full = assertThrows(FileException.class, () -> there.write(new byte[1 << 20]));
       assertEquals(Problem.FULL, full.problem(), full.getMessage());
       assertTrue(full.getMessage().contains(there.path().toString()), full.getMessage());
       assertArrayEquals("former".getBytes(UTF_8), there.read().orThrow());

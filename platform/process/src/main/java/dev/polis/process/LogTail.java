@@ -2,10 +2,10 @@ package dev.polis.process;
 
 import com.google.gson.Gson;
 import com.google.gson.JsonParseException;
+import dev.polis.files.AtomicFile;
 import dev.polis.logtree.LineBuffer;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.convert.LineConverter;
-import dev.polis.files.AtomicFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -1,7 +1,7 @@
 package dev.polis.api.storage;
 
-import dev.polis.files.Stored;
 import dev.polis.files.FileException;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.wire.storage.RecoveryShare;
 import org.osgi.annotation.versioning.ProviderType;
@@ -37,8 +37,7 @@ public interface RecoveryShareStore {
    *
    * @param recoveryPrivateKey the owner's X25519 private key, raw
    * @return the cluster's half of the volume key
-   * @throws FileException ABSENT, CORRUPTED, BAD_KEY or, if it was sealed to another key,
-   *     WRONG_KEY
+   * @throws FileException ABSENT, CORRUPTED, BAD_KEY or, if it was sealed to another key, WRONG_KEY
    */
   Secret open(Secret recoveryPrivateKey) throws FileException;
 }

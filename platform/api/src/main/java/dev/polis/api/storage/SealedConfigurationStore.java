@@ -1,7 +1,7 @@
 package dev.polis.api.storage;
 
-import dev.polis.files.Stored;
 import dev.polis.files.FileException;
+import dev.polis.files.Stored;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**

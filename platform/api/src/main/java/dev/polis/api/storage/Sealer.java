@@ -23,8 +23,8 @@ public interface Sealer {
   /**
    * The plain text of a sealed form.
    *
-   * @throws FileException a {@link StorageException} if the machine is temporarily unable to, CORRUPTED if it
-   *     never will
+   * @throws FileException a {@link StorageException} if the machine is temporarily unable to,
+   *     CORRUPTED if it never will
    */
   byte[] unseal(byte[] sealed) throws FileException;
 }

@@ -1,8 +1,8 @@
 package dev.polis.api.storage;
 
-import dev.polis.files.layout.Root;
-import dev.polis.files.FileException;
 import dev.polis.event.Value;
+import dev.polis.files.FileException;
+import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -45,8 +45,8 @@ public interface Storage {
    * security takes keys: an INSECURE volume is not encrypted, but the node's half ties it to this
    * node's sealed configuration.
    *
-   * @throws FileException OCCUPIED if there is anything that these keys did not make,
-   *     UNSUPPORTED, BAD_KEY, FULL, …; a refusal leaves the disk as it was
+   * @throws FileException OCCUPIED if there is anything that these keys did not make, UNSUPPORTED,
+   *     BAD_KEY, FULL, …; a refusal leaves the disk as it was
    */
   void mountNew(StorageSecurity security, UnlockKeys keys)
       throws FileException, InterruptedException;
@@ -66,8 +66,7 @@ public interface Storage {
    *
    * @throws StorageException BAD_KEY if the configuration names another security
    */
-  void mountExisting(SealedConfiguration configuration)
-      throws FileException, InterruptedException;
+  void mountExisting(SealedConfiguration configuration) throws FileException, InterruptedException;
 
   /** The sealed configuration. */
   SealedConfigurationStore sealedConfiguration();

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.polis.files.FileException;
 import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
 import java.security.SecureRandom;
 import java.util.HexFormat;

@@ -169,7 +169,10 @@ public final class Root extends DirectoryPlacement {
       return enrolmentJournal;
     }
 
-    /** The cluster's half of the volume key, sealed to the owner; the storage organ reads and writes it. */
+    /**
+     * The cluster's half of the volume key, sealed to the owner; the storage organ reads and writes
+     * it.
+     */
     public FilePlacement recoveryShare() {
       return recoveryShare;
     }
@@ -227,7 +230,6 @@ public final class Root extends DirectoryPlacement {
     public DirectoryPlacement volumes() {
       return volumes;
     }
-
   }
 
   /** {@code data/node/}. */

@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.files.DirectoryPlacement;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Mode;
-import dev.polis.files.DirectoryPlacement;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

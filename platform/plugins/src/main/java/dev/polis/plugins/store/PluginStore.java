@@ -363,5 +363,4 @@ public final class PluginStore {
   private static void move(Path from, Path to) throws IOException {
     Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
   }
-
 }
