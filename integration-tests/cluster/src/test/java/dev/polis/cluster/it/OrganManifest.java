@@ -50,13 +50,13 @@ record OrganManifest(
   private static final Pattern PORT = Pattern.compile("(?!curator).*port");
 
   private static final String REGISTER = "registerService";
-  private static final String LAYOUT = "dev/polis/api/storage/Root";
+  private static final String LAYOUT = "dev/polis/files/layout/Root";
 
   /**
    * Reads a bundle.
    *
    * @param layout the path of each file that the layout of the state directory declares, by class
-   *     and method, {@code dev/polis/api/storage/Root$Esp.parameters}
+   *     and method, {@code dev/polis/files/layout/Root$Esp.parameters}
    */
   static OrganManifest read(Path jar, Map<String, String> layout) throws IOException {
     OrganManifest found =

@@ -3,7 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.api.storage.Root;
+import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Distribution;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
