@@ -35,6 +35,7 @@ import java.util.Date;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -49,6 +50,9 @@ import org.junit.jupiter.api.io.TempDir;
 class NodeLifeIT {
 
   private static final String ADDRESS = "127.0.21.1";
+
+  /** Where the curator's records are in etcd. */
+  private static final String RECORDS = "namespaced:curator/";
 
   @TempDir static Path directory;
   private static TestNode node;
@@ -82,7 +86,7 @@ class NodeLifeIT {
     assertEquals("HEALTHY", shown.get("health").getAsString());
     assertEquals(ADDRESS, shown.get("address").getAsString());
     assertTrue(shown.get("roles").toString().contains("ConsensusMember"), shown.toString());
-    assertTrue(recordsInEtcd().contains("namespaced:curator//nodes/" + id));
+    assertTrue(recordsInEtcd().contains(RECORDS + "/nodes/" + id));
     Finished down = node.down();
     assertEquals(0, down.code(), down.all());
     assertEquals(List.of(), node.leftovers());
@@ -168,10 +172,50 @@ class NodeLifeIT {
     assertTrue(
         saidOfBootstrap.contains("Cluster enrolment done."),
         "the log is not there: " + saidOfBootstrap);
-    for (String secret : Secrets.of(node.state())) {
-      assertFalse(
-          saidOfBootstrap.contains(secret), "a secret is printed: " + secret.substring(0, 8) + "…");
+    Secrets secrets =
+        new Secrets()
+            .addKeysBelow(node.state())
+            .addSealedConfiguration(node.state())
+            .add("cluster unlock key", clusterUnlockKey());
+    try (OwnerApi owner = OwnerApi.of(node)) {
+      secrets.add("register ticket", owner.registerTicket());
     }
+    assertTrue(
+        secrets
+            .names()
+            .containsAll(
+                Set.of(
+                    "owner/owner-key.pem",
+                    "owner/recovery-key.pem",
+                    "node unlock key",
+                    "cluster unlock key",
+                    "join key",
+                    "register ticket")),
+        "what is searched for: " + secrets.names());
+    assertEquals(List.of(), secrets.foundIn(saidOfBootstrap));
+  }
+
+  /** Reads the cluster's half of the volume key from the node's record in etcd. */
+  private static byte[] clusterUnlockKey() throws Exception {
+    byte[] record = recordsBelow("/nodes/").get(RECORDS + "/nodes/" + id);
+    return dev.polis.wire.curator.stored.Node.parseFrom(record).getClusterUnlockKey().toByteArray();
+  }
+
+  /** Returns the curator's records whose keys begin like this, by their keys in etcd. */
+  private static Map<String, byte[]> recordsBelow(String prefix) throws Exception {
+    List<String> command = etcdctl();
+    command.remove("--keys-only");
+    command.set(command.size() - 1, RECORDS + prefix);
+    command.add("--write-out=json");
+    Map<String, byte[]> stored = new HashMap<>();
+    JsonParser.parseString(run(command)).getAsJsonObject().getAsJsonArray("kvs").asList().stream()
+        .map(JsonElement::getAsJsonObject)
+        .forEach(
+            entry ->
+                stored.put(
+                    new String(bytes(entry, "key"), StandardCharsets.UTF_8),
+                    bytes(entry, "value")));
+    return stored;
   }
 
   @Test
@@ -207,19 +251,8 @@ class NodeLifeIT {
 
   /** The cluster's authority as it was ten days ago, with the key that only etcd has. */
   private static CertificateAuthority clusterAuthority() throws Exception {
-    String prefix = "namespaced:curator//cluster-pki/";
-    List<String> command = etcdctl();
-    command.remove("--keys-only");
-    command.set(command.size() - 1, prefix);
-    command.add("--write-out=json");
-    Map<String, byte[]> stored = new HashMap<>();
-    JsonParser.parseString(run(command)).getAsJsonObject().getAsJsonArray("kvs").asList().stream()
-        .map(JsonElement::getAsJsonObject)
-        .forEach(
-            entry ->
-                stored.put(
-                    new String(bytes(entry, "key"), StandardCharsets.UTF_8),
-                    bytes(entry, "value")));
+    String prefix = "/cluster-pki/";
+    Map<String, byte[]> stored = recordsBelow(prefix);
     X509Certificate ca = Pem.certificate(Files.readString(credential("ca.pem")));
     String name =
         stored.entrySet().stream()
@@ -229,7 +262,7 @@ class NodeLifeIT {
             .orElseThrow();
     InstantSource past = InstantSource.fixed(Instant.now().minus(Duration.ofDays(10)));
     return new CertificateAuthority(
-        Ed25519.privateKey(stored.get(prefix + "keys/" + name + "-privkey.bin")), ca, past);
+        Ed25519.privateKey(stored.get(RECORDS + prefix + "keys/" + name + "-privkey.bin")), ca, past);
   }
 
   private static byte[] bytes(JsonObject entry, String field) {

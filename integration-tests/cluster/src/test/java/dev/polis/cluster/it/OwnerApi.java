@@ -1,29 +1,49 @@
 package dev.polis.cluster.it;
 
+import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.UserCredentials;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.GetClusterInfoResponse;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.GetRegisterTicketRequest;
+import dev.polis.wire.api.LogsRequest;
+import dev.polis.wire.api.LogsResponse;
 import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.api.UpdateNodeLabelsRequest;
+import dev.polis.wire.common.LogFilter;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.WatchEvent;
+import dev.polis.wire.curator.WatchRequest;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 
-/** Calls of a cluster's owner, over one channel that is kept open. */
+/** Calls of a cluster's owner, and of its node, over channels that are kept open. */
 final class OwnerApi implements AutoCloseable {
 
   private static final int CURATOR_PORT = 7835;
 
-  private final ManagedChannel channel;
+  private static final int NODE_PORT = 7839;
 
-  private OwnerApi(ManagedChannel channel) {
+  private final ManagedChannel channel;
+  private final ManagedChannel nodeChannel;
+  private final ManagedChannel asNode;
+
+  private OwnerApi(ManagedChannel channel, ManagedChannel nodeChannel, ManagedChannel asNode) {
     this.channel = channel;
+    this.nodeChannel = nodeChannel;
+    this.asNode = asNode;
   }
 
   /** As the owner of a node whose ownership was taken. */
@@ -34,9 +54,19 @@ final class OwnerApi implements AutoCloseable {
             Files.readString(owner.resolve("owner-key.pem")),
             Files.readString(owner.resolve("owner.pem")),
             Files.readString(owner.resolve("ca.pem")));
-    RpcClients clients =
-        RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
-    return new OwnerApi(clients.dial(new InetSocketAddress(node.address(), CURATOR_PORT)));
+    RpcTrust trust = RpcTrust.cluster(credentials.ca());
+    RpcClients clients = RpcClients.authenticated(credentials.tls(), trust);
+    Path own = node.state().resolve("data/node/credentials");
+    NodeCredentials nodeCredentials =
+        NodeCredentials.fromPem(
+            Files.readString(own.resolve("cert-key.pem")),
+            Files.readString(own.resolve("cert.pem")),
+            Files.readString(own.resolve("ca.pem")));
+    InetSocketAddress curator = new InetSocketAddress(node.address(), CURATOR_PORT);
+    return new OwnerApi(
+        clients.dial(curator),
+        clients.dial(new InetSocketAddress(node.address(), NODE_PORT)),
+        RpcClients.authenticated(nodeCredentials.tls(), trust).dial(curator));
   }
 
   private ManagementGrpc.ManagementBlockingV2Stub management() {
@@ -57,8 +87,71 @@ final class OwnerApi implements AutoCloseable {
                 .build());
   }
 
+  /** Returns one node, from a list of all. */
+  Node node(String id) throws Exception {
+    AtomicReference<Node> found = new AtomicReference<>();
+    forEachNode(
+        node -> {
+          if (node.getId().equals(id)) {
+            found.set(node);
+          }
+        });
+    if (found.get() == null) {
+      throw new AssertionError("the cluster lists no node " + id);
+    }
+    return found.get();
+  }
+
+  /** Watches the nodes of the cluster until the stream ends, as the node itself. */
+  void watchNodes(Runnable onMessage) throws Exception {
+    BlockingClientCall<?, WatchEvent> call =
+        CuratorGrpc.newBlockingV2Stub(asNode)
+            .watch(
+                WatchRequest.newBuilder()
+                    .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
+                    .build());
+    for (WatchEvent event = call.read(); event != null; event = call.read()) {
+      onMessage.run();
+    }
+  }
+
+  private void forEachNode(Consumer<Node> action) throws Exception {
+    BlockingClientCall<?, Node> call =
+        management().getNodes(GetNodesRequest.getDefaultInstance());
+    for (Node node = call.read(); node != null; node = call.read()) {
+      action.accept(node);
+    }
+  }
+
+  /** Follows the whole log of the node until the stream ends. */
+  void followLog(Runnable onMessage) throws Exception {
+    BlockingClientCall<?, LogsResponse> call =
+        NodeManagementGrpc.newBlockingV2Stub(nodeChannel)
+            .logs(
+                LogsRequest.newBuilder()
+                    .setDn("root")
+                    .addFilters(
+                        LogFilter.newBuilder()
+                            .setWithChildren(LogFilter.WithChildren.getDefaultInstance()))
+                    .setBacklogMode(LogsRequest.BacklogMode.BACKLOG_MODE_DISABLE)
+                    .setStreamMode(LogsRequest.StreamMode.STREAM_MODE_UNBUFFERED)
+                    .build());
+    for (LogsResponse lines = call.read(); lines != null; lines = call.read()) {
+      onMessage.run();
+    }
+  }
+
+  byte[] registerTicket() throws StatusException {
+    return management()
+        .getRegisterTicket(GetRegisterTicketRequest.getDefaultInstance())
+        .getTicket()
+        .toByteArray();
+  }
+
   @Override
   public void close() {
     channel.shutdownNow();
+    nodeChannel.shutdownNow();
+    asNode.shutdownNow();
   }
 }
