@@ -2,8 +2,6 @@ package dev.polis.curator;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorStatus;
-import dev.polis.api.network.Network;
-import dev.polis.api.network.NetworkStatus;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.pki.NodeId;
@@ -17,30 +15,30 @@ import dev.polis.wire.curator.GetCurrentLeaderResponse;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 
-/** Tells anybody who leads and whom to trust; served by leaders and followers alike. */
+/**
+ * Answers who leads the cluster and which CA it has; needs no credentials. Leaders and followers
+ * serve it alike.
+ */
 final class CuratorDiscovery extends CuratorLocalGrpc.CuratorLocalImplBase {
 
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   private final NodeId self;
-  private final int port;
   private final ByteString clusterCa;
   private final Value<CuratorStatus> status;
-  private final Network network;
+  private final CuratorAddress address;
   private final CallStreams streams;
 
   CuratorDiscovery(
       NodeId self,
-      int port,
       ByteString clusterCa,
       Value<CuratorStatus> status,
-      Network network,
+      CuratorAddress address,
       CallStreams streams) {
     this.self = self;
-    this.port = port;
     this.clusterCa = clusterCa;
     this.status = status;
-    this.network = network;
+    this.address = address;
     this.streams = streams;
   }
 
@@ -72,25 +70,19 @@ final class CuratorDiscovery extends CuratorLocalGrpc.CuratorLocalImplBase {
       case CuratorStatus.Leading leading ->
           response
               .setLeaderNodeId(self.text())
-              .setLeaderHost(ownAddress())
-              .setLeaderPort(port)
+              .setLeaderHost(address.host())
+              .setLeaderPort(address.port())
               .build();
-      case CuratorStatus.Following(NodeId leader) ->
-          // The leader's id resolves in the hosts file of every node.
-          response
-              .setLeaderNodeId(leader.text())
-              .setLeaderHost(leader.text())
-              .setLeaderPort(port)
-              .build();
+      case CuratorStatus.Following following when following.host().isEmpty() ->
+          throw RpcException.unavailable(
+              "node %s leads and did not say at which address; ask again, or another curator"
+                  .formatted(following.leader()),
+              RETRY);
+      case CuratorStatus.Following(NodeId leader, String host, int port) ->
+          response.setLeaderNodeId(leader.text()).setLeaderHost(host).setLeaderPort(port).build();
       case CuratorStatus.Campaigning(String reason) ->
           throw RpcException.unavailable("no leader known: " + reason, RETRY);
       case CuratorStatus.Idle idle -> throw RpcException.unavailable(idle.describe(), RETRY);
     };
-  }
-
-  private String ownAddress() {
-    return network.status().peek().orElseThrow() instanceof NetworkStatus.Up up
-        ? up.externalAddress().getHostAddress()
-        : "";
   }
 }

@@ -14,6 +14,7 @@ import dev.polis.pki.NodeId;
 import dev.polis.supervision.Context;
 import dev.polis.wire.curator.stored.LeaderElectionValue;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -23,6 +24,7 @@ final class CuratorElection {
   private final Supplier<EtcdClient> connect;
   private final NodeId self;
   private final Duration ttl;
+  private final CuratorAddress address;
   private final LeaderGate gate;
   private final MutableValue<CuratorStatus> status;
   private final LongSupplier nanoTime;
@@ -31,12 +33,14 @@ final class CuratorElection {
       Supplier<EtcdClient> connect,
       NodeId self,
       Duration ttl,
+      CuratorAddress address,
       LeaderGate gate,
       MutableValue<CuratorStatus> status,
       LongSupplier nanoTime) {
     this.connect = connect;
     this.self = self;
     this.ttl = ttl;
+    this.address = address;
     this.gate = gate;
     this.status = status;
     this.nanoTime = nanoTime;
@@ -59,6 +63,8 @@ final class CuratorElection {
         LeaderElectionValue.newBuilder()
             .setNodeId(self.text())
             .setTtl(ttl.toSeconds())
+            .setExternalAddress(address.host())
+            .setCuratorPort(address.port())
             .build()
             .toByteArray();
     return ElectionOptions.of(RecordKeys.LEADER, value)
@@ -68,11 +74,35 @@ final class CuratorElection {
 
   /** Returns whose lock it is; empty text if nobody can tell. */
   private static String holder(KeyValue lock) {
+    return value(lock).map(LeaderElectionValue::getNodeId).orElse("");
+  }
+
+  private static Optional<LeaderElectionValue> value(KeyValue lock) {
     try {
-      return LeaderElectionValue.parseFrom(lock.value()).getNodeId();
+      return Optional.of(LeaderElectionValue.parseFrom(lock.value()));
     } catch (InvalidProtocolBufferException e) {
-      return "";
+      return Optional.empty();
     }
+  }
+
+  /**
+   * Returns whom this curator follows. A lock that does not name a node is nobody's: whoever holds
+   * it, the next election comes when it goes.
+   */
+  private static CuratorStatus following(KeyValue lock) {
+    return value(lock)
+        .filter(value -> NodeId.matches(value.getNodeId()))
+        .<CuratorStatus>map(
+            value ->
+                new CuratorStatus.Following(
+                    NodeId.parse(value.getNodeId()),
+                    CuratorAddress.checked(value.getExternalAddress()),
+                    value.getCuratorPort()))
+        .orElseGet(
+            () ->
+                new CuratorStatus.Campaigning(
+                    "the lock %s does not name the node that leads; it goes with its lease, or delete it"
+                        .formatted(lock.key())));
   }
 
   private void follow(EtcdClient etcd, Watcher<ElectionState> watcher, Log log)
@@ -83,9 +113,9 @@ final class CuratorElection {
           switch (state) {
             case ElectionState.Leader leader -> lead(etcd, leader, watcher, log);
             case ElectionState.Follower(KeyValue lock) -> {
-              NodeId leader = NodeId.parse(holder(lock));
-              log.info("Curator follows %s.", leader);
-              status.set(new CuratorStatus.Following(leader));
+              CuratorStatus following = following(lock);
+              log.info("Curator does not lead: %s.", following.describe());
+              status.set(following);
               yield watcher.get();
             }
             case ElectionState.Neither(String reason) -> {

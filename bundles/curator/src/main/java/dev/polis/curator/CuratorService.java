@@ -34,12 +34,11 @@ final class CuratorService implements Curator, AutoCloseable {
   private static final String USER = "curator";
 
   private final Consensus consensus;
-  private final Network network;
+  private final CuratorAddress address;
   private final RpcHost rpc;
   private final Subtree subtree;
   private final Consumer<List<BindableService>> publish;
   private final Duration leaderTtl;
-  private final int port;
   private final MutableValue<CuratorStatus> status = new MutableValue<>(new CuratorStatus.Idle());
   private final CallStreams streams = new CallStreams();
   private final LeaderGate gate;
@@ -63,12 +62,11 @@ final class CuratorService implements Curator, AutoCloseable {
       int port) {
     this.consensus = consensus;
     this.gate = new LeaderGate(consensus.status());
-    this.network = network;
+    this.address = new CuratorAddress(network, port);
     this.rpc = rpc;
     this.subtree = subtree;
     this.publish = publish;
     this.leaderTtl = leaderTtl;
-    this.port = port;
   }
 
   @Override
@@ -96,7 +94,7 @@ final class CuratorService implements Curator, AutoCloseable {
     status.set(new CuratorStatus.Campaigning("the election begins"));
     CuratorElection election =
         new CuratorElection(
-            this::connect, credentials.id(), leaderTtl, gate, status, System::nanoTime);
+            this::connect, credentials.id(), leaderTtl, address, gate, status, System::nanoTime);
     subtree.run("election", election::run);
     subtree.run("revocations", new CuratorRevocations(this::connect, rpc)::run);
     publish.accept(services(credentials));
@@ -109,7 +107,7 @@ final class CuratorService implements Curator, AutoCloseable {
         new LeaderAaa(gate),
         new LeaderCurator(gate, streams, consensus, InstantSource.system()),
         new LeaderEtcd(consensus),
-        new CuratorDiscovery(credentials.id(), port, clusterCa, status, network, streams));
+        new CuratorDiscovery(credentials.id(), clusterCa, status, address, streams));
   }
 
   @Override

@@ -24,7 +24,6 @@ import dev.polis.pki.TlsIdentity;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
-import dev.polis.rpc.RpcListenerStatus;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.SupervisionTree;
@@ -46,10 +45,12 @@ import java.net.InetSocketAddress;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A curator that serves over TLS on loopback, on a real etcd. Consensus and network are stand-ins
@@ -59,6 +60,11 @@ public final class CuratorFixture implements AutoCloseable {
 
   static final Duration SOON = Duration.ofSeconds(15);
 
+  /** The port that others expect a curator at. */
+  private static final int PORT = 7835;
+
+  private static final AtomicInteger FIXTURES = new AtomicInteger();
+
   final KeyPair nodeKey = Ed25519.generate();
   final KeyPair joinKey = Ed25519.generate();
   final KeyPair ownerKey = Ed25519.generate();
@@ -67,6 +73,7 @@ public final class CuratorFixture implements AutoCloseable {
   final CuratorService curator;
   private final EtcdFixture etcd;
   private volatile List<String> endpoints;
+  private final InetAddress address = ownAddress();
   private final SupervisionTree tree = SupervisionTree.open(logs);
   private final LocalRpcHost host;
   private final List<ManagedChannel> channels = new ArrayList<>();
@@ -80,9 +87,7 @@ public final class CuratorFixture implements AutoCloseable {
             new RpcSettings(
                 List.of(
                     new RpcSettings.Listener(
-                        RpcHost.CURATOR,
-                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                        true)),
+                        RpcHost.CURATOR, new InetSocketAddress(address, PORT), true)),
                 RpcSettings.Limits.DEFAULT),
             logs);
     this.curator =
@@ -93,7 +98,7 @@ public final class CuratorFixture implements AutoCloseable {
             tree.organ("curator"),
             this::serve,
             Duration.ofSeconds(2),
-            7835);
+            PORT);
   }
 
   /** A curator that has bootstrapped and leads. */
@@ -126,6 +131,35 @@ public final class CuratorFixture implements AutoCloseable {
         CuratorStatus.Leading.class::isInstance,
         SOON,
         "the only curator to lead");
+  }
+
+  /** Serves as another node of a cluster whose curator leads, until this one follows. */
+  void follow(CuratorFixture leader) throws Exception {
+    join(leader);
+    Values.await(
+        curator.status(),
+        CuratorStatus.Following.class::isInstance,
+        SOON,
+        "the second curator to follow");
+  }
+
+  /** Serves as another node of another curator's cluster. */
+  void join(CuratorFixture other) throws Exception {
+    redirectTo(other);
+    try (EtcdClient etcd = records()) {
+      X509Certificate certificate =
+          new CuratorPki(etcd, etcd.kv(), InstantSource.system())
+              .ensureNode(id, nodeKey.getPublic());
+      credentials = new NodeCredentials(nodeKey.getPrivate(), certificate, other.clusterCa());
+    }
+    host.identify(credentials);
+    curator.serve(credentials);
+  }
+
+  /** Gives the leadership back and stops campaigning; etcd and the listener stay. */
+  void resign() {
+    curator.close();
+    tree.close();
   }
 
   static CuratorFixture idle() throws Exception {
@@ -196,9 +230,17 @@ public final class CuratorFixture implements AutoCloseable {
             });
   }
 
-  private static Network network() {
-    MutableValue<NetworkStatus> up =
-        new MutableValue<>(new NetworkStatus.Up(InetAddress.getLoopbackAddress()));
+  /** Each fixture has a loopback address of its own, by process and number, as a node would. */
+  private static InetAddress ownAddress() {
+    long process = ProcessHandle.current().pid();
+    return InetAddress.ofLiteral(
+        "127.%d.%d.%d"
+            .formatted(
+                80 + process / 250 % 40, process % 250, 1 + FIXTURES.getAndIncrement() % 250));
+  }
+
+  private Network network() {
+    MutableValue<NetworkStatus> up = new MutableValue<>(new NetworkStatus.Up(address));
     return (Network)
         Proxy.newProxyInstance(
             CuratorFixture.class.getClassLoader(),
@@ -215,16 +257,9 @@ public final class CuratorFixture implements AutoCloseable {
     services.forEach(service -> host.serve(RpcHost.CURATOR, service));
   }
 
-  private InetSocketAddress address() {
-    String text =
-        host.listeners().peek().orElseThrow().stream()
-            .filter(RpcListenerStatus::open)
-            .findFirst()
-            .orElseThrow()
-            .address();
-    int colon = text.lastIndexOf(':');
-    return new InetSocketAddress(
-        text.substring(0, colon), Integer.parseInt(text.substring(colon + 1)));
+  /** Where this curator listens. */
+  InetSocketAddress address() {
+    return new InetSocketAddress(address, PORT);
   }
 
   X509Certificate clusterCa() {

@@ -328,6 +328,7 @@ class CuratorServiceTest {
             .read();
     assertEquals(fixture.id.text(), leader.getLeaderNodeId());
     assertEquals(fixture.id.text(), leader.getThisNodeId());
+    assertEquals(fixture.address().getAddress().getHostAddress(), leader.getLeaderHost());
     assertEquals(7835, leader.getLeaderPort());
     assertEquals(
         ByteString.copyFrom(Pem.der(fixture.clusterCa())),

@@ -3,7 +3,7 @@ package dev.polis.roles;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
-import dev.polis.rpc.ClusterResolver;
+import dev.polis.resolver.LeaderResolver;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.curator.CuratorGrpc;
@@ -20,7 +20,7 @@ final class RoleConnection implements AutoCloseable {
   private static final long GRACE_SECONDS = 2;
 
   private final NodeId self;
-  private final ClusterResolver resolver;
+  private final LeaderResolver resolver;
   private final ManagedChannel channel;
 
   /**
@@ -33,8 +33,8 @@ final class RoleConnection implements AutoCloseable {
     this.self = first.id();
     RpcClients clients =
         RpcClients.authenticated(() -> newest.get().tls(), RpcTrust.cluster(first.ca()));
-    this.resolver = ClusterResolver.open(List.of(seed), clients, log);
-    this.channel = clients.leader(resolver);
+    this.resolver = LeaderResolver.open(List.of(seed), clients, log);
+    this.channel = resolver.channel();
   }
 
   NodeId self() {

@@ -1,14 +1,12 @@
 package dev.polis.storage;
 
 import com.google.protobuf.ByteString;
+import dev.polis.api.storage.FilePlacement;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.Stored;
 import dev.polis.api.storage.UnlockKeys;
-import dev.polis.files.FileException;
-import dev.polis.files.FileException.Problem;
-import dev.polis.files.FilePlacement;
-import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
@@ -26,7 +24,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
   }
 
   @Override
-  public boolean exists() throws FileException {
+  public boolean exists() throws StorageException {
     return file.exists();
   }
 
@@ -36,7 +34,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
   }
 
   @Override
-  public void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws FileException {
+  public void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws StorageException {
     UnlockKeys.validate("cluster unlock key", clusterUnlockKey);
     requireLength("recovery public key", recoveryPublicKey.length);
     byte[] plain = clusterUnlockKey.reveal();
@@ -50,7 +48,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
               .build());
     } catch (PkiException e) {
       throw new StorageException(
-          Refusal.BAD_KEY,
+          Problem.BAD_KEY,
           "the recovery public key "
               + HexFormat.of().formatHex(recoveryPublicKey)
               + " cannot be used",
@@ -62,7 +60,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
   }
 
   @Override
-  public Secret open(Secret recoveryPrivateKey) throws FileException {
+  public Secret open(Secret recoveryPrivateKey) throws StorageException {
     requireLength("recovery private key", recoveryPrivateKey.length());
     RecoveryShare share = read().orThrow();
     byte[] raw = recoveryPrivateKey.reveal();
@@ -78,7 +76,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
       UnlockKeys.validate("cluster unlock key in " + file, opened);
       return opened;
     } catch (PkiException e) {
-      throw new FileException(
+      throw new StorageException(
           Problem.CORRUPTED,
           file + " is corrupted: it was sealed to this recovery key, but does not open",
           "restore it from a copy; nothing was changed",
@@ -88,20 +86,20 @@ final class RecoveryShareFile implements RecoveryShareStore {
     }
   }
 
-  private void requireSealedTo(byte[] given, byte[] wanted) throws FileException {
+  private void requireSealedTo(byte[] given, byte[] wanted) throws StorageException {
     if (!Arrays.equals(given, wanted)) {
       throw new StorageException(
-          Refusal.WRONG_KEY,
+          Problem.WRONG_KEY,
           "%s is sealed to the recovery key %s, the one given is %s"
               .formatted(file, HexFormat.of().formatHex(wanted), HexFormat.of().formatHex(given)),
           "give the private key of the former; nothing was changed");
     }
   }
 
-  private static void requireLength(String name, int length) throws FileException {
+  private static void requireLength(String name, int length) throws StorageException {
     if (length != KEY_LENGTH) {
       throw new StorageException(
-          Refusal.BAD_KEY,
+          Problem.BAD_KEY,
           "the %s has %d bytes, wanted %d".formatted(name, length, KEY_LENGTH),
           "give a raw X25519 key; nothing was changed");
     }

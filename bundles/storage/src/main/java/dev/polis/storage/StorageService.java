@@ -4,6 +4,7 @@ import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
+import dev.polis.api.storage.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Sealer;
@@ -12,8 +13,6 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.event.Value;
-import dev.polis.files.FileException;
-import dev.polis.files.layout.Root;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
 import dev.polis.supervision.Context;
@@ -40,7 +39,7 @@ final class StorageService implements Storage {
 
   private StorageService(
       Root root, VolumeCatalog catalog, StorageSettings.Wish wish, Sealer sealer, Log log)
-      throws FileException {
+      throws StorageException {
     this.log = log;
     this.root = root;
     this.catalog = catalog;
@@ -55,12 +54,12 @@ final class StorageService implements Storage {
   /**
    * Prepares the state directory and adopts what a former instance left mounted.
    *
-   * @throws FileException if the directory cannot be used, or this machine cannot give the security
-   *     that is asked for
+   * @throws StorageException if the directory cannot be used, or this machine cannot give the
+   *     security that is asked for
    */
   static StorageService open(
       StorageSettings settings, Sealer sealer, VolumeDaemons daemons, Log log)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     Root root = StateDirectory.prepare(settings.root());
     VolumeTools tools = new VolumeTools(new Commands(), Identity.root());
     VolumeCatalog catalog =
@@ -75,7 +74,7 @@ final class StorageService implements Storage {
    * Returns the configured security, which must be possible; or else the strongest that is, and
    * logs why no stronger one.
    */
-  private StorageSecurity preferred(StorageSettings.Wish wish) throws FileException {
+  private StorageSecurity preferred(StorageSettings.Wish wish) throws StorageException {
     Optional<StorageSecurity> named = wish.named();
     if (named.isPresent()) {
       catalog.usable(named.get());
@@ -90,7 +89,7 @@ final class StorageService implements Storage {
       try {
         catalog.usable(candidate);
         return candidate;
-      } catch (FileException e) {
+      } catch (StorageException e) {
         log.warning("%s", e.getMessage());
       }
     }
@@ -98,7 +97,7 @@ final class StorageService implements Storage {
   }
 
   /** Checks the volume again and again, and logs when it is lost. */
-  void watch(Context context) throws FileException, InterruptedException {
+  void watch(Context context) throws StorageException, InterruptedException {
     context.healthy();
     while (!context.cancelled()) {
       boolean before = status() instanceof DataStatus.Mounted;
@@ -114,7 +113,7 @@ final class StorageService implements Storage {
   void unmount() {
     try {
       manager.close();
-    } catch (FileException e) {
+    } catch (StorageException e) {
       log.error("The data volume stays mounted: %s", e.getMessage());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -154,7 +153,7 @@ final class StorageService implements Storage {
 
   @Override
   public void mountNew(StorageSecurity security, UnlockKeys keys)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     log.info("Making a data volume that is %s", security);
     manager.mountNew(security, keys);
     log.info("Data volume: %s", describe());
@@ -162,14 +161,14 @@ final class StorageService implements Storage {
 
   @Override
   public void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     manager.mountExisting(configuration, clusterUnlockKey);
     log.info("Data volume: %s", describe());
   }
 
   @Override
   public void mountExisting(SealedConfiguration configuration)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     manager.mountExisting(configuration);
     log.info("Data volume: %s", describe());
   }

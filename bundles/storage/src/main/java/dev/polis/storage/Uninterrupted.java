@@ -1,6 +1,6 @@
 package dev.polis.storage;
 
-import dev.polis.files.FileException;
+import dev.polis.api.storage.StorageException;
 
 /** Cleans up after a failure, also on a thread that is interrupted. */
 final class Uninterrupted {
@@ -8,7 +8,7 @@ final class Uninterrupted {
   /** What is to be done after the failure. */
   @FunctionalInterface
   interface CleanUp {
-    void run() throws FileException, InterruptedException;
+    void run() throws StorageException, InterruptedException;
   }
 
   private Uninterrupted() {}
@@ -22,7 +22,7 @@ final class Uninterrupted {
     boolean interrupted = Thread.interrupted();
     try {
       cleanUp.run();
-    } catch (FileException e) {
+    } catch (StorageException e) {
       failure.addSuppressed(e);
     } catch (InterruptedException e) {
       failure.addSuppressed(e);

@@ -2,7 +2,6 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.files.FileException;
 
 /**
  * Keeps the data volume in one of several ways. An implementation knows how, never whether: what
@@ -52,30 +51,30 @@ interface Volume {
   }
 
   /** Whether there is anything at its backing, finished or not. */
-  boolean exists() throws FileException;
+  boolean exists() throws StorageException;
 
   /** What of it is mounted, by this or a former instance. */
-  Presence presence() throws FileException, InterruptedException;
+  Presence presence() throws StorageException, InterruptedException;
 
   /**
    * Makes the backing and an empty file system in it and mounts that; there is nothing at the
    * backing.
    */
-  void create(VolumeKey key) throws FileException, InterruptedException;
+  void create(VolumeKey key) throws StorageException, InterruptedException;
 
   /**
    * Mounts it.
    *
-   * @throws FileException WRONG_KEY or CORRUPTED with the backing untouched
+   * @throws StorageException WRONG_KEY or CORRUPTED with the backing untouched
    */
-  void open(VolumeKey key) throws FileException, InterruptedException;
+  void open(VolumeKey key) throws StorageException, InterruptedException;
 
   /**
    * Unmounts it and ends what served it; also cleans up behind a killed instance. No failure if
    * nothing is there.
    */
-  void close() throws FileException, InterruptedException;
+  void close() throws StorageException, InterruptedException;
 
   /** Removes the backing of a volume that was never finished. It is closed. */
-  void discard() throws FileException, InterruptedException;
+  void discard() throws StorageException, InterruptedException;
 }

@@ -1,18 +1,16 @@
 package dev.polis.storage;
 
 import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.api.storage.Stored;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
-import dev.polis.files.FileException;
-import dev.polis.files.FileException.Problem;
-import dev.polis.files.Stored;
-import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
 import dev.polis.storage.Volume.Presence;
 import java.util.Optional;
@@ -44,7 +42,7 @@ final class VolumeManager {
   }
 
   /** Finds what a former instance left mounted. Changes nothing on disk. */
-  void adopt() throws FileException, InterruptedException {
+  void adopt() throws StorageException, InterruptedException {
     one.lockInterruptibly();
     try {
       status.set(found(sealed.read()));
@@ -54,7 +52,7 @@ final class VolumeManager {
   }
 
   private DataStatus found(Stored<SealedConfiguration> configuration)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     if (marks.unfinished()) {
       return new DataStatus.NotMounted("a volume was begun and not finished; enrolment goes on");
     }
@@ -76,7 +74,7 @@ final class VolumeManager {
     return foundPlain(configuration);
   }
 
-  private DataStatus foundPlain(Stored<SealedConfiguration> configuration) throws FileException {
+  private DataStatus foundPlain(Stored<SealedConfiguration> configuration) throws StorageException {
     Volume plain = catalog.plain();
     return configuration
                 instanceof
@@ -96,14 +94,14 @@ final class VolumeManager {
         marks.requireIdentity();
       }
       return mounted(volume);
-    } catch (FileException e) {
+    } catch (StorageException e) {
       return new DataStatus.NotMounted(e.getMessage());
     }
   }
 
   /** See {@link dev.polis.api.storage.Storage#mountNew}. */
   void mountNew(StorageSecurity security, UnlockKeys keys)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     one.lockInterruptibly();
     try (VolumeKey key = VolumeKey.of(keys)) {
       String by = VolumeKey.fingerprint(keys.node());
@@ -126,11 +124,11 @@ final class VolumeManager {
    * Refuses a new volume for an enrolled node; a sealed configuration that cannot be read is no
    * reason to make one, on the contrary.
    */
-  private void requireNotEnrolledOtherwise(String by) throws FileException {
+  private void requireNotEnrolledOtherwise(String by) throws StorageException {
     Stored<SealedConfiguration> configuration = sealed.read();
     if (!(configuration instanceof Stored.None<SealedConfiguration>)
         && !VolumeKey.sameFingerprint(byOf(configuration.orThrow()), by)) {
-      throw new FileException(
+      throw new StorageException(
           Problem.OCCUPIED,
           configuration.path() + " is there: this node is enrolled, with other keys",
           "mount its volume, or choose another state directory; nothing was changed");
@@ -138,13 +136,12 @@ final class VolumeManager {
   }
 
   private void remount(Volume volume, VolumeKey key, String by)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     try {
       mount(volume, key, by);
-    } catch (FileException e) {
-      if (e instanceof StorageException refused
-          && (refused.refusal() == Refusal.WRONG_KEY || refused.refusal() == Refusal.FOREIGN)) {
-        throw new FileException(
+    } catch (StorageException e) {
+      if (e.problem() == Problem.WRONG_KEY || e.problem() == Problem.FOREIGN) {
+        throw new StorageException(
             Problem.OCCUPIED,
             volume.backing() + " was made with other keys, so no new volume is made over it",
             "go on with the enrolment it belongs to, or choose another state directory; nothing was changed",
@@ -156,7 +153,7 @@ final class VolumeManager {
 
   /** See {@link dev.polis.api.storage.Storage#mountExisting(SealedConfiguration, Secret)}. */
   void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     one.lockInterruptibly();
     try (VolumeKey key =
         VolumeKey.of(new UnlockKeys(configuration.nodeUnlockKey(), clusterUnlockKey))) {
@@ -167,14 +164,15 @@ final class VolumeManager {
   }
 
   /** See {@link dev.polis.api.storage.Storage#mountExisting(SealedConfiguration)}. */
-  void mountExisting(SealedConfiguration configuration) throws FileException, InterruptedException {
+  void mountExisting(SealedConfiguration configuration)
+      throws StorageException, InterruptedException {
     one.lockInterruptibly();
     try {
       Volume volume = finished(configuration);
       boolean alive = volume.presence() == Presence.ALIVE;
       if (configuration.security() != StorageSecurity.INSECURE && !alive) {
         throw new StorageException(
-            Refusal.BAD_KEY,
+            Problem.BAD_KEY,
             volume.backing()
                 + " is "
                 + configuration.security()
@@ -188,7 +186,7 @@ final class VolumeManager {
     }
   }
 
-  private Volume finished(SealedConfiguration configuration) throws FileException {
+  private Volume finished(SealedConfiguration configuration) throws StorageException {
     marks.requireFinished();
     return catalog.require(configuration.security());
   }
@@ -198,7 +196,7 @@ final class VolumeManager {
   }
 
   private void mount(Volume volume, VolumeKey key, String by)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     volume.require();
     if (volume.presence() != Presence.ALIVE) {
       volume.close();
@@ -206,7 +204,7 @@ final class VolumeManager {
       try {
         volume.open(key);
         marks.requireIdentity(volume, by);
-      } catch (FileException | InterruptedException e) {
+      } catch (StorageException | InterruptedException e) {
         Uninterrupted.afterFailure(e, volume::close);
         throw e;
       }
@@ -217,7 +215,7 @@ final class VolumeManager {
   }
 
   /** Looks whether what was mounted still is; a volume whose server died is published as such. */
-  void check() throws FileException, InterruptedException {
+  void check() throws StorageException, InterruptedException {
     one.lockInterruptibly();
     try {
       if (status.peek().orElseThrow() instanceof DataStatus.Mounted mounted
@@ -233,7 +231,7 @@ final class VolumeManager {
     }
   }
 
-  private boolean alive(StorageSecurity security) throws FileException, InterruptedException {
+  private boolean alive(StorageSecurity security) throws StorageException, InterruptedException {
     for (Volume volume : catalog.of(security)) {
       if (volume.presence() == Presence.ALIVE) {
         return true;
@@ -243,7 +241,7 @@ final class VolumeManager {
   }
 
   /** Unmounts; for a machine that is switched off. */
-  void close() throws FileException, InterruptedException {
+  void close() throws StorageException, InterruptedException {
     one.lockInterruptibly();
     try {
       for (Volume volume : catalog.all()) {

@@ -1,12 +1,10 @@
 package dev.polis.storage;
 
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.Root;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Refusal;
-import dev.polis.files.FileException;
-import dev.polis.files.FileException.Problem;
-import dev.polis.files.FilePlacement;
-import dev.polis.files.Stored;
-import dev.polis.files.layout.Root;
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.Stored;
 import java.util.Map;
 import java.util.Optional;
 
@@ -46,12 +44,12 @@ final class VolumeMarks {
   }
 
   /** Returns whether a volume was begun and not finished. */
-  boolean unfinished() throws FileException {
+  boolean unfinished() throws StorageException {
     return marker().exists();
   }
 
   /** Reads the marker; empty if there is none. */
-  Optional<Begun> begun() throws FileException {
+  Optional<Begun> begun() throws StorageException {
     Stored<Envelope> stored =
         marker().read().map(bytes -> Envelope.decode(MARKER, bytes, BY, VOLUME));
     if (stored instanceof Stored.None<Envelope>) {
@@ -62,7 +60,7 @@ final class VolumeMarks {
   }
 
   /** Writes the marker: a volume is begun. */
-  void begin(Volume volume, String by) throws FileException {
+  void begin(Volume volume, String by) throws StorageException {
     marker()
         .write(
             new Envelope(
@@ -72,29 +70,29 @@ final class VolumeMarks {
   }
 
   /** Removes the marker: the volume is finished, or gone. */
-  void end() throws FileException {
+  void end() throws StorageException {
     marker().delete();
   }
 
   /** Writes the identity into a mounted volume. */
-  void identify(Volume volume, String by) throws FileException {
+  void identify(Volume volume, String by) throws StorageException {
     root.data()
         .volume()
         .write(new Envelope(IDENTITY, Map.of(BY, by, SECURITY, volume.security().name())).encode());
   }
 
   /** Returns whether what is mounted was made this way: two ways may share a backing. */
-  boolean madeAs(Volume volume) throws FileException {
+  boolean madeAs(Volume volume) throws StorageException {
     return isOf(identity().orThrow(), volume);
   }
 
   /** Refuses a mounted volume without an identity. */
-  void requireIdentity() throws FileException {
+  void requireIdentity() throws StorageException {
     identity().orThrow();
   }
 
   /** Refuses a mounted volume of another node, or one that was made another way. */
-  void requireIdentity(Volume volume, String by) throws FileException {
+  void requireIdentity(Volume volume, String by) throws StorageException {
     Envelope found = identity().orThrow();
     if (!VolumeKey.sameFingerprint(found.field(BY), by)) {
       throw foreign(volume.backing() + " belongs to another node: its node unlock key is another");
@@ -107,9 +105,9 @@ final class VolumeMarks {
   }
 
   /** Refuses to mount a volume that was never finished. */
-  void requireFinished() throws FileException {
+  void requireFinished() throws StorageException {
     if (unfinished()) {
-      throw new FileException(
+      throw new StorageException(
           Problem.CORRUPTED,
           marker()
               + " says that the data volume was never finished, but there is a sealed configuration",
@@ -118,8 +116,8 @@ final class VolumeMarks {
   }
 
   /** Returns the refusal of a marker that other keys wrote. */
-  FileException begunByOthers() {
-    return new FileException(
+  StorageException begunByOthers() {
+    return new StorageException(
         Problem.OCCUPIED,
         marker() + " says that a volume was begun with other keys and not finished",
         "go on with the journal of that enrolment; if it is lost, remove "
@@ -130,7 +128,7 @@ final class VolumeMarks {
   /** Returns the refusal of a marker that names a way this version does not know. */
   StorageException unknownVolume(String name) {
     return new StorageException(
-        Refusal.UNSUPPORTED,
+        Problem.UNSUPPORTED,
         marker() + " speaks of a volume \"" + name + "\", which is unknown here",
         "start the version that wrote it; nothing was changed");
   }
@@ -139,9 +137,9 @@ final class VolumeMarks {
     return identity.field(SECURITY).equals(volume.security().name());
   }
 
-  static FileException foreign(String what) {
+  static StorageException foreign(String what) {
     return new StorageException(
-        Refusal.FOREIGN,
+        Problem.FOREIGN,
         what,
         "bring back the data volume and the sealed configuration that belong together; nothing was changed");
   }

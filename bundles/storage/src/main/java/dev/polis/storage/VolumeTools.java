@@ -1,9 +1,7 @@
 package dev.polis.storage;
 
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Refusal;
-import dev.polis.files.FileException;
-import dev.polis.files.FileException.Problem;
+import dev.polis.api.storage.StorageException.Problem;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
@@ -127,13 +125,13 @@ final class VolumeTools {
   }
 
   /** Runs a program that must succeed; the place whose free space explains a failure is named. */
-  String run(Path place, String... command) throws FileException, InterruptedException {
+  String run(Path place, String... command) throws StorageException, InterruptedException {
     return run(PATIENCE, new byte[0], place, List.of(command));
   }
 
   /** Runs a program that must succeed, with input. */
   String run(Duration patience, byte[] input, Path place, List<String> command)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     Commands.Result result = attempt(patience, input, place, command);
     if (!result.ok()) {
       throw failed(place, result.words());
@@ -143,17 +141,17 @@ final class VolumeTools {
 
   /** Runs a program that may fail. */
   Commands.Result attempt(Path place, String... command)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     return attempt(PATIENCE, new byte[0], place, List.of(command));
   }
 
   /** Runs a program that may fail, with input. */
   Commands.Result attempt(Duration patience, byte[] input, Path place, List<String> command)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     try {
       return commands.run(patience, command, input);
     } catch (IOException e) {
-      throw new FileException(
+      throw new StorageException(
           Problem.IO,
           "cannot run " + command.getFirst() + " for " + place + ": " + e.getMessage(),
           "see the log",
@@ -166,7 +164,7 @@ final class VolumeTools {
    * and changes nothing.
    */
   void requireOpens(VolumeKey key, Path backing, List<String> testCommand)
-      throws FileException, InterruptedException {
+      throws StorageException, InterruptedException {
     byte[] phrase = key.passphrase();
     Commands.Result result;
     try {
@@ -176,12 +174,12 @@ final class VolumeTools {
     }
     if (result.exit() == EXIT_NO_PERMISSION) {
       throw new StorageException(
-          Refusal.WRONG_KEY,
+          Problem.WRONG_KEY,
           "the keys do not open " + backing,
           "find the keys this volume was made with; nothing was changed");
     }
     if (!result.ok()) {
-      throw new FileException(
+      throw new StorageException(
           Problem.CORRUPTED,
           backing + " cannot be opened: " + result.words(),
           "restore its header from a copy; nothing was changed");
@@ -192,7 +190,7 @@ final class VolumeTools {
    * Mounts XFS, with project quotas where the kernel has them: they only bound workloads, no
    * promise rests on them.
    */
-  void mountXfs(String device, Path point) throws FileException, InterruptedException {
+  void mountXfs(String device, Path point) throws StorageException, InterruptedException {
     if (!attempt(point, "mount", "-t", "xfs", "-o", "noexec,pquota", device, point.toString())
         .ok()) {
       run(point, "mount", "-t", "xfs", "-o", "noexec", device, point.toString());
@@ -200,17 +198,17 @@ final class VolumeTools {
   }
 
   /** A failure at a place, with the free space there, which is the most frequent reason. */
-  FileException failed(Path place, String what) {
+  StorageException failed(Path place, String what) {
     try {
       FileStore store = Files.getFileStore(Files.exists(place) ? place : place.getParent());
       if (store.isReadOnly()) {
-        return new FileException(
+        return new StorageException(
             Problem.READ_ONLY,
             what + "; the file system of " + place + " is mounted read-only",
             "mount it writable");
       }
       if (store.getUsableSpace() < NEARLY_FULL_BYTES) {
-        return new FileException(
+        return new StorageException(
             Problem.FULL,
             "%s; the file system of %s is full (%d bytes free)"
                 .formatted(what, place, store.getUsableSpace()),
@@ -219,7 +217,7 @@ final class VolumeTools {
     } catch (IOException e) {
       what = what + "; its file system cannot be asked either: " + e.getMessage();
     }
-    return new FileException(
+    return new StorageException(
         Problem.IO, what + ", for " + place, "look at the kernel log and try again");
   }
 }

@@ -5,12 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.Root;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Refusal;
-import dev.polis.files.FileException;
-import dev.polis.files.FileException.Problem;
-import dev.polis.files.FilePlacement;
-import dev.polis.files.layout.Root;
+import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.logtree.Secret;
 import dev.polis.wire.storage.RecoveryShare;
 import java.nio.file.Path;
@@ -37,9 +35,8 @@ class RecoveryShareFileTest {
     share = new RecoveryShareFile(file);
   }
 
-  private Enum<?> refused(Secret key) {
-    FileException refusal = assertThrows(FileException.class, () -> share.open(key));
-    return refusal instanceof StorageException storage ? storage.refusal() : refusal.problem();
+  private Problem refused(Secret key) {
+    return assertThrows(StorageException.class, () -> share.open(key)).problem();
   }
 
   @Test
@@ -51,9 +48,9 @@ class RecoveryShareFileTest {
     assertFalse(Shell.contains(file.path(), "0123456789abcdef"), "the half lies in the open");
     assertEquals(half, share.open(Secret.of(owner.getEncoded())));
     assertEquals(
-        Refusal.WRONG_KEY,
+        Problem.WRONG_KEY,
         refused(Secret.of(new X25519PrivateKeyParameters(new SecureRandom()).getEncoded())));
-    assertEquals(Refusal.BAD_KEY, refused(Secret.of(new byte[31])));
+    assertEquals(Problem.BAD_KEY, refused(Secret.of(new byte[31])));
   }
 
   @Test
@@ -72,11 +69,11 @@ class RecoveryShareFileTest {
   @Test
   void aHalfOrKeyOfAWrongLengthIsNotSealed() {
     assertThrows(
-        FileException.class,
+        StorageException.class,
         () -> share.seal(Secret.of(new byte[16]), owner.generatePublicKey().getEncoded()));
-    assertThrows(FileException.class, () -> share.seal(half, new byte[33]));
+    assertThrows(StorageException.class, () -> share.seal(half, new byte[33]));
     assertThrows(
-        FileException.class,
+        StorageException.class,
         () -> share.seal(half, new byte[32]),
         "the point zero makes a shared secret of zeros");
   }

@@ -7,17 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.FilePlacement;
+import dev.polis.api.storage.Mode;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.api.storage.Stored;
 import dev.polis.api.storage.UnlockKeys;
-import dev.polis.files.FileException;
-import dev.polis.files.FileException.Problem;
-import dev.polis.files.FilePlacement;
-import dev.polis.files.Mode;
-import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -137,9 +135,10 @@ class SealedConfigurationFileTest {
     Class<?> wanted = damage.unreadable() ? Stored.Unreadable.class : Stored.Corrupted.class;
     assertEquals(wanted, read.getClass());
     for (UnlockKeys asked : new UnlockKeys[] {keys, UnlockKeys.generate(new SecureRandom())}) {
-      FileException refusal =
+      StorageException refusal =
           assertThrows(
-              FileException.class, () -> bench.manager.mountNew(StorageSecurity.INSECURE, asked));
+              StorageException.class,
+              () -> bench.manager.mountNew(StorageSecurity.INSECURE, asked));
       assertTrue(
           refusal.getMessage().contains(file.toString()),
           "it names the file: " + refusal.getMessage());
@@ -152,9 +151,9 @@ class SealedConfigurationFileTest {
   void sto03_missing() throws Exception {
     bench.manager.mountNew(StorageSecurity.INSECURE, keys);
     assertInstanceOf(Stored.None.class, bench.sealed.read());
-    FileException refusal =
+    StorageException refusal =
         assertThrows(
-            FileException.class,
+            StorageException.class,
             () ->
                 bench.manager.mountNew(
                     StorageSecurity.INSECURE, UnlockKeys.generate(new SecureRandom())));
@@ -176,14 +175,14 @@ class SealedConfigurationFileTest {
   @Test
   @DisplayName("D-09 a volume of another node or a lost one is refused in words")
   void d09_foreignOrLost() throws Exception {
-    FileException lost =
-        assertThrows(FileException.class, () -> bench.manager.mountExisting(configuration));
+    StorageException lost =
+        assertThrows(StorageException.class, () -> bench.manager.mountExisting(configuration));
     assertEquals(Problem.ABSENT, lost.problem(), lost.getMessage());
     bench.manager.mountNew(StorageSecurity.INSECURE, UnlockKeys.generate(new SecureRandom()));
     bench.manager.close();
-    FileException foreign =
-        assertThrows(FileException.class, () -> bench.manager.mountExisting(configuration));
-    assertEquals(Refusal.FOREIGN, ((StorageException) foreign).refusal(), foreign.getMessage());
+    StorageException foreign =
+        assertThrows(StorageException.class, () -> bench.manager.mountExisting(configuration));
+    assertEquals(Problem.FOREIGN, foreign.problem(), foreign.getMessage());
     assertInstanceOf(DataStatus.NotMounted.class, bench.manager.status().peek().orElseThrow());
   }
 
@@ -194,9 +193,9 @@ class SealedConfigurationFileTest {
     Files.writeString(bench.root.data().path().resolve("photo"), "of a person");
     String before = Shell.digest(directory);
     for (StorageSecurity security : StorageSecurity.values()) {
-      FileException refusal =
+      StorageException refusal =
           assertThrows(
-              FileException.class, () -> bench.manager.mountNew(security, keys), "" + security);
+              StorageException.class, () -> bench.manager.mountNew(security, keys), "" + security);
       assertTrue(
           refusal.problem() != Problem.OCCUPIED || refusal.getMessage().contains("data"),
           refusal.getMessage());
@@ -207,9 +206,9 @@ class SealedConfigurationFileTest {
   @Test
   void aDamagedMarkerStopsEverything() throws Exception {
     bench.root.esp().volumeFormat().write(new byte[] {1, 2, 3});
-    FileException refusal =
+    StorageException refusal =
         assertThrows(
-            FileException.class, () -> bench.manager.mountNew(StorageSecurity.INSECURE, keys));
+            StorageException.class, () -> bench.manager.mountNew(StorageSecurity.INSECURE, keys));
     assertEquals(Problem.CORRUPTED, refusal.problem(), refusal.getMessage());
   }
 }

@@ -1,53 +1,61 @@
 package dev.polis.node;
 
-import dev.polis.files.FileTree;
-import dev.polis.files.layout.Root;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.stream.Stream;
 
 /**
- * The launcher's part of the state directory; the organs' part is theirs.
+ * What the launcher keeps in the state directory; the organs' part is theirs.
  *
- * @param layout the declared tree at the state directory
+ * @param root the state directory, absolute
  */
-record NodeDirectory(Root layout) {
+record NodeDirectory(Path root) {
 
   static NodeDirectory of(Path root) {
-    return new NodeDirectory(Root.at(root));
+    return new NodeDirectory(root.toAbsolutePath().normalize());
   }
 
-  /** The state directory, absolute. */
-  Path root() {
-    return layout.path();
-  }
-
+  /** Locked while a node runs, and says which process it is. */
   Path lock() {
-    return layout.lock().path();
+    return root.resolve("node.lock");
   }
 
+  /**
+   * The plugin store. It lies outside of the data volume, which a bundle of it has to open first.
+   */
   Path plugins() {
-    return layout.plugins().path();
+    return root.resolve("plugins");
   }
 
+  /** Thrown away at each start. */
   Path frameworkCache() {
-    return launcher().framework().path();
+    return launcher().resolve("framework");
   }
 
+  /**
+   * What organs are configured with. Thrown away at each start too: what was said on an earlier
+   * command line does not count any more.
+   */
   Path configuration() {
-    return launcher().configuration().path();
+    return launcher().resolve("configuration");
   }
 
+  /** Present from HOME to the end, with the summary. */
   Path home() {
-    return launcher().home().path();
+    return launcher().resolve("home");
   }
 
+  /** Asks that SIGTERM be taken for a power off. */
   Path powerOff() {
-    return launcher().powerOff().path();
+    return launcher().resolve("power-off");
   }
 
+  /** Records of child processes, kept by the process manager. */
   Path processes() {
-    return layout.ephemeral().processes().path();
+    return root.resolve("ephemeral").resolve("processes");
   }
 
   /**
@@ -55,21 +63,32 @@ record NodeDirectory(Root layout) {
    * already.
    */
   Path crash() {
-    boolean survives = Files.isDirectory(layout.esp().path());
-    return (survives ? layout.esp().crash() : launcher().crash()).path();
+    Path esp = root.resolve("esp");
+    return (Files.isDirectory(esp) ? esp : launcher()).resolve("crash.txt");
   }
 
-  private Root.Launcher launcher() {
-    return layout.ephemeral().launcher();
+  private Path launcher() {
+    return root.resolve("ephemeral").resolve("launcher");
   }
 
-  /** Makes the launcher's directory and removes what an earlier run left in it. */
   void prepare() throws IOException {
-    Files.createDirectories(launcher().path());
+    Files.createDirectories(launcher());
     Files.deleteIfExists(home());
     Files.deleteIfExists(powerOff());
-    // What was said on an earlier command line does not count any more.
-    FileTree.delete(frameworkCache());
-    FileTree.delete(configuration());
+    deleteTree(frameworkCache());
+    deleteTree(configuration());
+  }
+
+  private static void deleteTree(Path folder) throws IOException {
+    if (!Files.exists(folder)) {
+      return;
+    }
+    try (Stream<Path> tree = Files.walk(folder)) {
+      for (Path path : tree.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(path);
+      }
+    } catch (UncheckedIOException walking) {
+      throw walking.getCause();
+    }
   }
 }

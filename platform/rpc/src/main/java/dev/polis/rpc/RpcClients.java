@@ -9,6 +9,7 @@ import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
+import io.grpc.NameResolver;
 import io.grpc.netty.NettyChannelBuilder;
 import java.net.InetSocketAddress;
 import java.security.KeyPair;
@@ -78,21 +79,29 @@ public final class RpcClients {
 
   /** A channel to one address. */
   public ManagedChannel dial(InetSocketAddress address) {
-    return builder(NettyChannelBuilder.forAddress(address)).build();
+    return secured(NettyChannelBuilder.forAddress(address)).build();
   }
 
   /**
-   * A channel to the leader of the cluster's curator, whichever node that is. While no leader is
-   * known or reachable, calls wait within their deadlines rather than fail: give each one.
+   * Opens a channel to the address that a name stands for at the time. While the name has no
+   * address, or nobody answers there, calls wait within their deadlines rather than fail: give each
+   * call one.
    *
-   * @param resolver finds the leader; the caller closes it after the channel
+   * @param target the name, a URI whose scheme the resolver knows
+   * @param names resolves it
    */
-  public ManagedChannel leader(ClusterResolver resolver) {
-    return builder(NettyChannelBuilder.forTarget(ClusterResolver.TARGET)).apply(resolver).build();
+  // A resolver of the channel's own: the alternative is a registry for the whole process, where
+  // clusters would meet.
+  @SuppressWarnings("deprecation")
+  public ManagedChannel dial(String target, NameResolver.Factory names) {
+    return secured(NettyChannelBuilder.forTarget(target))
+        .nameResolverFactory(names)
+        .intercept(new Patient())
+        .build();
   }
 
-  private Builder builder(NettyChannelBuilder builder) {
-    return new Builder(usual(builder).sslContext(NettyTls.client(keys, trust.manager())));
+  private NettyChannelBuilder secured(NettyChannelBuilder builder) {
+    return usual(builder).sslContext(NettyTls.client(keys, trust.manager()));
   }
 
   private static NettyChannelBuilder usual(NettyChannelBuilder builder) {
@@ -102,20 +111,6 @@ public final class RpcClients {
         .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
         .keepAliveTimeout(KEEP_ALIVE_ANSWER_SECONDS, TimeUnit.SECONDS)
         .keepAliveWithoutCalls(true);
-  }
-
-  private record Builder(NettyChannelBuilder channel) {
-    ManagedChannel build() {
-      return channel.build();
-    }
-
-    // A channel's own resolver: the alternative is a registry for the whole process, where clusters
-    // would meet.
-    @SuppressWarnings("deprecation")
-    Builder apply(ClusterResolver resolver) {
-      channel.nameResolverFactory(resolver.factory()).intercept(new Patient());
-      return this;
-    }
   }
 
   /** Lets calls wait for a connection: between two leaders a refused connection is no answer. */

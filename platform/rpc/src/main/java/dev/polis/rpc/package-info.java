@@ -25,8 +25,7 @@
  * callers listen: each on a virtual thread of its own, or, where a thousand callers are to hear the
  * same, fed by whoever has the news.
  *
- * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust, and
- * a name resolver that follows the leader of the curator.
+ * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust.
  *
  * <p><b>Not promised.</b> A held call lives in memory: it does not survive the process. A held call
  * is sent to the successor once; a call that had already reached the predecessor is never repeated,

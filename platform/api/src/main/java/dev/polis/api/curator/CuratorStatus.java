@@ -49,10 +49,13 @@ public sealed interface CuratorStatus {
    * Another node leads.
    *
    * @param leader that node
+   * @param host IP address of its curator; empty text if the leader did not say
+   * @param port TCP port of its curator
    */
-  record Following(NodeId leader) implements CuratorStatus {
+  record Following(NodeId leader, String host, int port) implements CuratorStatus {
     public Following {
       Objects.requireNonNull(leader, "leader");
+      Objects.requireNonNull(host, "host");
     }
 
     @Override

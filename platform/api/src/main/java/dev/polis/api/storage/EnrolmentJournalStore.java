@@ -1,7 +1,5 @@
 package dev.polis.api.storage;
 
-import dev.polis.files.FileException;
-import dev.polis.files.Stored;
 import dev.polis.wire.storage.EnrolmentJournal;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -17,8 +15,8 @@ public interface EnrolmentJournalStore {
   Stored<EnrolmentJournal> read();
 
   /** Replaces it atomically; when this returned, the entry survives a power loss. */
-  void advance(EnrolmentJournal journal) throws FileException;
+  void advance(EnrolmentJournal journal) throws StorageException;
 
   /** Overwrites and removes it; no failure if it is not there. */
-  void erase() throws FileException;
+  void erase() throws StorageException;
 }

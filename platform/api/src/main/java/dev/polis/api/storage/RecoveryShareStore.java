@@ -1,7 +1,5 @@
 package dev.polis.api.storage;
 
-import dev.polis.files.FileException;
-import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.wire.storage.RecoveryShare;
 import org.osgi.annotation.versioning.ProviderType;
@@ -18,7 +16,7 @@ public interface RecoveryShareStore {
   int KEY_LENGTH = 32;
 
   /** Returns whether there is a share; {@link #read} looks at its content. */
-  boolean exists() throws FileException;
+  boolean exists() throws StorageException;
 
   /** Reads the share as it lies on the disk: sealed, so that it tells nothing without the key. */
   Stored<RecoveryShare> read();
@@ -30,14 +28,15 @@ public interface RecoveryShareStore {
    * @param clusterUnlockKey the cluster's half
    * @param recoveryPublicKey the owner's X25519 public key, raw
    */
-  void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws FileException;
+  void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws StorageException;
 
   /**
    * Opens the share.
    *
    * @param recoveryPrivateKey the owner's X25519 private key, raw
    * @return the cluster's half of the volume key
-   * @throws FileException ABSENT, CORRUPTED, BAD_KEY or, if it was sealed to another key, WRONG_KEY
+   * @throws StorageException ABSENT, CORRUPTED, BAD_KEY or, if it was sealed to another key,
+   *     WRONG_KEY
    */
-  Secret open(Secret recoveryPrivateKey) throws FileException;
+  Secret open(Secret recoveryPrivateKey) throws StorageException;
 }

@@ -1,7 +1,5 @@
 package dev.polis.api.storage;
 
-import dev.polis.files.FileException;
-import dev.polis.files.Stored;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -16,5 +14,5 @@ public interface SealedConfigurationStore {
   Stored<SealedConfiguration> read();
 
   /** Replaces it atomically. */
-  void write(SealedConfiguration configuration) throws FileException;
+  void write(SealedConfiguration configuration) throws StorageException;
 }

@@ -1,6 +1,5 @@
 package dev.polis.api.storage;
 
-import dev.polis.files.FileException;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
@@ -18,13 +17,13 @@ public interface Sealer {
   String name();
 
   /** The sealed form of a plain text. */
-  byte[] seal(byte[] plain) throws FileException;
+  byte[] seal(byte[] plain) throws StorageException;
 
   /**
    * The plain text of a sealed form.
    *
-   * @throws FileException a {@link StorageException} if the machine is temporarily unable to,
-   *     CORRUPTED if it never will
+   * @throws StorageException UNSUPPORTED if the machine is temporarily unable to, CORRUPTED if it
+   *     never will
    */
-  byte[] unseal(byte[] sealed) throws FileException;
+  byte[] unseal(byte[] sealed) throws StorageException;
 }

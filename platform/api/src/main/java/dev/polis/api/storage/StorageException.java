@@ -1,18 +1,30 @@
 package dev.polis.api.storage;
 
-import dev.polis.files.FileException;
+import java.io.IOException;
 import java.util.Objects;
 
 /**
- * Reports that storage refuses: this machine or these keys cannot give what was asked for. Trouble
- * with the disk itself is a plain {@link FileException}.
+ * A refusal or a failure of storage. The message says what was wrong and where; {@link #remedy()}
+ * what to do next, and is part of {@link #getMessage()}.
  */
-public final class StorageException extends FileException {
+public final class StorageException extends IOException {
 
   private static final long serialVersionUID = 1L;
 
-  /** Why it refuses, for callers that act on it. */
-  public enum Refusal {
+  /** What kind of trouble it is, for callers that act on it. */
+  public enum Problem {
+    /** What was asked for is not there. */
+    ABSENT,
+    /** The content is not what this program wrote. */
+    CORRUPTED,
+    /** The operating system did not let us. */
+    DENIED,
+    /** The file system is mounted read-only. */
+    READ_ONLY,
+    /** The file system has no room. */
+    FULL,
+    /** The device or file system failed. */
+    IO,
     /**
      * This machine cannot give what was asked for: a tool, a permission or a kernel feature is
      * missing.
@@ -22,18 +34,21 @@ public final class StorageException extends FileException {
     BAD_KEY,
     /** The keys are well formed, but do not open this volume. */
     WRONG_KEY,
+    /** Something is there already that must not be overwritten. */
+    OCCUPIED,
     /** The state belongs to another node or another mode. */
     FOREIGN
   }
 
-  private final Refusal refusal;
+  private final Problem problem;
+  private final String remedy;
 
   /**
    * @param what what was wrong and where, with the offending value
    * @param remedy what to do next, one sentence
    */
-  public StorageException(Refusal refusal, String what, String remedy) {
-    this(refusal, what, remedy, null);
+  public StorageException(Problem problem, String what, String remedy) {
+    this(problem, what, remedy, null);
   }
 
   /**
@@ -41,13 +56,19 @@ public final class StorageException extends FileException {
    * @param remedy what to do next, one sentence
    * @param cause what lies beneath, or null
    */
-  public StorageException(Refusal refusal, String what, String remedy, Throwable cause) {
-    super(Problem.REFUSED, what, remedy, cause);
-    this.refusal = Objects.requireNonNull(refusal);
+  public StorageException(Problem problem, String what, String remedy, Throwable cause) {
+    super(what + "; " + remedy, cause);
+    this.problem = Objects.requireNonNull(problem);
+    this.remedy = Objects.requireNonNull(remedy);
   }
 
-  /** Returns why storage refuses. */
-  public Refusal refusal() {
-    return refusal;
+  /** What kind of trouble it is. */
+  public Problem problem() {
+    return problem;
+  }
+
+  /** What to do next. */
+  public String remedy() {
+    return remedy;
   }
 }

@@ -1,0 +1,42 @@
+package dev.polis.curator;
+
+import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkStatus;
+import java.net.InetAddress;
+
+/** Knows where this node's curator can be reached. Thread-safe. */
+final class CuratorAddress {
+
+  private final Network network;
+  private final int port;
+
+  /**
+   * Creates it.
+   *
+   * @param port of the curator's listener
+   */
+  CuratorAddress(Network network, int port) {
+    this.network = network;
+    this.port = port;
+  }
+
+  /** Returns the node's IP address; empty text while it has none. */
+  String host() {
+    return network.status().peek().orElseThrow() instanceof NetworkStatus.Up up
+        ? up.externalAddress().getHostAddress()
+        : "";
+  }
+
+  int port() {
+    return port;
+  }
+
+  /** Returns the IP address that another curator wrote; empty text if it is none. */
+  static String checked(String host) {
+    try {
+      return InetAddress.ofLiteral(host).getHostAddress();
+    } catch (IllegalArgumentException none) {
+      return "";
+    }
+  }
+}

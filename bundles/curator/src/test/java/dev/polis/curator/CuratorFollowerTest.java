@@ -1,0 +1,133 @@
+package dev.polis.curator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.event.Values;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.resolver.LeaderResolver;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCurrentLeaderRequest;
+import dev.polis.wire.curator.GetCurrentLeaderResponse;
+import dev.polis.wire.curator.WatchRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Two curators on one etcd, of which one leads. */
+@Timeout(120)
+class CuratorFollowerTest {
+
+  private static RpcClients as(NodeCredentials node) {
+    return RpcClients.authenticated(node.tls(), RpcTrust.cluster(node.ca()));
+  }
+
+  @Test
+  @DisplayName("a follower answers with the address at which the leader can be reached")
+  void followerNamesTheLeadersAddress() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture follower = CuratorFixture.idle()) {
+      follower.follow(leader);
+
+      BlockingClientCall<?, GetCurrentLeaderResponse> answers =
+          CuratorLocalGrpc.newBlockingV2Stub(follower.asNobody())
+              .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+              .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance());
+
+      GetCurrentLeaderResponse answer = answers.read();
+      assertEquals(leader.id.text(), answer.getLeaderNodeId());
+      assertEquals(follower.id.text(), answer.getThisNodeId());
+      assertEquals(leader.address().getAddress().getHostAddress(), answer.getLeaderHost());
+      assertEquals(leader.address().getPort(), answer.getLeaderPort());
+    }
+  }
+
+  @Test
+  @DisplayName("the resolver finds the leader by asking a follower, and goes with the leadership")
+  void resolverFollowsOurCurators() throws Exception {
+    try (CuratorFixture follower = CuratorFixture.idle()) {
+      try (CuratorFixture leader = CuratorFixture.leading()) {
+        follower.follow(leader);
+        try (LeaderResolver resolver =
+            LeaderResolver.open(
+                List.of(follower.address()),
+                as(follower.credentials()),
+                follower.logs.log("resolver"))) {
+          ManagedChannel channel = resolver.channel();
+          try {
+            ask(channel);
+            assertEquals(leader.address(), resolver.leader().peek().orElseThrow());
+
+            leader.resign();
+
+            ask(channel);
+            assertEquals(follower.address(), resolver.leader().peek().orElseThrow());
+          } finally {
+            channel.shutdownNow();
+          }
+        }
+      }
+    }
+  }
+
+  /** Begins a watch, which the leader alone answers. */
+  private static void ask(ManagedChannel channel) throws Exception {
+    long deadline = System.nanoTime() + CuratorFixture.SOON.toNanos();
+    while (true) {
+      BlockingClientCall<?, ?> watch =
+          CuratorGrpc.newBlockingV2Stub(channel)
+              .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+              .watch(
+                  WatchRequest.newBuilder()
+                      .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
+                      .build());
+      try {
+        assertTrue(watch.read() != null, "the leader ended the watch");
+        return;
+      } catch (StatusException between) {
+        // Between two leaders nobody answers.
+        if (System.nanoTime() > deadline) {
+          throw between;
+        }
+      } finally {
+        watch.cancel("answered", null);
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("a lock that names no node is waited out, and named in the status")
+  void damagedLockIsWaitedOut() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture second = CuratorFixture.idle();
+        EtcdClient records = leader.records()) {
+      String garbage = RecordKeys.LEADER.key("0");
+      records.kv().put(garbage, new byte[] {(byte) 0xff});
+
+      leader.resign();
+
+      second.join(leader);
+      Values.await(
+          second.curator.status(),
+          status -> status.describe().contains(garbage),
+          CuratorFixture.SOON,
+          "the damaged lock to be named");
+      records.kv().delete(garbage);
+      Values.await(
+          second.curator.status(),
+          CuratorStatus.Leading.class::isInstance,
+          CuratorFixture.SOON,
+          "the election to go on");
+    }
+  }
+}

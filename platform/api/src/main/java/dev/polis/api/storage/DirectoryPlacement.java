@@ -1,0 +1,156 @@
+package dev.polis.api.storage;
+
+import dev.polis.api.storage.StorageException.Problem;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * A declared directory. Subclasses declare their children with {@link #file} and {@link #directory}
+ * while they are constructed; one name declared twice, or a name that is no plain file name, is
+ * refused there and then. Thread-safe once constructed.
+ */
+@ProviderType
+public class DirectoryPlacement {
+
+  private final Path path;
+  private final Mode mode;
+  private final Set<String> names = new HashSet<>();
+
+  /** A top of a tree. */
+  protected DirectoryPlacement(Path path, Mode mode) {
+    this.path = path.toAbsolutePath().normalize();
+    this.mode = mode;
+  }
+
+  /** A directory declared inside another. */
+  protected DirectoryPlacement(DirectoryPlacement parent, String name, Mode mode) {
+    this(parent.claim(name), mode);
+  }
+
+  /** Declares a file of this directory. */
+  protected final FilePlacement file(String name, Mode mode) {
+    return new FilePlacement(claim(name), mode);
+  }
+
+  /** Declares a directory of this directory whose content its user declares. */
+  protected final DirectoryPlacement directory(String name, Mode mode) {
+    return new DirectoryPlacement(this, name, mode);
+  }
+
+  /** Where it is, absolute. */
+  public final Path path() {
+    return path;
+  }
+
+  /** Who may enter it. */
+  public final Mode mode() {
+    return mode;
+  }
+
+  /** Whether it is there. */
+  public final boolean exists() throws StorageException {
+    return Placements.exists(path);
+  }
+
+  /** Makes it and what is missing above it; the declared mode is set if it was made here. */
+  public final Path create() throws StorageException {
+    try {
+      if (Files.isDirectory(path)) {
+        return path;
+      }
+      createAbove(path.getParent());
+      Files.createDirectory(path);
+      Files.setPosixFilePermissions(path, mode.permissions());
+      Placements.syncDirectory(path.getParent());
+      return path;
+    } catch (IOException e) {
+      throw Placements.failed("make directory", path, 0, e);
+    }
+  }
+
+  private static void createAbove(Path directory) throws IOException {
+    if (directory == null || Files.isDirectory(directory)) {
+      return;
+    }
+    createAbove(directory.getParent());
+    Files.createDirectory(directory);
+    Files.setPosixFilePermissions(directory, Mode.PRIVATE_DIRECTORY.permissions());
+  }
+
+  /** The names of everything in it, declared or not, in order; empty if it does not exist. */
+  public final List<String> list() throws StorageException {
+    if (!exists()) {
+      return List.of();
+    }
+    List<String> found = new ArrayList<>();
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(path)) {
+      entries.forEach(entry -> found.add(entry.getFileName().toString()));
+    } catch (IOException | java.nio.file.DirectoryIteratorException e) {
+      throw Placements.failed("list", path, 0, e);
+    }
+    found.sort(null);
+    return List.copyOf(found);
+  }
+
+  /**
+   * Removes what an interrupted {@link FilePlacement#write} left in this directory. Only its owner
+   * calls it, before anything writes there.
+   *
+   * @return how many files were removed
+   */
+  public final int removeTemporaryFiles() throws StorageException {
+    int removed = 0;
+    for (String name : list()) {
+      Path file = path.resolve(name);
+      if (Placements.isTemporary(name) && Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+        try {
+          Files.deleteIfExists(file);
+        } catch (IOException e) {
+          throw Placements.failed("remove", file, 0, e);
+        }
+        removed++;
+      }
+    }
+    return removed;
+  }
+
+  private Path claim(String name) {
+    if (name.isEmpty()
+        || name.equals(".")
+        || name.equals("..")
+        || name.indexOf('/') >= 0
+        || name.indexOf('\0') >= 0) {
+      throw new IllegalArgumentException(
+          "\"" + name + "\" in " + path + " is not a file name; declare one directory per level");
+    }
+    if (!names.add(name)) {
+      throw new IllegalArgumentException(
+          "\"" + name + "\" is declared twice in " + path + "; give one of the two another name");
+    }
+    return path.resolve(name);
+  }
+
+  /** The refusal for a directory that must be empty, naming up to three of the things in it. */
+  public final StorageException occupied(String purpose, String remedy) throws StorageException {
+    List<String> found = list();
+    String shown = String.join(", ", found.subList(0, Math.min(3, found.size())));
+    return new StorageException(
+        Problem.OCCUPIED,
+        "%s is not empty (%d entries: %s%s), so it is not used for %s"
+            .formatted(path, found.size(), shown, found.size() > 3 ? ", …" : "", purpose),
+        remedy);
+  }
+
+  @Override
+  public final String toString() {
+    return path.toString();
+  }
+}

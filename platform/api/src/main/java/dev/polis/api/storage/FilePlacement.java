@@ -1,0 +1,192 @@
+package dev.polis.api.storage;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
+import dev.polis.api.storage.StorageException.Problem;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * A declared file. Content is replaced whole: a reader sees the former content or the new one, and
+ * after {@link #write} returned, a power loss does not bring the former one back. Thread-safe; of
+ * two writers at the same time one wins. A program that opens the path itself may be told that the
+ * file is absent while it is replaced, if the volume is a file system of user space.
+ */
+@ProviderType
+public final class FilePlacement {
+
+  private final Path path;
+  private final Mode mode;
+  // A rename on a file system of user space (gocryptfs) is not atomic to a reader of the same
+  // moment: the kernel still asks for the former file, which has no name any more, and says ENOENT.
+  private final ReadWriteLock renaming = new ReentrantReadWriteLock();
+
+  FilePlacement(Path path, Mode mode) {
+    this.path = path;
+    this.mode = mode;
+  }
+
+  /**
+   * Where it is, absolute. For programs that are given a path; our own code reads and writes
+   * through this object.
+   */
+  public Path path() {
+    return path;
+  }
+
+  /** Who may read it. */
+  public Mode mode() {
+    return mode;
+  }
+
+  /** Whether it is there; not being able to tell is a failure. */
+  public boolean exists() throws StorageException {
+    renaming.readLock().lock();
+    try {
+      return Placements.exists(path);
+    } finally {
+      renaming.readLock().unlock();
+    }
+  }
+
+  /** The content. */
+  public Stored<byte[]> read() {
+    renaming.readLock().lock();
+    try {
+      return new Stored.Present<>(path, Files.readAllBytes(path));
+    } catch (NoSuchFileException e) {
+      return new Stored.None<>(path);
+    } catch (IOException | OutOfMemoryError e) {
+      StorageException cause = Placements.failed("read", path, 0, e);
+      return new Stored.Unreadable<>(path, cause.getMessage(), cause);
+    } finally {
+      renaming.readLock().unlock();
+    }
+  }
+
+  /**
+   * The content as a message of the wire. An empty file is corrupted: no message of ours is empty,
+   * and a truncated file would otherwise parse as one.
+   */
+  public <M extends MessageLite> Stored<M> read(Parser<M> parser) {
+    return read()
+        .map(
+            bytes -> {
+              if (bytes.length == 0) {
+                throw new IllegalArgumentException("it is empty");
+              }
+              try {
+                return parser.parseFrom(bytes);
+              } catch (InvalidProtocolBufferException e) {
+                throw new IllegalArgumentException(
+                    "its %d bytes are not the expected message: %s"
+                        .formatted(bytes.length, e.getMessage()),
+                    e);
+              }
+            });
+  }
+
+  /** Replaces the content by a message. */
+  public void write(MessageLite message) throws StorageException {
+    write(message.toByteArray());
+  }
+
+  /**
+   * Replaces the content: new temporary file beside it, fsync, rename, fsync of the directory,
+   * which is made if missing. If this fails the former content is still there, and the temporary
+   * file is not.
+   */
+  public void write(byte[] content) throws StorageException {
+    Path temporary = Placements.temporary(path);
+    try {
+      Placements.createParent(path);
+      try (FileChannel channel =
+          FileChannel.open(
+              temporary,
+              java.util.Set.of(
+                  StandardOpenOption.CREATE_NEW,
+                  StandardOpenOption.WRITE,
+                  StandardOpenOption.TRUNCATE_EXISTING),
+              PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()))) {
+        ByteBuffer rest = ByteBuffer.wrap(content);
+        while (rest.hasRemaining()) {
+          channel.write(rest);
+        }
+        Files.setPosixFilePermissions(temporary, mode.permissions());
+        channel.force(true);
+      }
+      rename(temporary);
+      Placements.syncDirectory(path.getParent());
+    } catch (IOException e) {
+      StorageException failure = Placements.failed("write", path, content.length, e);
+      try {
+        Files.deleteIfExists(temporary);
+      } catch (IOException suppressed) {
+        failure.addSuppressed(suppressed);
+      }
+      throw failure;
+    }
+  }
+
+  private void rename(Path temporary) throws IOException {
+    renaming.writeLock().lock();
+    try {
+      Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
+    } finally {
+      renaming.writeLock().unlock();
+    }
+  }
+
+  /** Removes the file for good; no failure if it is not there. */
+  public void delete() throws StorageException {
+    try {
+      if (Files.deleteIfExists(path)) {
+        Placements.syncDirectory(path.getParent());
+      }
+    } catch (IOException e) {
+      throw Placements.failed("delete", path, 0, e);
+    }
+  }
+
+  /**
+   * Overwrites the content with zeros before it removes the file. On a disk that writes every block
+   * to a new place (flash, copy-on-write) the former content may survive below us; what is promised
+   * is that no file shows it.
+   */
+  public void erase() throws StorageException {
+    if (!exists()) {
+      return;
+    }
+    try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+      ByteBuffer zeros = ByteBuffer.allocate(Math.toIntExact(channel.size()));
+      while (zeros.hasRemaining()) {
+        channel.write(zeros);
+      }
+      channel.force(true);
+    } catch (IOException e) {
+      throw Placements.failed("erase", path, 0, e);
+    }
+    delete();
+  }
+
+  /** The refusal for a file whose content cannot be used. */
+  public StorageException corrupted(String reason, String remedy) {
+    return new StorageException(Problem.CORRUPTED, path + " is corrupted: " + reason, remedy);
+  }
+
+  @Override
+  public String toString() {
+    return path.toString();
+  }
+}

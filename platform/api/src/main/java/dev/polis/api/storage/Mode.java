@@ -1,0 +1,28 @@
+package dev.polis.api.storage;
+
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
+
+/** Who may read a file or enter a directory; part of its declaration. */
+public enum Mode {
+  /** Keys, tickets and whatever holds one: the node alone. */
+  SECRET("rw-------"),
+  /** Certificates, names, addresses: everyone may read. */
+  PUBLIC("rw-r--r--"),
+  /** A directory of the node alone. */
+  PRIVATE_DIRECTORY("rwx------"),
+  /** A directory others may look into. */
+  PUBLIC_DIRECTORY("rwxr-xr-x");
+
+  private final Set<PosixFilePermission> permissions;
+
+  Mode(String permissions) {
+    this.permissions = Set.copyOf(PosixFilePermissions.fromString(permissions));
+  }
+
+  /** The permissions, whatever the process's umask is. */
+  public Set<PosixFilePermission> permissions() {
+    return permissions;
+  }
+}

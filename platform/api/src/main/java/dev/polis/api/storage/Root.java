@@ -1,0 +1,300 @@
+package dev.polis.api.storage;
+
+import java.nio.file.Path;
+
+/**
+ * The state directory of a node, as a tree of types. Building it touches no disk.
+ *
+ * <pre>
+ *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
+ *               enrolment_journal.pb, recovery_share.pb, volume_format
+ *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem}},
+ *               etcd/{data/, peer_pki/{ca.pem, cert.pem, key.pem}}, kubernetes/, containerd/, volumes/, plugins/
+ *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/, containerd/, kubernetes/
+ * </pre>
+ *
+ * <p>A container file or directory of an encrypted volume ({@code volume.luks}, {@code
+ * volume.gocryptfs}) lies beside these three and belongs to the storage organ alone.
+ */
+public final class Root extends DirectoryPlacement {
+
+  private final Esp esp;
+  private final Data data;
+  private final Ephemeral ephemeral;
+
+  private Root(Path path) {
+    super(path, Mode.PRIVATE_DIRECTORY);
+    esp = new Esp(this);
+    data = new Data(this);
+    ephemeral = new Ephemeral(this);
+  }
+
+  /** The tree placed at a state directory; a relative path is made absolute. */
+  public static Root at(Path path) {
+    return new Root(path);
+  }
+
+  /** The small directory that is not encrypted. */
+  public Esp esp() {
+    return esp;
+  }
+
+  /** The data volume; use it only while {@link Storage#data()} is {@link DataStatus.Mounted}. */
+  public Data data() {
+    return data;
+  }
+
+  /** Files of the running node. */
+  public Ephemeral ephemeral() {
+    return ephemeral;
+  }
+
+  /** {@code esp/}. */
+  public static final class Esp extends DirectoryPlacement {
+    private final FilePlacement parameters = file("parameters.pb", Mode.SECRET);
+    private final FilePlacement parametersJson = file("parameters.json", Mode.SECRET);
+    private final FilePlacement sealedConfiguration = file("sealed_configuration.pb", Mode.SECRET);
+    private final FilePlacement clusterDirectory = file("cluster_directory.pb", Mode.PUBLIC);
+    private final FilePlacement networkConfiguration =
+        file("network_configuration.pb", Mode.PUBLIC);
+    private final FilePlacement enrolmentJournal = file("enrolment_journal.pb", Mode.SECRET);
+    private final FilePlacement recoveryShare = file("recovery_share.pb", Mode.SECRET);
+    private final FilePlacement volumeFormat = file("volume_format", Mode.SECRET);
+
+    private Esp(Root root) {
+      super(root, "esp", Mode.PRIVATE_DIRECTORY);
+    }
+
+    /** What the node was told to do at first boot; it may hold a register ticket. */
+    public FilePlacement parameters() {
+      return parameters;
+    }
+
+    /** The same, written by a person. */
+    public FilePlacement parametersJson() {
+      return parametersJson;
+    }
+
+    /** Read and write it through {@link Storage#sealedConfiguration()}. */
+    public FilePlacement sealedConfiguration() {
+      return sealedConfiguration;
+    }
+
+    /** Where the control plane was last seen. */
+    public FilePlacement clusterDirectory() {
+      return clusterDirectory;
+    }
+
+    /** Static network configuration. */
+    public FilePlacement networkConfiguration() {
+      return networkConfiguration;
+    }
+
+    /** Read and write it through {@link Storage#enrolmentJournal()}. */
+    public FilePlacement enrolmentJournal() {
+      return enrolmentJournal;
+    }
+
+    /** Read and write it through {@link Storage#recoveryShare()}. */
+    public FilePlacement recoveryShare() {
+      return recoveryShare;
+    }
+
+    /** There while the storage organ makes a new volume; it belongs to that organ. */
+    public FilePlacement volumeFormat() {
+      return volumeFormat;
+    }
+  }
+
+  /** {@code data/}. */
+  public static final class Data extends DirectoryPlacement {
+    private final FilePlacement volume = file("volume", Mode.SECRET);
+    private final Node node = new Node(this);
+    private final Etcd etcd = new Etcd(this);
+    private final DirectoryPlacement kubernetes = directory("kubernetes", Mode.PRIVATE_DIRECTORY);
+    private final DirectoryPlacement containerd = directory("containerd", Mode.PRIVATE_DIRECTORY);
+    private final DirectoryPlacement volumes = directory("volumes", Mode.PRIVATE_DIRECTORY);
+    private final DirectoryPlacement plugins = directory("plugins", Mode.PRIVATE_DIRECTORY);
+
+    private Data(Root root) {
+      super(root, "data", Mode.PRIVATE_DIRECTORY);
+    }
+
+    /** What ties this volume to a sealed configuration; it belongs to the storage organ. */
+    public FilePlacement volume() {
+      return volume;
+    }
+
+    /** Who this node is. */
+    public Node node() {
+      return node;
+    }
+
+    /** The consensus member. */
+    public Etcd etcd() {
+      return etcd;
+    }
+
+    /** Kubernetes' own. */
+    public DirectoryPlacement kubernetes() {
+      return kubernetes;
+    }
+
+    /** Images and snapshots. */
+    public DirectoryPlacement containerd() {
+      return containerd;
+    }
+
+    /** Volumes of workloads. */
+    public DirectoryPlacement volumes() {
+      return volumes;
+    }
+
+    /** The store of bundles. */
+    public DirectoryPlacement plugins() {
+      return plugins;
+    }
+  }
+
+  /** {@code data/node/}. */
+  public static final class Node extends DirectoryPlacement {
+    private final Credentials credentials = new Credentials(this);
+    private final FilePlacement roles = file("roles.pb", Mode.PUBLIC);
+
+    private Node(Data data) {
+      super(data, "node", Mode.PRIVATE_DIRECTORY);
+    }
+
+    /** Its key and certificates. */
+    public Credentials credentials() {
+      return credentials;
+    }
+
+    /** The roles it last had. */
+    public FilePlacement roles() {
+      return roles;
+    }
+  }
+
+  /** {@code data/node/credentials/}. */
+  public static final class Credentials extends DirectoryPlacement {
+    private final FilePlacement certificate = file("cert.pem", Mode.PUBLIC);
+    private final FilePlacement key = file("cert-key.pem", Mode.SECRET);
+    private final FilePlacement clusterCa = file("ca.pem", Mode.PUBLIC);
+
+    private Credentials(Node node) {
+      super(node, "credentials", Mode.PRIVATE_DIRECTORY);
+    }
+
+    /** The node certificate. */
+    public FilePlacement certificate() {
+      return certificate;
+    }
+
+    /** Its private key. */
+    public FilePlacement key() {
+      return key;
+    }
+
+    /** The cluster CA's certificate. */
+    public FilePlacement clusterCa() {
+      return clusterCa;
+    }
+  }
+
+  /** {@code data/etcd/}. */
+  public static final class Etcd extends DirectoryPlacement {
+    private final DirectoryPlacement data = directory("data", Mode.PRIVATE_DIRECTORY);
+    private final PeerPki peerPki = new PeerPki(this);
+
+    private Etcd(Data data) {
+      super(data, "etcd", Mode.PRIVATE_DIRECTORY);
+    }
+
+    /** etcd's own directory; it must not be readable by others, etcd checks. */
+    public DirectoryPlacement data() {
+      return data;
+    }
+
+    /** How members know each other. */
+    public PeerPki peerPki() {
+      return peerPki;
+    }
+  }
+
+  /** {@code data/etcd/peer_pki/}. */
+  public static final class PeerPki extends DirectoryPlacement {
+    private final FilePlacement ca = file("ca.pem", Mode.PUBLIC);
+    private final FilePlacement certificate = file("cert.pem", Mode.PUBLIC);
+    private final FilePlacement key = file("key.pem", Mode.SECRET);
+
+    private PeerPki(Etcd etcd) {
+      super(etcd, "peer_pki", Mode.PRIVATE_DIRECTORY);
+    }
+
+    /** The CA of members. */
+    public FilePlacement ca() {
+      return ca;
+    }
+
+    /** This member's certificate. */
+    public FilePlacement certificate() {
+      return certificate;
+    }
+
+    /** Its private key. */
+    public FilePlacement key() {
+      return key;
+    }
+  }
+
+  /** {@code ephemeral/}. */
+  public static final class Ephemeral extends DirectoryPlacement {
+    private final FilePlacement hosts = file("hosts", Mode.PUBLIC);
+    private final FilePlacement machineId = file("machine-id", Mode.PUBLIC);
+    private final DirectoryPlacement processes = directory("processes", Mode.PRIVATE_DIRECTORY);
+    private final DirectoryPlacement storage = directory("storage", Mode.PRIVATE_DIRECTORY);
+    private final DirectoryPlacement consensus = directory("consensus", Mode.PRIVATE_DIRECTORY);
+    private final DirectoryPlacement containerd = directory("containerd", Mode.PRIVATE_DIRECTORY);
+    private final DirectoryPlacement kubernetes = directory("kubernetes", Mode.PRIVATE_DIRECTORY);
+
+    private Ephemeral(Root root) {
+      super(root, "ephemeral", Mode.PRIVATE_DIRECTORY);
+    }
+
+    /** Names and addresses of nodes, in the format of hosts(5). */
+    public FilePlacement hosts() {
+      return hosts;
+    }
+
+    /** 32 hexadecimal digits, in the format of machine-id(5). */
+    public FilePlacement machineId() {
+      return machineId;
+    }
+
+    /** Records of child processes. */
+    public DirectoryPlacement processes() {
+      return processes;
+    }
+
+    /** Where an encrypted container is exported in the clear while it is mounted. */
+    public DirectoryPlacement storage() {
+      return storage;
+    }
+
+    /** Sockets and logs of etcd. */
+    public DirectoryPlacement consensus() {
+      return consensus;
+    }
+
+    /** Sockets and runtime state of containerd. */
+    public DirectoryPlacement containerd() {
+      return containerd;
+    }
+
+    /** Sockets and runtime state of Kubernetes. */
+    public DirectoryPlacement kubernetes() {
+      return kubernetes;
+    }
+  }
+}

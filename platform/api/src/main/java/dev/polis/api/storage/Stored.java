@@ -1,0 +1,81 @@
+package dev.polis.api.storage;
+
+import dev.polis.api.storage.StorageException.Problem;
+import java.nio.file.Path;
+import java.util.function.Function;
+
+/**
+ * What reading a file of the state directory gave. Only {@link None} means "this was never
+ * written": a caller that would create, format or delete something must do so on {@link None}
+ * alone.
+ *
+ * @param <T> what the file holds
+ */
+public sealed interface Stored<T> {
+
+  /** Where it was looked for. */
+  Path path();
+
+  /** Nothing is there. */
+  record None<T>(Path path) implements Stored<T> {}
+
+  /** It was read and is whole. */
+  record Present<T>(Path path, T value) implements Stored<T> {}
+
+  /** It was read, but is not what we wrote: truncated, overwritten, or of another program. */
+  record Corrupted<T>(Path path, String reason) implements Stored<T> {}
+
+  /**
+   * It is there, or may be, but could not be read: permissions, a bad disk, a sealer this node has
+   * not got at present. Another attempt may succeed.
+   */
+  record Unreadable<T>(Path path, String reason, StorageException cause) implements Stored<T> {}
+
+  /**
+   * The same outcome with the value converted; an {@link IllegalArgumentException} of the
+   * conversion is corruption.
+   */
+  default <R> Stored<R> map(Function<? super T, ? extends R> conversion) {
+    return then(value -> new Present<>(path(), conversion.apply(value)));
+  }
+
+  /**
+   * The outcome of a further step with the value; an {@link IllegalArgumentException} of the step
+   * is corruption.
+   */
+  default <R> Stored<R> then(Function<? super T, Stored<R>> step) {
+    return switch (this) {
+      case None<T>(Path path) -> new None<>(path);
+      case Corrupted<T>(Path path, String reason) -> new Corrupted<>(path, reason);
+      case Unreadable<T>(Path path, String reason, StorageException cause) ->
+          new Unreadable<>(path, reason, cause);
+      case Present<T>(Path path, T value) -> {
+        try {
+          yield step.apply(value);
+        } catch (IllegalArgumentException e) {
+          yield new Corrupted<>(path, e.getMessage());
+        }
+      }
+    };
+  }
+
+  /**
+   * The value.
+   *
+   * @throws StorageException for each other outcome, in words
+   */
+  default T orThrow() throws StorageException {
+    return switch (this) {
+      case Present<T>(Path path, T value) -> value;
+      case None<T>(Path path) ->
+          throw new StorageException(
+              Problem.ABSENT, path + " does not exist", "nothing was changed");
+      case Corrupted<T>(Path path, String reason) ->
+          throw new StorageException(
+              Problem.CORRUPTED,
+              path + " is corrupted: " + reason,
+              "restore it from a copy; nothing was changed");
+      case Unreadable<T>(Path path, String reason, StorageException cause) -> throw cause;
+    };
+  }
+}

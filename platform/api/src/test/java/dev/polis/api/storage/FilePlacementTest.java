@@ -1,0 +1,168 @@
+package dev.polis.api.storage;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.fixtures.SmallDisk;
+import dev.polis.wire.common.ClusterConfiguration;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FilePlacementTest {
+
+  @TempDir Path directory;
+  private FilePlacement file;
+
+  @BeforeEach
+  void place() {
+    file = Root.at(directory).data().node().credentials().key();
+  }
+
+  @Test
+  void whatWasWrittenIsReadWithTheDeclaredMode() throws Exception {
+    file.write("one".getBytes(UTF_8));
+    assertArrayEquals("one".getBytes(UTF_8), file.read().orThrow());
+    assertEquals(Mode.SECRET.permissions(), Files.getPosixFilePermissions(file.path()));
+    assertEquals(List.of("cert-key.pem"), list(), "nothing else is left in the directory");
+  }
+
+  @Test
+  @DisplayName("D-26 a shorter content leaves no tail of the longer one")
+  void d26_noTail() throws Exception {
+    file.write("a long content".getBytes(UTF_8));
+    file.write("short".getBytes(UTF_8));
+    assertArrayEquals("short".getBytes(UTF_8), file.read().orThrow());
+  }
+
+  @Test
+  @DisplayName("D-26 a temporary file of a killed writer is not in the way and is swept")
+  void d26_temporaryFilesAreSwept() throws Exception {
+    file.write("content".getBytes(UTF_8));
+    Path left = file.path().resolveSibling(".cert-key.pem.0123456789abcdef.tmp");
+    Path foreign = file.path().resolveSibling(".cert-key.pem.swp");
+    Files.writeString(left, "half");
+    Files.writeString(foreign, "of an editor");
+    assertEquals(1, Root.at(directory).data().node().credentials().removeTemporaryFiles());
+    assertEquals(List.of(".cert-key.pem.swp", "cert-key.pem"), list());
+  }
+
+  @Test
+  void absentIsNotUnreadable() throws Exception {
+    assertInstanceOf(Stored.None.class, file.read());
+    StorageException absent = assertThrows(StorageException.class, () -> file.read().orThrow());
+    assertEquals(Problem.ABSENT, absent.problem());
+    Files.createDirectories(file.path()); // a directory in the place of a file cannot be read
+    assertInstanceOf(Stored.Unreadable.class, file.read());
+  }
+
+  @Test
+  void anEmptyOrForeignFileIsNoMessage() throws Exception {
+    file.write(new byte[0]);
+    assertInstanceOf(Stored.Corrupted.class, file.read(ClusterConfiguration.parser()));
+    file.write(new byte[] {(byte) 0xff, (byte) 0xff});
+    assertInstanceOf(Stored.Corrupted.class, file.read(ClusterConfiguration.parser()));
+  }
+
+  @Test
+  void erasedIsGone() throws Exception {
+    file.write("secret".getBytes(UTF_8));
+    file.erase();
+    assertFalse(file.exists());
+    file.erase();
+    file.delete();
+  }
+
+  @Test
+  void ofManyWritersEachReaderSeesOneWholeContent() throws Exception {
+    byte[] a = "a".repeat(5000).getBytes(UTF_8);
+    byte[] b = "b".repeat(9000).getBytes(UTF_8);
+    file.write(a);
+    try (ExecutorService writers = Executors.newVirtualThreadPerTaskExecutor()) {
+      var done =
+          List.of(a, b).stream()
+              .map(
+                  content ->
+                      writers.submit(
+                          () -> {
+                            for (int i = 0; i < 100; i++) {
+                              file.write(content);
+                            }
+                            return true;
+                          }))
+              .toList();
+      while (!done.stream().allMatch(java.util.concurrent.Future::isDone)) {
+        String seen = new String(file.read().orThrow(), UTF_8);
+        assertTrue(
+            seen.equals("a".repeat(5000)) || seen.equals("b".repeat(9000)),
+            "saw a mixture of " + seen.length() + " bytes");
+      }
+      for (var writer : done) {
+        assertTrue(writer.get());
+      }
+    }
+    assertEquals(List.of("cert-key.pem"), list());
+  }
+
+  @Test
+  @DisplayName("a full disk is said in words and leaves the former content")
+  void fullDisk() throws Exception {
+    requireRoot();
+    try (SmallDisk small = SmallDisk.mounted(directory.resolve("small"))) {
+      small.leave(64 << 10);
+      FilePlacement there = Root.at(small.point()).esp().parameters();
+      there.write("former".getBytes(UTF_8));
+      StorageException full =
+          assertThrows(StorageException.class, () -> there.write(new byte[1 << 20]));
+      assertEquals(Problem.FULL, full.problem(), full.getMessage());
+      assertTrue(full.getMessage().contains(there.path().toString()), full.getMessage());
+      assertArrayEquals("former".getBytes(UTF_8), there.read().orThrow());
+      assertEquals(List.of("parameters.pb"), Root.at(small.point()).esp().list());
+    }
+  }
+
+  @Test
+  @DisplayName("a read-only disk is said in words")
+  void readOnlyDisk() throws Exception {
+    requireRoot();
+    try (SmallDisk disk = SmallDisk.mounted(directory.resolve("disk"))) {
+      disk.leave(1 << 20);
+      FilePlacement there = Root.at(disk.point()).esp().parameters();
+      there.write("former".getBytes(UTF_8));
+      disk.readOnly();
+      for (var change :
+          List.<org.junit.jupiter.api.function.Executable>of(
+              () -> there.write(new byte[10]),
+              there::delete,
+              there::erase,
+              () -> Root.at(disk.point()).data().create())) {
+        StorageException refusal = assertThrows(StorageException.class, change);
+        assertEquals(Problem.READ_ONLY, refusal.problem(), refusal.getMessage());
+      }
+      assertArrayEquals("former".getBytes(UTF_8), there.read().orThrow());
+    }
+  }
+
+  private List<String> list() throws StorageException {
+    return Root.at(directory).data().node().credentials().list();
+  }
+
+  private static void requireRoot() {
+    assumeTrue(
+        System.getProperty("user.name").equals("root"),
+        "mounting a small file system needs root; this test did not run");
+  }
+}

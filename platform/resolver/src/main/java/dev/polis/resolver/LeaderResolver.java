@@ -1,0 +1,90 @@
+package dev.polis.resolver;
+
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.logtree.Log;
+import dev.polis.rpc.RpcClients;
+import io.grpc.ManagedChannel;
+import java.net.InetSocketAddress;
+import java.util.Collection;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Follows the leader of a cluster's curator from node to node. Several channels may share one
+ * resolver. Its opener closes it, after the channels. Safe for any thread.
+ */
+public final class LeaderResolver implements AutoCloseable {
+  /** What a closed resolver waits for is calls and pauses, both of which an interrupt ends. */
+  private static final long CLOSE_SECONDS = 5;
+
+  private final RpcClients clients;
+  private final ExecutorService tasks =
+      Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("resolver-", 0).factory());
+  private final MutableValue<InetSocketAddress> leader = new MutableValue<>();
+  private final RetryLoop retry;
+  private final LeaderSearch search;
+
+  private LeaderResolver(Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
+    this.clients = clients;
+    this.retry = new RetryLoop(log);
+    this.search = new LeaderSearch(seeds, clients, log, leader, retry, tasks);
+  }
+
+  /**
+   * Starts a resolver.
+   *
+   * @param seeds addresses of some curators, at least one
+   * @param clients makes the channels; must present a certificate of the cluster, since strangers
+   *     are not shown the list of nodes
+   * @throws IllegalArgumentException if there is no seed
+   */
+  public static LeaderResolver open(
+      Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
+    if (seeds.isEmpty()) {
+      throw new IllegalArgumentException(
+          "no address to begin with: name at least one curator of the cluster");
+    }
+    LeaderResolver resolver = new LeaderResolver(seeds, clients, log);
+    resolver.start();
+    return resolver;
+  }
+
+  private void start() {
+    search.start();
+    CuratorList list = new CuratorList(this::channel, retry, search::keep);
+    tasks.submit(list::follow);
+  }
+
+  /**
+   * Opens a channel to the leader, whichever node that is. While no leader is known or reachable,
+   * calls wait within their deadlines rather than fail: give each call one. The caller shuts the
+   * channel down.
+   */
+  public ManagedChannel channel() {
+    return clients.dial(LeaderNames.TARGET, new LeaderNames(leader, retry::hurry));
+  }
+
+  /** Returns where the leader is; the value is empty until one was found. */
+  public Value<InetSocketAddress> leader() {
+    return leader;
+  }
+
+  /** Returns the curators that are asked, as {@code address:port}, sorted. */
+  public Value<Set<String>> curators() {
+    return search.curators();
+  }
+
+  @Override
+  public void close() {
+    search.close();
+    tasks.shutdownNow();
+    try {
+      tasks.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
