@@ -30,14 +30,11 @@ build_if_stale() {
 }
 
 build() {
-  command -v mvn >/dev/null || refuse "there is no Maven to build with" "install the package maven"
   say "building (only what runs, without tests)"
   rm -f "$POLIS_CACHE/built"
-  # The output of a build that works is of no interest to someone who wants a node.
-  if ! (cd "$POLIS_REPOSITORY" && JAVA_HOME="$1" mvn -q -pl launcher/dist -am -Dmaven.test.skip=true -Dspotless.check.skip=true package) \
-    >"$POLIS_CACHE/build.log" 2>&1; then
-    cat "$POLIS_CACHE/build.log" >&2
-    say "the build failed; its output is above and in $POLIS_CACHE/build.log"
+  if ! maven "$1" building "$POLIS_CACHE/build.log" -pl launcher/dist -am -Dmaven.test.skip=true -Dspotless.check.skip=true package; then
+    maven_errors "$POLIS_CACHE/build.log" >&2
+    say "the build failed; Maven's log is $POLIS_CACHE/build.log"
     exit 1
   fi
 }

@@ -38,23 +38,15 @@ etcd_check() {
     refuse "etcd: $folder/etcd is $version, older than $ETCD_OLDEST" "leave the option out to use Debian's $ETCD_SUITE package"
 }
 
-# etcd_mirror: prints where this machine takes Debian from, in both notations of apt's sources.
-etcd_mirror() {
-  cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
-    awk '
-      function offer(uri) { path = uri; sub(/\/+$/, "", path); if (path ~ /\/debian(\.list)?$/) { print uri; exit } }
-      /^[[:space:]]*URIs:/ { for (i = 2; i <= NF; i++) offer($i) }
-      /^[[:space:]]*deb[[:space:]]/ { for (i = 2; i <= NF; i++) if ($i ~ /:\//) { offer($i); break } }'
-}
-
 # etcd_fetch CACHE: unpacks Debian's packages to CACHE/etcd-VERSION. Needs no root: apt works in folders of its own.
 etcd_fetch() {
   local cache="$1" mirror work folder version
+  local -a APT
   local elsewhere="give a folder with etcd and etcdctl $ETCD_OLDEST or newer: --etcd FOLDER, or POLIS_ETCD=FOLDER"
   if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
     refuse "etcd: there is none here, and without apt-get and dpkg none can be fetched" "$elsewhere"
   fi
-  mirror="$(etcd_mirror)"
+  mirror="$(debian_mirror)"
   [[ -n "$mirror" ]] || refuse "etcd: there is none here, and apt's sources name no Debian mirror" "$elsewhere"
   [[ -r "$ETCD_KEYRING" ]] || refuse "etcd: $ETCD_KEYRING is missing, packages could not be verified" "install debian-archive-keyring, or $elsewhere"
 
@@ -62,22 +54,18 @@ etcd_fetch() {
   # Whoever holds the lock is the only one who fetches: what is there was left by one that was killed.
   rm -rf "$cache"/fetch.*
   work="$(mktemp -d "$cache/fetch.XXXXXX")"
-  mkdir -p "$work"/{lists/partial,archives/partial,download,root}
+  private_apt "$work"
   touch "$work/status"
   printf 'deb [signed-by=%s] %s %s main\n' "$ETCD_KEYRING" "$mirror" "$ETCD_SUITE" >"$work/sources.list"
-  # The machine's apt.conf.d stays in force: it may name a proxy.
-  local apt=(apt-get -qq
-    -o "Dir::Etc::sourcelist=$work/sources.list" -o "Dir::Etc::sourceparts=$work/none" -o "Dir::Etc::preferencesparts=$work/none"
-    -o "Dir::State::lists=$work/lists" -o "Dir::State::status=$work/status"
-    -o "Dir::Cache=$work" -o "Dir::Cache::archives=$work/archives"
-    -o "APT::Sandbox::User=$(id -un)" -o "Acquire::Languages=none")
-  if ! "${apt[@]}" update >"$work/log" 2>&1 ||
-    ! (cd "$work/download" && "${apt[@]}" download etcd-server etcd-client) >>"$work/log" 2>&1; then
+  # Another release than the machine's: its sources and what is installed are of no use.
+  APT+=(-o "Dir::Etc::sourcelist=$work/sources.list" -o "Dir::Etc::sourceparts=$work/none" -o "Dir::Etc::preferencesparts=$work/none"
+    -o "Dir::State::status=$work/status")
+  if ! while_waiting "fetching etcd" "$work/log" etcd_download "$work/archives"; then
     cat "$work/log" >&2
     rm -rf "$work"
     refuse "etcd: Debian's packages could not be fetched from $mirror" "$elsewhere"
   fi
-  for folder in "$work"/download/*.deb; do
+  for folder in "$work"/archives/*.deb; do
     dpkg -x "$folder" "$work/root"
   done
   folder="$work/root/usr/bin"
@@ -85,6 +73,11 @@ etcd_fetch() {
   rm -rf "$cache/etcd-$version"
   mv "$folder" "$cache/etcd-$version"
   rm -rf "$work"
+}
+
+# etcd_download FOLDER: fetches the packages alone, whose programs need nothing else.
+etcd_download() {
+  "${APT[@]}" update && (cd "$1" && "${APT[@]}" download etcd-server etcd-client)
 }
 
 # etcd_cached CACHE: prints the newest usable folder of the cache, or fails.

@@ -1,7 +1,7 @@
 package dev.polis.cluster;
 
 import dev.polis.api.curator.CuratorException;
-import dev.polis.api.storage.StorageException;
+import dev.polis.files.FileException;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.pki.Renewal;
@@ -69,7 +69,7 @@ final class CredentialRenewal {
               "the node's certificate was renewed and is valid until %s",
               newer.getNotAfter().toInstant());
       return Duration.ZERO;
-    } catch (CuratorException | StorageException e) {
+    } catch (CuratorException | FileException e) {
       context
           .log()
           .warning(
@@ -79,7 +79,7 @@ final class CredentialRenewal {
     }
   }
 
-  private void replace(X509Certificate newer) throws StorageException {
+  private void replace(X509Certificate newer) throws FileException {
     // Made first: it refuses a certificate that does not fit, before the good one is overwritten.
     NodeCredentials renewed = present.renewed(newer);
     organs

@@ -3,8 +3,8 @@ package dev.polis.cluster;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.SealedConfiguration;
-import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import java.nio.charset.StandardCharsets;
@@ -46,7 +46,7 @@ final class JoinFlow {
     return credentials;
   }
 
-  private void mount(SealedConfiguration sealed) throws StorageException, InterruptedException {
+  private void mount(SealedConfiguration sealed) throws FileException, InterruptedException {
     boolean mounted = organs.storage().data().peek().orElseThrow() instanceof DataStatus.Mounted;
     if (mounted || sealed.security() == StorageSecurity.INSECURE) {
       // Needs no key; checks that what is mounted is this node's own.
@@ -58,7 +58,7 @@ final class JoinFlow {
     }
   }
 
-  private Secret clusterUnlockKey(StorageSecurity security) throws StorageException {
+  private Secret clusterUnlockKey(StorageSecurity security) throws FileException {
     if (!organs.storage().recoveryShare().exists()) {
       throw new EnrolmentException(
           "the volume is %s and the cluster's half of its key is on no other node; there is no"
@@ -71,7 +71,7 @@ final class JoinFlow {
     }
   }
 
-  private NodeCredentials read(SealedConfiguration sealed) throws StorageException {
+  private NodeCredentials read(SealedConfiguration sealed) throws FileException {
     var files = organs.storage().root().data().node().credentials();
     NodeCredentials credentials =
         NodeCredentials.fromPem(

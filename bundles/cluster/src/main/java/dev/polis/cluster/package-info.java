@@ -30,5 +30,14 @@
  *
  * <p>Why no retry loop around the whole: each organ retries what is worth retrying under its own
  * supervision. A second loop around them would only hide which one it is that fails.
+ *
+ * <ul>
+ *   <li>Needs: BootReport, Consensus, Curator, HealthRegistry, LogTree, Network, RpcHost, Storage, Supervisor
+ *   <li>Uses if there: none
+ *   <li>Provides: ClusterManager
+ *   <li>Configuration: dev.polis.cluster
+ *   <li>Files: data/node/credentials/ca.pem, data/node/credentials/cert-key.pem, data/node/credentials/cert.pem, esp/cluster_directory.pb, esp/parameters.json, esp/parameters.pb
+ *   <li>Ports: none
+ * </ul>
  */
 package dev.polis.cluster;

@@ -1,15 +1,15 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.Stored;
 import dev.polis.consensus.ConsensusRecord.Stage;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FileTree;
+import dev.polis.files.Stored;
 import dev.polis.pki.NodeId;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -30,7 +30,7 @@ final class ConsensusDisk {
    *
    * @return the record, of either stage
    */
-  ConsensusRecord allowNew(NodeId node) throws StorageException {
+  ConsensusRecord allowNew(NodeId node) throws FileException {
     return switch (ConsensusRecord.read(files.member())) {
       case Stored.None<ConsensusRecord> _ -> begin(node);
       case Stored<ConsensusRecord> stored -> checked(stored.orThrow(), node);
@@ -38,7 +38,7 @@ final class ConsensusDisk {
   }
 
   /** Allows a complete member to start. */
-  ConsensusRecord allowExisting(NodeId node) throws StorageException {
+  ConsensusRecord allowExisting(NodeId node) throws FileException {
     ConsensusRecord record =
         switch (ConsensusRecord.read(files.member())) {
           case Stored.None<ConsensusRecord> none ->
@@ -56,7 +56,7 @@ final class ConsensusDisk {
   }
 
   /** Checks again before each start of a process: data may have been lost while the node ran. */
-  void checkData(ConsensusRecord record) throws StorageException {
+  void checkData(ConsensusRecord record) throws FileException {
     if (record.stage() == Stage.MEMBER && !hasData()) {
       throw new ConsensusException(
           ("the data of etcd member %s of cluster %s is gone: %s holds no write-ahead log. It is not initialised a"
@@ -65,7 +65,7 @@ final class ConsensusDisk {
     }
   }
 
-  private ConsensusRecord begin(NodeId node) throws StorageException {
+  private ConsensusRecord begin(NodeId node) throws FileException {
     // The keys of a member without its record are the remains of one, not of an interrupted start:
     // the record is written before anything else.
     for (var directory : List.of(files.etcd().data(), files.etcd().peerPki(), files)) {
@@ -82,7 +82,7 @@ final class ConsensusDisk {
     return record;
   }
 
-  private ConsensusRecord checked(ConsensusRecord record, NodeId node) throws StorageException {
+  private ConsensusRecord checked(ConsensusRecord record, NodeId node) throws FileException {
     if (!record.node().equals(node.text())) {
       throw new ConsensusException(
           "%s belongs to node %s, but this node is %s; restore the disk of the right node"
@@ -97,23 +97,16 @@ final class ConsensusDisk {
    * one: its database is cut off then, and no later start gets past it. Without a log nobody was
    * promised anything. Only while etcd does not run.
    */
-  void clearUnbegun(ConsensusRecord record) throws StorageException {
+  void clearUnbegun(ConsensusRecord record) throws FileException {
     if (record.stage() != Stage.BOOTSTRAPPING || hasData()) {
       return;
     }
     Path data = files.etcd().data().path();
-    if (!Files.isDirectory(data)) {
-      return;
-    }
-    try (Stream<Path> remains = Files.walk(data)) {
-      for (Path path : remains.sorted(Comparator.reverseOrder()).toList()) {
-        if (!path.equals(data)) {
-          Files.delete(path);
-        }
-      }
-    } catch (IOException | UncheckedIOException undeletable) {
-      throw new StorageException(
-          StorageException.Problem.IO,
+    try {
+      FileTree.empty(data);
+    } catch (IOException undeletable) {
+      throw new FileException(
+          Problem.IO,
           "cannot remove what a first start of etcd left in %s: %s".formatted(data, undeletable),
           "check the disk",
           undeletable);
@@ -121,7 +114,7 @@ final class ConsensusDisk {
   }
 
   /** Whether etcd has ever written its log here. */
-  boolean hasData() throws StorageException {
+  boolean hasData() throws FileException {
     Path log = files.etcd().data().path().resolve("member").resolve("wal");
     if (!Files.isDirectory(log)) {
       return false;
@@ -129,11 +122,8 @@ final class ConsensusDisk {
     try (Stream<Path> segments = Files.list(log)) {
       return segments.anyMatch(segment -> segment.toString().endsWith(".wal"));
     } catch (IOException unreadable) {
-      throw new StorageException(
-          StorageException.Problem.IO,
-          "cannot read " + log,
-          "check the disk; nothing was changed",
-          unreadable);
+      throw new FileException(
+          Problem.IO, "cannot read " + log, "check the disk; nothing was changed", unreadable);
     }
   }
 }

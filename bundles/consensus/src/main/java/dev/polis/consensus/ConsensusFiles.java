@@ -1,9 +1,9 @@
 package dev.polis.consensus;
 
-import dev.polis.api.storage.DirectoryPlacement;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.Mode;
-import dev.polis.api.storage.Root;
+import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Mode;
+import dev.polis.files.layout.Root;
 
 /**
  * The organ's own files: {@code data/etcd/pki/}, beside etcd's. All are readable by the node's user

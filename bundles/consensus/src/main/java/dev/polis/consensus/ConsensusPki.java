@@ -3,11 +3,11 @@ package dev.polis.consensus;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusOverview.OperatorFiles;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.Root;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.Stored;
 import dev.polis.etcd.EtcdTls;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
+import dev.polis.files.layout.Root;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
@@ -70,7 +70,7 @@ final class ConsensusPki {
    * @throws ConsensusException if it is missing, broken or incomplete and must not be made anew
    */
   static ConsensusPki open(ConsensusFiles files, boolean mayCreate, InstantSource clock)
-      throws StorageException {
+      throws FileException {
     boolean whole = files.ca().exists() && files.caKey().exists();
     if (!whole && !mayCreate) {
       FilePlacement missing = files.ca().exists() ? files.caKey() : files.ca();
@@ -83,7 +83,7 @@ final class ConsensusPki {
   }
 
   private static CertificateAuthority create(ConsensusFiles files, InstantSource clock)
-      throws StorageException {
+      throws FileException {
     var made = CertificateAuthority.create(CertificateTemplate.authority(CA_NAME), clock);
     files.caKey().write(bytes(Pem.encode(made.privateKey())));
     files.ca().write(bytes(Pem.encode(made.certificate())));
@@ -91,7 +91,7 @@ final class ConsensusPki {
   }
 
   private static CertificateAuthority read(ConsensusFiles files, InstantSource clock)
-      throws StorageException {
+      throws FileException {
     try {
       return new CertificateAuthority(
           Pem.privateKey(text(files.caKey())), Pem.certificate(text(files.ca())), clock);
@@ -123,7 +123,7 @@ final class ConsensusPki {
    *
    * @return whether something was written
    */
-  boolean ensureMember(ConsensusIdentity identity, InetAddress address) throws StorageException {
+  boolean ensureMember(ConsensusIdentity identity, InetAddress address) throws FileException {
     Root.PeerPki target = files.etcd().peerPki();
     boolean written = replace(target.ca(), Pem.encode(authority.certificate()));
     written |= replace(target.key(), Pem.encode(identity.nodeKey()));
@@ -143,7 +143,7 @@ final class ConsensusPki {
   }
 
   /** Writes the root user's identity for an operator, unless it is there and good. */
-  void ensureOperator() throws StorageException {
+  void ensureOperator() throws FileException {
     if (good(files.root(), _ -> true) && files.rootKey().exists()) {
       return;
     }
@@ -184,7 +184,7 @@ final class ConsensusPki {
   }
 
   private boolean fits(FilePlacement file, ConsensusIdentity identity, InetAddress address)
-      throws StorageException {
+      throws FileException {
     PublicKey key = identity.publicKey();
     return good(
         file,
@@ -194,8 +194,7 @@ final class ConsensusPki {
                     .containsAll(Set.of(identity.node().text(), address.getHostAddress())));
   }
 
-  private boolean good(FilePlacement file, Predicate<X509Certificate> more)
-      throws StorageException {
+  private boolean good(FilePlacement file, Predicate<X509Certificate> more) throws FileException {
     return switch (file.read()) {
       case Stored.Present<byte[]>(var _, byte[] pem) -> {
         try {
@@ -228,7 +227,7 @@ final class ConsensusPki {
     }
   }
 
-  private static boolean replace(FilePlacement file, String content) throws StorageException {
+  private static boolean replace(FilePlacement file, String content) throws FileException {
     if (file.read() instanceof Stored.Present<byte[]>(var _, byte[] old)
         && string(old).equals(content)) {
       return false;
@@ -237,7 +236,7 @@ final class ConsensusPki {
     return true;
   }
 
-  private static String text(FilePlacement file) throws StorageException {
+  private static String text(FilePlacement file) throws FileException {
     return string(file.read().orThrow());
   }
 

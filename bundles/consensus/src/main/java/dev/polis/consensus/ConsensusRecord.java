@@ -3,9 +3,9 @@ package dev.polis.consensus;
 import com.google.gson.Gson;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonParseException;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.Stored;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -39,7 +39,7 @@ record ConsensusRecord(String node, Stage stage, String memberId, String cluster
     return file.read().map(bytes -> parse(new String(bytes, StandardCharsets.UTF_8)));
   }
 
-  void write(FilePlacement file) throws StorageException {
+  void write(FilePlacement file) throws FileException {
     file.write((GSON.toJson(this) + "\n").getBytes(StandardCharsets.UTF_8));
   }
 

@@ -5,7 +5,6 @@ import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.api.storage.StorageException;
 import dev.polis.boot.BootReport;
 import dev.polis.boot.Wait;
 import dev.polis.consensus.ConsensusRecord.Stage;
@@ -18,6 +17,7 @@ import dev.polis.etcd.EtcdMember;
 import dev.polis.etcd.EtcdStatus;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
+import dev.polis.files.FileException;
 import dev.polis.logtree.convert.EtcdConverter;
 import dev.polis.process.LogTail;
 import dev.polis.process.ManagedProcess;
@@ -72,7 +72,7 @@ final class ConsensusRun implements Task {
 
   /** How a record becomes allowed: as a bootstrap, or as a member that is there already. */
   interface Admission {
-    ConsensusRecord admit() throws StorageException;
+    ConsensusRecord admit() throws FileException;
   }
 
   private final Parts parts;
@@ -177,7 +177,7 @@ final class ConsensusRun implements Task {
       }
     }
 
-    private void prepare() throws StorageException, InterruptedException {
+    private void prepare() throws FileException, InterruptedException {
       board.publish(new ConsensusStatus.Starting("keys and data on the disk"));
       record = admission.admit();
       reached(ConsensusStep.RECORDED);
@@ -329,7 +329,7 @@ final class ConsensusRun implements Task {
 
     /** Everything that must be true of a cluster before anybody is let in. */
     private ConsensusGround settle(EtcdAdmin admin, EtcdClient client)
-        throws InterruptedException, StorageException {
+        throws InterruptedException, FileException {
       board.publish(new ConsensusStatus.Starting("users and roles in etcd"));
       EtcdEndpoint endpoint = admin.endpoints().getFirst();
       EtcdStatus status = admin.status(endpoint);
@@ -390,7 +390,7 @@ final class ConsensusRun implements Task {
     }
 
     private void maintain(Context child, ConsensusGround ground, EtcdAdmin admin)
-        throws InterruptedException, StorageException {
+        throws InterruptedException, FileException {
       EtcdMaintenance maintenance =
           new EtcdMaintenance(admin, ground.endpoint(), parts.settings(), child.log());
       List<String> alarms = List.of();

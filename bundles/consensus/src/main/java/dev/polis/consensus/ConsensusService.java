@@ -8,7 +8,6 @@ import dev.polis.api.consensus.ConsensusOverview;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.metrics.MetricsAnswer;
 import dev.polis.api.storage.DataStatus;
-import dev.polis.api.storage.StorageException;
 import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
@@ -17,6 +16,7 @@ import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdMember;
 import dev.polis.etcd.EtcdStatus;
 import dev.polis.event.Value;
+import dev.polis.files.FileException;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.convert.EtcdConverter;
 import dev.polis.process.LogTail;
@@ -74,7 +74,7 @@ final class ConsensusService implements Consensus {
       requireDisk();
       try {
         admission.admit();
-      } catch (StorageException refused) {
+      } catch (FileException refused) {
         throw new ConsensusException(refused.getMessage(), refused);
       }
       board.publish(new ConsensusStatus.Starting("its turn"));

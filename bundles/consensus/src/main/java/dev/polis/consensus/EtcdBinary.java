@@ -1,9 +1,9 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.Stored;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -54,10 +54,10 @@ record EtcdBinary(Path path, EtcdVersion version) {
    * and a process less is started on the way of each start to HOME.
    *
    * @param notes where that is kept; notes that cannot be understood are made anew
-   * @throws StorageException if they cannot be written
+   * @throws FileException if they cannot be written
    */
   static EtcdBinary find(String configured, FilePlacement notes)
-      throws InterruptedException, StorageException {
+      throws InterruptedException, FileException {
     Path path = located(configured);
     String digest = digest(path);
     if (notes.read() instanceof Stored.Present<byte[]>(Path _, byte[] text)) {

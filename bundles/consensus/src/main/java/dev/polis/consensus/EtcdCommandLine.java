@@ -1,6 +1,6 @@
 package dev.polis.consensus;
 
-import dev.polis.api.storage.Root;
+import dev.polis.files.layout.Root;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.ArrayList;

@@ -34,5 +34,14 @@
  * every secret of the cluster. Why not {@code --initial-cluster-state existing} after the first
  * start: the flag is ignored by a member with data, but it would change the command line, and a
  * changed command line means a restart instead of an adoption.
+ *
+ * <ul>
+ *   <li>Needs: BootReport, HealthRegistry, LogTree, Network, ProcessManager, Storage, Supervisor
+ *   <li>Uses if there: none
+ *   <li>Provides: Consensus, MetricsExporter
+ *   <li>Configuration: dev.polis.consensus
+ *   <li>Files: data/etcd/data, data/etcd/peer_pki/ca.pem, data/etcd/peer_pki/cert.pem, data/etcd/peer_pki/key.pem, ephemeral/consensus
+ *   <li>Ports: 7833, 7834
+ * </ul>
  */
 package dev.polis.consensus;

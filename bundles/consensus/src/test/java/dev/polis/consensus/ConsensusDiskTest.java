@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.consensus.ConsensusException;
-import dev.polis.api.storage.Root;
-import dev.polis.api.storage.StorageException;
 import dev.polis.consensus.ConsensusRecord.Stage;
+import dev.polis.files.FileException;
+import dev.polis.files.layout.Root;
 import dev.polis.pki.NodeId;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -68,7 +68,7 @@ class ConsensusDiskTest {
   void remains() throws Exception {
     files.caKey().write("a key".getBytes(StandardCharsets.UTF_8));
 
-    StorageException refusal = assertThrows(StorageException.class, () -> disk.allowNew(NODE));
+    FileException refusal = assertThrows(FileException.class, () -> disk.allowNew(NODE));
 
     assertTrue(refusal.getMessage().contains("ca-key.pem"), refusal::getMessage);
     assertEquals("a key", Files.readString(files.caKey().path()));
@@ -80,8 +80,8 @@ class ConsensusDiskTest {
   void corrupted() throws Exception {
     files.member().write("{\"node\":".getBytes(StandardCharsets.UTF_8));
 
-    assertThrows(StorageException.class, () -> disk.allowNew(NODE));
-    assertThrows(StorageException.class, () -> disk.allowExisting(NODE));
+    assertThrows(FileException.class, () -> disk.allowNew(NODE));
+    assertThrows(FileException.class, () -> disk.allowExisting(NODE));
     assertEquals("{\"node\":", Files.readString(files.member().path()));
   }
 

@@ -9,9 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.Root;
 import dev.polis.etcd.EtcdTls;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.layout.Root;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
 import java.net.InetAddress;

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.consensus.ConsensusException;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.Root;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.layout.Root;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.api.storage.Root;
+import dev.polis.files.layout.Root;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Duration;

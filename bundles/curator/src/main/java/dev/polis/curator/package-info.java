@@ -37,5 +37,14 @@
  * share reads, etcd is no longer what bounds them. Changes do start from the records as they were
  * last written here; the transaction compares their revisions, so that an old one costs a second
  * try and no wrong answer.
+ *
+ * <ul>
+ *   <li>Needs: BootReport, Consensus, HealthRegistry, Network, RpcHost, Supervisor
+ *   <li>Uses if there: none
+ *   <li>Provides: BindableService, Curator
+ *   <li>Configuration: dev.polis.curator
+ *   <li>Files: none
+ *   <li>Ports: 7835, curator
+ * </ul>
  */
 package dev.polis.curator;

@@ -26,5 +26,14 @@
  *
  * <p>Why not the management listener, with credentials? It opens when the node has some; before, it
  * cannot tell its owner from anybody else.
+ *
+ * <ul>
+ *   <li>Needs: LogTree
+ *   <li>Uses if there: ClusterManager, Consensus, Curator, Network, Storage
+ *   <li>Provides: BindableService
+ *   <li>Configuration: dev.polis.debug
+ *   <li>Files: none
+ *   <li>Ports: debug
+ * </ul>
  */
 package dev.polis.debug;

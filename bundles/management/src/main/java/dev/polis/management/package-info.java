@@ -24,5 +24,14 @@
  *
  * <p>Why not a fixed delay between answer and power off, which is simpler: it is too long for those
  * who wait and too short for a slow line. The end of the call is known exactly.
+ *
+ * <ul>
+ *   <li>Needs: BootReport, LogTree
+ *   <li>Uses if there: none
+ *   <li>Provides: BindableService
+ *   <li>Configuration: none
+ *   <li>Files: none
+ *   <li>Ports: none
+ * </ul>
  */
 package dev.polis.management;

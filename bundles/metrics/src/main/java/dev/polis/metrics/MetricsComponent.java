@@ -6,6 +6,7 @@ import dev.polis.api.network.Network;
 import dev.polis.boot.BootReport;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
+import dev.polis.process.ProcessManager;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Supervisor;
 import java.util.Arrays;
@@ -39,6 +40,7 @@ public final class MetricsComponent {
       @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
       @Reference RpcHost rpc,
+      @Reference ProcessManager processes,
       @Reference Network network,
       @Reference ClusterManager cluster) {
     this.boot = boot;
@@ -50,6 +52,7 @@ public final class MetricsComponent {
                 supervisor,
                 health,
                 rpc,
+                processes,
                 network,
                 cluster,
                 () -> Arrays.asList(bundle.getBundles())));

@@ -16,4 +16,18 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       min = "0",
       max = "65535")
   int port() default 7840;
+
+  @AttributeDefinition(
+      name = "Node exporter",
+      description =
+          "Path of Prometheus' node exporter, or of the directory that holds it; empty: searched in"
+              + " PATH")
+  String node_exporter() default "";
+
+  @AttributeDefinition(
+      name = "Node exporter's port",
+      description = "TCP port of the node exporter, on a loopback address",
+      min = "1",
+      max = "65535")
+  int node_exporter_port() default 7841;
 }

@@ -26,12 +26,13 @@ final class MetricsExporters {
   }
 
   /** Asks an exporter for its page; empty if there is none of this name. */
-  Optional<HttpAnswer> scrape(String name) {
-    return exporters.stream()
-        .filter(exporter -> exporter.exporterName().equals(name))
-        .findFirst()
-        .map(MetricsExporter::scrape)
-        .map(MetricsExporters::answer);
+  Optional<HttpAnswer> scrape(String name) throws InterruptedException {
+    for (MetricsExporter exporter : exporters) {
+      if (exporter.exporterName().equals(name)) {
+        return Optional.of(answer(exporter.scrape()));
+      }
+    }
+    return Optional.empty();
   }
 
   private static HttpAnswer answer(MetricsAnswer answer) {

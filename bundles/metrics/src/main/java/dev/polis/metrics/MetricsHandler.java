@@ -19,17 +19,24 @@ final class MetricsHandler implements HttpHandler {
   private static final int NO_BODY = -1;
 
   private static final String EXPORTERS = "/metrics/";
+  private static final String DISCOVERY = "/discovery";
 
   private final MetricsAccess access;
   private final MetricsRegistry registry;
   private final MetricsExporters exporters;
+  private final NodeDiscovery discovery;
   private final Log log;
 
   MetricsHandler(
-      MetricsAccess access, MetricsRegistry registry, MetricsExporters exporters, Log log) {
+      MetricsAccess access,
+      MetricsRegistry registry,
+      MetricsExporters exporters,
+      NodeDiscovery discovery,
+      Log log) {
     this.access = access;
     this.registry = registry;
     this.exporters = exporters;
+    this.discovery = discovery;
     this.log = log;
   }
 
@@ -54,6 +61,9 @@ final class MetricsHandler implements HttpHandler {
   private HttpAnswer answer(HttpsExchange exchange) {
     try {
       return route(exchange);
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+      return HttpAnswer.text(HttpURLConnection.HTTP_UNAVAILABLE, "the metrics organ is stopped");
     } catch (RuntimeException e) {
       log.error("%s failed: %s", exchange.getRequestURI(), e.getMessage(), e);
       return HttpAnswer.text(
@@ -61,7 +71,7 @@ final class MetricsHandler implements HttpHandler {
     }
   }
 
-  private HttpAnswer route(HttpsExchange exchange) {
+  private HttpAnswer route(HttpsExchange exchange) throws InterruptedException {
     try {
       access.verify((X509Certificate) exchange.getSSLSession().getPeerCertificates()[0]);
     } catch (SSLPeerUnverifiedException | PkiException e) {
@@ -78,6 +88,7 @@ final class MetricsHandler implements HttpHandler {
       case "/metrics", "/metrics/core" -> registry.scrape();
       case String other when other.startsWith(EXPORTERS) ->
           exporters.scrape(other.substring(EXPORTERS.length())).orElseGet(() -> unknown(other));
+      case DISCOVERY -> discovery.answer();
       case String other -> unknown(other);
     };
   }
@@ -85,6 +96,7 @@ final class MetricsHandler implements HttpHandler {
   private HttpAnswer unknown(String path) {
     List<String> known = new ArrayList<>(List.of("/metrics", "/metrics/core"));
     exporters.names().forEach(name -> known.add(EXPORTERS + name));
+    known.add(DISCOVERY);
     return HttpAnswer.text(
         HttpURLConnection.HTTP_NOT_FOUND,
         "there is no page %s; there are %s".formatted(path, String.join(", ", known)));

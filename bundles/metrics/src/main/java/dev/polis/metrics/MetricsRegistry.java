@@ -18,10 +18,14 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.HttpURLConnection;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Collects the metrics of the node and the JVM, and writes them in Prometheus' text format. */
 final class MetricsRegistry {
+  private static final String REFERENCE_STATE = "monogon_supervisor_dn_state_total";
+
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final PrometheusTextFormatWriter writer = PrometheusTextFormatWriter.create();
 
@@ -57,6 +61,27 @@ final class MetricsRegistry {
     } catch (IOException e) {
       throw new UncheckedIOException("memory does not fail to be written to", e);
     }
-    return new HttpAnswer(HttpURLConnection.HTTP_OK, writer.getContentType(), out.toByteArray());
+    String own = out.toString(StandardCharsets.UTF_8);
+    return new HttpAnswer(
+        HttpURLConnection.HTTP_OK,
+        writer.getContentType(),
+        (own + underReferenceName(own)).getBytes(StandardCharsets.UTF_8));
+  }
+
+  /**
+   * Repeats the states of runnables under the name that dashboards of the reference system know.
+   * The lines are copied, so that both names show one moment. The library cannot write them: it
+   * refuses a gauge whose name ends in {@code _total}.
+   */
+  private static String underReferenceName(String own) {
+    return own.lines()
+        .filter(line -> line.startsWith(SupervisionMetrics.STATE + "{"))
+        .map(line -> REFERENCE_STATE + line.substring(SupervisionMetrics.STATE.length()))
+        .collect(
+            Collectors.joining(
+                "\n",
+                "# HELP %1$s Same as %2$s\n# TYPE %1$s gauge\n"
+                    .formatted(REFERENCE_STATE, SupervisionMetrics.STATE),
+                "\n"));
   }
 }

@@ -1,12 +1,15 @@
 package dev.polis.metrics;
 
 import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
 import dev.polis.boot.StopReason;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
+import dev.polis.process.ProcessManager;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
@@ -23,6 +26,7 @@ final class MetricsService {
       Supervisor supervisor,
       HealthRegistry health,
       RpcHost rpc,
+      ProcessManager processes,
       Network network,
       ClusterManager cluster,
       Supplier<List<Bundle>> bundles) {}
@@ -31,6 +35,9 @@ final class MetricsService {
   private final SupervisionMetrics supervision;
   private final Subtree subtree;
   private final HealthScope health;
+  private final NodeExporter nodeExporter;
+  private final NodeDiscovery discovery;
+  private final Log log;
 
   /** Starts the server, which waits for an address and for credentials by itself. */
   MetricsService(MetricsSettings settings, Parts parts) {
@@ -44,6 +51,15 @@ final class MetricsService {
                 new BundleMetrics(parts.bundles()),
                 new RpcMetrics(parts.rpc()::statistics),
                 new LogMetrics(parts.logs()::statistics)));
+    this.log = parts.logs().log(subtree.dn());
+    this.nodeExporter =
+        new NodeExporter(settings, parts.processes(), parts.network().status(), subtree);
+    exporters.add(nodeExporter);
+    this.discovery =
+        new NodeDiscovery(
+            () -> parts.rpc().listeners().peek().orElseThrow(),
+            () -> parts.cluster().status().peek().flatMap(ClusterStatus::credentials),
+            log);
     MetricsAccess access = new MetricsAccess(parts.cluster().status(), parts.rpc()::revoked);
     MetricsServer server =
         new MetricsServer(
@@ -51,7 +67,7 @@ final class MetricsService {
             parts.network().status(),
             parts.cluster().status(),
             access,
-            log -> new MetricsHandler(access, registry, exporters, log));
+            serverLog -> new MetricsHandler(access, registry, exporters, discovery, serverLog));
     subtree.run("server", server::run);
     this.health = parts.health().organ("metrics", subtree.dn());
   }
@@ -64,10 +80,17 @@ final class MetricsService {
     exporters.remove(exporter);
   }
 
-  /** Stops listening and counting. */
+  /** Stops listening and counting; the node exporter ends too if the reason asks for it. */
   void close(StopReason reason) {
     health.close();
     subtree.close(reason);
     supervision.close();
+    discovery.close();
+    try {
+      nodeExporter.close(reason);
+    } catch (InterruptedException hurried) {
+      log.warning("interrupted while stopping the node exporter; it may still run");
+      Thread.currentThread().interrupt();
+    }
   }
 }

@@ -6,17 +6,25 @@ import dev.polis.config.SettingCheck;
  * Holds the checked configuration.
  *
  * @param port on the node's address; 0 for any free one
+ * @param nodeExporter path of Prometheus' node exporter, or the directory that holds it; blank to
+ *     search PATH
+ * @param nodeExporterPort where it listens on a loopback address
  */
-record MetricsSettings(int port) {
+record MetricsSettings(int port, String nodeExporter, int nodeExporterPort) {
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.metrics");
   private static final int MAX_PORT = 65_535;
 
   MetricsSettings {
     CHECK.range("port", port, 0, MAX_PORT);
+    CHECK.port("node.exporter.port", nodeExporterPort);
+    if (port == nodeExporterPort) {
+      throw CHECK.refuse(
+          "node.exporter.port", port, "which is the port too; give each a port of its own");
+    }
   }
 
   static MetricsSettings of(MetricsConfig config) {
-    return new MetricsSettings(config.port());
+    return new MetricsSettings(config.port(), config.node_exporter(), config.node_exporter_port());
   }
 }

@@ -21,6 +21,9 @@ import java.util.stream.Collectors;
 final class SupervisionMetrics implements MetricsCollector, TransitionListener, AutoCloseable {
   private record Change(RunState from, RunState to) {}
 
+  /** Name of the gauge of states. */
+  static final String STATE = "polis_supervisor_dn_state";
+
   private final Supervisor supervisor;
   private final Map<String, Map<Change, LongAdder>> changes = new ConcurrentHashMap<>();
   private final Supervisor.Registration registration;
@@ -47,8 +50,7 @@ final class SupervisionMetrics implements MetricsCollector, TransitionListener, 
   @Override
   public List<MetricSnapshot> read() {
     GaugeSnapshot.Builder states =
-        MetricFactory.gauge(
-            "polis_supervisor_dn_state", "1 for the state that the runnable is in, 0 for others");
+        MetricFactory.gauge(STATE, "1 for the state that the runnable is in, 0 for others");
     GaugeSnapshot.Builder overdue =
         MetricFactory.gauge(
             "polis_supervisor_dn_overdue",

@@ -5,9 +5,11 @@
  *   Prometheus ── TLS 1.3, certificate of a node or user ──▶ MetricsServer (7840, the node's address)
  *                                                                 │  MetricsAccess: who may read
  *                                                                 ▼
- *   /metrics/NAME ◀───────────────────────────────────── MetricsHandler ──▶ /metrics, /metrics/core
- *        │                                                                      │ at each scrape
- *   MetricsExporter services (etcd and others)             JVM · supervision · bundles · RPC · log tree
+ *   /metrics/NAME ◀────────────────┬──────────────────── MetricsHandler ──▶ /metrics, /metrics/core
+ *        │                         │                            │               │ at each scrape
+ *   MetricsExporter services   /metrics/node              /discovery      JVM · supervision · bundles
+ *   (etcd and others)          NodeExporter: child        NodeDiscovery:  · RPC · log tree
+ *                              process on loopback        asks the leader
  * </pre>
  *
  * <p>Metrics are read at the moment of a scrape; between two scrapes nothing is computed and no
@@ -24,5 +26,14 @@
  *
  * <p>Why not a listener of the RPC host: Prometheus speaks HTTP/1.1, the host gRPC. Why not
  * Prometheus' own HTTP server: it has one certificate for its whole life.
+ *
+ * <ul>
+ *   <li>Needs: BootReport, ClusterManager, HealthRegistry, LogTree, Network, ProcessManager, RpcHost, Supervisor
+ *   <li>Uses if there: MetricsExporter
+ *   <li>Provides: none
+ *   <li>Configuration: dev.polis.metrics
+ *   <li>Files: none
+ *   <li>Ports: 7840, 7841
+ * </ul>
  */
 package dev.polis.metrics;

@@ -20,6 +20,7 @@ import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
+import dev.polis.process.ProcessManager;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
@@ -41,6 +42,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
@@ -71,13 +73,27 @@ final class MetricsFixture implements AutoCloseable {
                   new RpcSettings.Listener(
                       RpcHost.DEBUG,
                       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                      false)),
+                      false),
+                  new RpcSettings.Listener(
+                      RpcHost.CURATOR,
+                      new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                      true)),
               RpcSettings.Limits.DEFAULT),
           logs);
+  final ProcessManager.OpenManager processes;
+
+  /** What the next instance is told about the node exporter. */
+  String nodeExporter = "/nonexistent/node_exporter";
+
+  StopReason stopReason = StopReason.CODE_REPLACED;
   private final KeyPair nodeKey = Ed25519.generate();
   private final MutableValue<ClusterStatus> cluster = new MutableValue<>();
   private volatile Optional<NodeCredentials> credentials = Optional.empty();
   private MetricsComponent organ; // null unless started
+
+  MetricsFixture(Path folder) {
+    processes = ProcessManager.open(folder.resolve("processes"), logs);
+  }
 
   void start() throws Exception {
     renew();
@@ -101,11 +117,12 @@ final class MetricsFixture implements AutoCloseable {
         new MetricsComponent(
             fake(BundleContext.class, method -> new Bundle[] {bundle()}),
             config(port),
-            new SilentBoot(StopReason.CODE_REPLACED),
+            new SilentBoot(stopReason),
             logs,
             tree,
             HealthTable.open(tree),
             host,
+            processes,
             fake(Network.class, method -> network),
             fake(ClusterManager.class, method -> cluster));
   }
@@ -127,6 +144,12 @@ final class MetricsFixture implements AutoCloseable {
     stop();
     host.close();
     tree.close();
+    try {
+      processes.stop(NodeExporter.PROCESS);
+    } catch (InterruptedException e) {
+      throw new AssertionError("interrupted while stopping the exporter", e);
+    }
+    processes.close();
   }
 
   /** Gives the node another certificate for its key. */
@@ -165,6 +188,16 @@ final class MetricsFixture implements AutoCloseable {
       @Override
       public int port() {
         return port;
+      }
+
+      @Override
+      public String node_exporter() {
+        return nodeExporter;
+      }
+
+      @Override
+      public int node_exporter_port() {
+        return 7841;
       }
 
       @Override

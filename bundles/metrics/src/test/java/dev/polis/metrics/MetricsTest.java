@@ -27,6 +27,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -34,14 +35,16 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The organ behind real sockets. */
 class MetricsTest {
+  @TempDir private Path folder;
   private MetricsFixture node;
 
   @BeforeEach
   void start() {
-    node = new MetricsFixture();
+    node = new MetricsFixture(folder);
   }
 
   @AfterEach
@@ -270,7 +273,9 @@ class MetricsTest {
       assertEquals(200, node.get(client, "/metrics").statusCode());
       assertEquals(404, elsewhere.statusCode());
       assertEquals(
-          "there is no page /metrics/moon; there are /metrics, /metrics/core\n", elsewhere.body());
+          "there is no page /metrics/moon; there are /metrics, /metrics/core, /metrics/node,"
+              + " /discovery\n",
+          elsewhere.body());
       assertEquals(405, post.statusCode());
       assertEquals("GET, HEAD", post.headers().firstValue("Allow").orElse(""));
       assertEquals(200, head.statusCode());
@@ -360,6 +365,25 @@ class MetricsTest {
 
     assertEquals(200, core.statusCode());
     assertLine(core.body(), "polis_log_journals [1-9].*");
+  }
+
+  @Test
+  @DisplayName(
+      "the states of runnables are shown under the reference system's name, the same numbers")
+  void referenceName() throws Exception {
+    node.start();
+
+    String text = node.get(node.user(), "/metrics/core").body();
+
+    List<String> own =
+        text.lines().filter(line -> line.startsWith("polis_supervisor_dn_state{")).toList();
+    List<String> theirs =
+        text.lines().filter(line -> line.startsWith("monogon_supervisor_dn_state_total{")).toList();
+    assertFalse(own.isEmpty());
+    assertEquals(
+        own.stream().map(line -> line.substring(line.indexOf('{'))).toList(),
+        theirs.stream().map(line -> line.substring(line.indexOf('{'))).toList());
+    assertLine(text, "# TYPE monogon_supervisor_dn_state_total gauge");
   }
 
   @Test

@@ -2,11 +2,11 @@ package dev.polis.network;
 
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.api.storage.Root;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
+import dev.polis.files.layout.Root;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;

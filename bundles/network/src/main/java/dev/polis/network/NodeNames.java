@@ -1,8 +1,8 @@
 package dev.polis.network;
 
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.StorageException;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
 import dev.polis.pki.NodeId;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
@@ -36,7 +36,7 @@ final class NodeNames {
 
   private Optional<NodeId> former() {
     if (machineId.read()
-        instanceof dev.polis.api.storage.Stored.Present<byte[]>(var path, byte[] bytes)) {
+        instanceof dev.polis.files.Stored.Present<byte[]>(var path, byte[] bytes)) {
       String hex = new String(bytes, StandardCharsets.US_ASCII).strip();
       return NodeId.matches(NodeId.PREFIX + hex)
           ? Optional.of(NodeId.ofHex(hex))
@@ -45,7 +45,7 @@ final class NodeNames {
     return Optional.empty();
   }
 
-  synchronized void local(NodeId node) throws StorageException {
+  synchronized void local(NodeId node) throws FileException {
     if (local != null && !local.equals(node)) {
       throw new IllegalStateException(
           "%s says that this is %s, now it should be %s; one state directory belongs to one node"
@@ -56,18 +56,18 @@ final class NodeNames {
     write(hosts, content());
   }
 
-  synchronized void peers(Map<NodeId, InetAddress> all) throws StorageException {
+  synchronized void peers(Map<NodeId, InetAddress> all) throws FileException {
     Map<NodeId, InetAddress> former = peers;
     peers = Map.copyOf(all);
     try {
       write(hosts, content());
-    } catch (StorageException e) {
+    } catch (FileException e) {
       peers = former;
       throw e;
     }
   }
 
-  synchronized void status(NetworkStatus now) throws StorageException {
+  synchronized void status(NetworkStatus now) throws FileException {
     status = now;
     if (local != null) {
       write(hosts, content());
@@ -93,10 +93,10 @@ final class NodeNames {
     return lines.toString();
   }
 
-  private static void write(FilePlacement file, String content) throws StorageException {
+  private static void write(FilePlacement file, String content) throws FileException {
     byte[] wanted = content.getBytes(StandardCharsets.US_ASCII);
     boolean same =
-        file.read() instanceof dev.polis.api.storage.Stored.Present<byte[]>(var path, byte[] found)
+        file.read() instanceof dev.polis.files.Stored.Present<byte[]>(var path, byte[] found)
             && Arrays.equals(found, wanted);
     if (!same) {
       file.write(wanted);

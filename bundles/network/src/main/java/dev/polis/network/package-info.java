@@ -14,5 +14,14 @@
  *
  * <p>Not promised: DHCP, bonds or routes. They belong to a machine whose network is ours; here the
  * machine's own network is left as it is, and so are its host name and {@code /etc}.
+ *
+ * <ul>
+ *   <li>Needs: BootReport, HealthRegistry, Storage, Supervisor
+ *   <li>Uses if there: none
+ *   <li>Provides: Network
+ *   <li>Configuration: dev.polis.network
+ *   <li>Files: ephemeral/hosts, ephemeral/machine-id
+ *   <li>Ports: none
+ * </ul>
  */
 package dev.polis.network;

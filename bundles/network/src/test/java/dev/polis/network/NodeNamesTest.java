@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.api.storage.Root;
+import dev.polis.files.layout.Root;
 import dev.polis.pki.NodeId;
 import java.net.InetAddress;
 import java.nio.file.Files;

@@ -3,10 +3,10 @@ package dev.polis.roles;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.Role;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.Stored;
 import dev.polis.event.MutableValue;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeRoles;
@@ -108,7 +108,7 @@ final class RoleFetch {
     log.info("roles of this node: %s", next.describe());
     try {
       remembered.write(wire.toByteArray());
-    } catch (StorageException e) {
+    } catch (FileException e) {
       log.warning("the roles cannot be remembered for the next start: %s", e.getMessage());
     }
     roles.set(next);

@@ -23,5 +23,14 @@
  * names it.
  *
  * <p>Why the push is not part of the heartbeat: a status is written to etcd, a heartbeat is not.
+ *
+ * <ul>
+ *   <li>Needs: BootReport, ClusterManager, Curator, HealthRegistry, LogTree, Network, Storage, Supervisor
+ *   <li>Uses if there: RolePlugin
+ *   <li>Provides: LocalRoleServer
+ *   <li>Configuration: dev.polis.roles
+ *   <li>Files: data/node/roles.pb
+ *   <li>Ports: none
+ * </ul>
  */
 package dev.polis.roles;

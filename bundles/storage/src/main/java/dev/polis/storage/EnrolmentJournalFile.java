@@ -2,9 +2,9 @@ package dev.polis.storage;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.storage.EnrolmentJournalStore;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.Stored;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
 import dev.polis.wire.storage.EnrolmentJournal;
 import java.util.Map;
 
@@ -27,12 +27,12 @@ final class EnrolmentJournalFile implements EnrolmentJournalStore {
   }
 
   @Override
-  public void advance(EnrolmentJournal journal) throws StorageException {
+  public void advance(EnrolmentJournal journal) throws FileException {
     file.write(new Envelope(KIND, Map.of(), journal.toByteArray()).encode());
   }
 
   @Override
-  public void erase() throws StorageException {
+  public void erase() throws FileException {
     file.erase();
   }
 

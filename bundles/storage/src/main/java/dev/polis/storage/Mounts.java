@@ -1,7 +1,7 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -26,13 +26,13 @@ final class Mounts {
   private Mounts() {}
 
   /** What is mounted at a path; the topmost if there are several. */
-  static Optional<Mount> at(Path point) throws StorageException {
+  static Optional<Mount> at(Path point) throws FileException {
     try {
       return parse(Files.readAllLines(TABLE)).stream()
           .filter(mount -> mount.point().equals(point))
           .reduce((below, above) -> above);
     } catch (IOException e) {
-      throw new StorageException(
+      throw new FileException(
           Problem.IO, "cannot read " + TABLE, "mount /proc; nothing was changed", e);
     }
   }

@@ -3,10 +3,10 @@ package dev.polis.storage;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
-import dev.polis.api.storage.Root;
-import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.api.storage.Stored;
+import dev.polis.files.FileException;
+import dev.polis.files.Stored;
+import dev.polis.files.layout.Root;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
 import dev.polis.wire.storage.RecoveryShare;
@@ -46,7 +46,7 @@ final class RecoveryCheck {
       if (root.esp().enrolmentJournal().exists()) {
         return new RecoveryStatus.Pending("the enrolment is not finished");
       }
-    } catch (StorageException e) {
+    } catch (FileException e) {
       return new RecoveryStatus.Pending(e.getMessage());
     }
     return switch (share.read()) {

@@ -1,12 +1,14 @@
 package dev.polis.storage;
 
 import com.google.protobuf.ByteString;
-import dev.polis.api.storage.FilePlacement;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
-import dev.polis.api.storage.Stored;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
@@ -24,7 +26,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
   }
 
   @Override
-  public boolean exists() throws StorageException {
+  public boolean exists() throws FileException {
     return file.exists();
   }
 
@@ -34,7 +36,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
   }
 
   @Override
-  public void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws StorageException {
+  public void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws FileException {
     UnlockKeys.validate("cluster unlock key", clusterUnlockKey);
     requireLength("recovery public key", recoveryPublicKey.length);
     byte[] plain = clusterUnlockKey.reveal();
@@ -48,7 +50,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
               .build());
     } catch (PkiException e) {
       throw new StorageException(
-          Problem.BAD_KEY,
+          Refusal.BAD_KEY,
           "the recovery public key "
               + HexFormat.of().formatHex(recoveryPublicKey)
               + " cannot be used",
@@ -60,7 +62,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
   }
 
   @Override
-  public Secret open(Secret recoveryPrivateKey) throws StorageException {
+  public Secret open(Secret recoveryPrivateKey) throws FileException {
     requireLength("recovery private key", recoveryPrivateKey.length());
     RecoveryShare share = read().orThrow();
     byte[] raw = recoveryPrivateKey.reveal();
@@ -76,7 +78,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
       UnlockKeys.validate("cluster unlock key in " + file, opened);
       return opened;
     } catch (PkiException e) {
-      throw new StorageException(
+      throw new FileException(
           Problem.CORRUPTED,
           file + " is corrupted: it was sealed to this recovery key, but does not open",
           "restore it from a copy; nothing was changed",
@@ -86,20 +88,20 @@ final class RecoveryShareFile implements RecoveryShareStore {
     }
   }
 
-  private void requireSealedTo(byte[] given, byte[] wanted) throws StorageException {
+  private void requireSealedTo(byte[] given, byte[] wanted) throws FileException {
     if (!Arrays.equals(given, wanted)) {
       throw new StorageException(
-          Problem.WRONG_KEY,
+          Refusal.WRONG_KEY,
           "%s is sealed to the recovery key %s, the one given is %s"
               .formatted(file, HexFormat.of().formatHex(wanted), HexFormat.of().formatHex(given)),
           "give the private key of the former; nothing was changed");
     }
   }
 
-  private static void requireLength(String name, int length) throws StorageException {
+  private static void requireLength(String name, int length) throws FileException {
     if (length != KEY_LENGTH) {
       throw new StorageException(
-          Problem.BAD_KEY,
+          Refusal.BAD_KEY,
           "the %s has %d bytes, wanted %d".formatted(name, length, KEY_LENGTH),
           "give a raw X25519 key; nothing was changed");
     }

@@ -2,14 +2,16 @@ package dev.polis.storage;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
-import dev.polis.api.storage.FilePlacement;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.api.storage.Stored;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.wire.common.NodeStorageSecurity;
 import java.io.ByteArrayInputStream;
@@ -37,7 +39,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
   }
 
   @Override
-  public void write(SealedConfiguration configuration) throws StorageException {
+  public void write(SealedConfiguration configuration) throws FileException {
     byte[] plain = encode(configuration);
     try {
       byte[] sealed = sealer.seal(plain);
@@ -58,7 +60,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
       if (!by.equals(sealer.name())) {
         return unreadable(
             new StorageException(
-                Problem.UNSUPPORTED,
+                Refusal.UNSUPPORTED,
                 "%s is sealed by \"%s\", this node has \"%s\"".formatted(file, by, sealer.name()),
                 "start it on the machine, and with the bundles, that sealed it; nothing was changed"));
       }
@@ -68,18 +70,18 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
       } finally {
         Arrays.fill(plain, (byte) 0);
       }
-    } catch (StorageException e) {
+    } catch (FileException e) {
       return e.problem() == Problem.CORRUPTED
           ? new Stored.Corrupted<>(file.path(), e.getMessage())
           : unreadable(e);
     }
   }
 
-  private Stored<SealedConfiguration> unreadable(StorageException cause) {
+  private Stored<SealedConfiguration> unreadable(FileException cause) {
     return new Stored.Unreadable<>(file.path(), cause.getMessage(), cause);
   }
 
-  private static byte[] encode(SealedConfiguration configuration) throws StorageException {
+  private static byte[] encode(SealedConfiguration configuration) throws FileException {
     try {
       return dev.polis.wire.sealed.SealedConfiguration.newBuilder()
           .setNodeUnlockKey(ByteString.copyFrom(configuration.nodeUnlockKey().reveal()))
@@ -89,7 +91,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
           .build()
           .toByteArray();
     } catch (CertificateEncodingException e) {
-      throw new StorageException(
+      throw new FileException(
           Problem.CORRUPTED,
           "the cluster's CA certificate cannot be encoded",
           "enrol again with the CA of the cluster; nothing was changed",

@@ -1,7 +1,7 @@
 package dev.polis.storage;
 
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
 import java.util.List;
 
 /**
@@ -23,7 +23,7 @@ record Shortage(List<String> missing, int kernel, List<String> remedies) {
   /** Returns the refusal of a way for which something is missing. */
   StorageException refusal(String what) {
     return new StorageException(
-        Problem.UNSUPPORTED,
+        Refusal.UNSUPPORTED,
         "this machine cannot give " + what + ": missing " + String.join(", ", missing),
         String.join("; ", remedies) + "; or choose another storage security");
   }

@@ -1,8 +1,8 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.Root;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.layout.Root;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -12,9 +12,9 @@ final class StateDirectory {
   private StateDirectory() {}
 
   /** Returns the declared tree at a path, with {@code esp/} and {@code ephemeral/} in it. */
-  static Root prepare(Path path) throws StorageException {
+  static Root prepare(Path path) throws FileException {
     if (Files.exists(path) && !Files.isDirectory(path)) {
-      throw new StorageException(
+      throw new FileException(
           Problem.OCCUPIED,
           "the state directory " + path + " is not a directory",
           "name another one; nothing was changed");

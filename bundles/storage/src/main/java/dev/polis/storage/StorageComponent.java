@@ -4,7 +4,6 @@ import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
-import dev.polis.api.storage.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Sealer;
@@ -15,6 +14,8 @@ import dev.polis.api.storage.UnlockKeys;
 import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.event.Value;
+import dev.polis.files.FileException;
+import dev.polis.files.layout.Root;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
@@ -60,7 +61,7 @@ public final class StorageComponent implements Storage {
               cardinality = ReferenceCardinality.OPTIONAL,
               policyOption = ReferencePolicyOption.GREEDY)
           Sealer sealerOrNull)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     this.boot = boot;
     this.service =
         StorageService.open(
@@ -108,19 +109,19 @@ public final class StorageComponent implements Storage {
 
   @Override
   public void mountNew(StorageSecurity security, UnlockKeys keys)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     service.mountNew(security, keys);
   }
 
   @Override
   public void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     service.mountExisting(configuration, clusterUnlockKey);
   }
 
   @Override
   public void mountExisting(SealedConfiguration configuration)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     service.mountExisting(configuration);
   }
 

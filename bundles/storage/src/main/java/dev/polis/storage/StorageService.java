@@ -4,7 +4,6 @@ import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
-import dev.polis.api.storage.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Sealer;
@@ -13,6 +12,8 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.event.Value;
+import dev.polis.files.FileException;
+import dev.polis.files.layout.Root;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
 import dev.polis.supervision.Context;
@@ -39,7 +40,7 @@ final class StorageService implements Storage {
 
   private StorageService(
       Root root, VolumeCatalog catalog, StorageSettings.Wish wish, Sealer sealer, Log log)
-      throws StorageException {
+      throws FileException {
     this.log = log;
     this.root = root;
     this.catalog = catalog;
@@ -54,12 +55,12 @@ final class StorageService implements Storage {
   /**
    * Prepares the state directory and adopts what a former instance left mounted.
    *
-   * @throws StorageException if the directory cannot be used, or this machine cannot give the
-   *     security that is asked for
+   * @throws FileException if the directory cannot be used, or this machine cannot give the security
+   *     that is asked for
    */
   static StorageService open(
       StorageSettings settings, Sealer sealer, VolumeDaemons daemons, Log log)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     Root root = StateDirectory.prepare(settings.root());
     VolumeTools tools = new VolumeTools(new Commands(), Identity.root());
     VolumeCatalog catalog =
@@ -74,7 +75,7 @@ final class StorageService implements Storage {
    * Returns the configured security, which must be possible; or else the strongest that is, and
    * logs why no stronger one.
    */
-  private StorageSecurity preferred(StorageSettings.Wish wish) throws StorageException {
+  private StorageSecurity preferred(StorageSettings.Wish wish) throws FileException {
     Optional<StorageSecurity> named = wish.named();
     if (named.isPresent()) {
       catalog.usable(named.get());
@@ -89,7 +90,7 @@ final class StorageService implements Storage {
       try {
         catalog.usable(candidate);
         return candidate;
-      } catch (StorageException e) {
+      } catch (FileException e) {
         log.warning("%s", e.getMessage());
       }
     }
@@ -97,7 +98,7 @@ final class StorageService implements Storage {
   }
 
   /** Checks the volume again and again, and logs when it is lost. */
-  void watch(Context context) throws StorageException, InterruptedException {
+  void watch(Context context) throws FileException, InterruptedException {
     context.healthy();
     while (!context.cancelled()) {
       boolean before = status() instanceof DataStatus.Mounted;
@@ -113,7 +114,7 @@ final class StorageService implements Storage {
   void unmount() {
     try {
       manager.close();
-    } catch (StorageException e) {
+    } catch (FileException e) {
       log.error("The data volume stays mounted: %s", e.getMessage());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -153,7 +154,7 @@ final class StorageService implements Storage {
 
   @Override
   public void mountNew(StorageSecurity security, UnlockKeys keys)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     log.info("Making a data volume that is %s", security);
     manager.mountNew(security, keys);
     log.info("Data volume: %s", describe());
@@ -161,14 +162,14 @@ final class StorageService implements Storage {
 
   @Override
   public void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     manager.mountExisting(configuration, clusterUnlockKey);
     log.info("Data volume: %s", describe());
   }
 
   @Override
   public void mountExisting(SealedConfiguration configuration)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     manager.mountExisting(configuration);
     log.info("Data volume: %s", describe());
   }

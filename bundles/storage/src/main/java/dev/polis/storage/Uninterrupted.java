@@ -1,6 +1,6 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.StorageException;
+import dev.polis.files.FileException;
 
 /** Cleans up after a failure, also on a thread that is interrupted. */
 final class Uninterrupted {
@@ -8,7 +8,7 @@ final class Uninterrupted {
   /** What is to be done after the failure. */
   @FunctionalInterface
   interface CleanUp {
-    void run() throws StorageException, InterruptedException;
+    void run() throws FileException, InterruptedException;
   }
 
   private Uninterrupted() {}
@@ -22,7 +22,7 @@ final class Uninterrupted {
     boolean interrupted = Thread.interrupted();
     try {
       cleanUp.run();
-    } catch (StorageException e) {
+    } catch (FileException e) {
       failure.addSuppressed(e);
     } catch (InterruptedException e) {
       failure.addSuppressed(e);

@@ -2,6 +2,7 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
 
 /**
  * Keeps the data volume in one of several ways. An implementation knows how, never whether: what
@@ -51,30 +52,30 @@ interface Volume {
   }
 
   /** Whether there is anything at its backing, finished or not. */
-  boolean exists() throws StorageException;
+  boolean exists() throws FileException;
 
   /** What of it is mounted, by this or a former instance. */
-  Presence presence() throws StorageException, InterruptedException;
+  Presence presence() throws FileException, InterruptedException;
 
   /**
    * Makes the backing and an empty file system in it and mounts that; there is nothing at the
    * backing.
    */
-  void create(VolumeKey key) throws StorageException, InterruptedException;
+  void create(VolumeKey key) throws FileException, InterruptedException;
 
   /**
    * Mounts it.
    *
-   * @throws StorageException WRONG_KEY or CORRUPTED with the backing untouched
+   * @throws FileException WRONG_KEY or CORRUPTED with the backing untouched
    */
-  void open(VolumeKey key) throws StorageException, InterruptedException;
+  void open(VolumeKey key) throws FileException, InterruptedException;
 
   /**
    * Unmounts it and ends what served it; also cleans up behind a killed instance. No failure if
    * nothing is there.
    */
-  void close() throws StorageException, InterruptedException;
+  void close() throws FileException, InterruptedException;
 
   /** Removes the backing of a volume that was never finished. It is closed. */
-  void discard() throws StorageException, InterruptedException;
+  void discard() throws FileException, InterruptedException;
 }

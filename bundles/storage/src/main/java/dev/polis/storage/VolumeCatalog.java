@@ -1,9 +1,10 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.Root;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.layout.Root;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -39,7 +40,7 @@ final class VolumeCatalog {
    */
   static VolumeCatalog of(
       Root root, long size, Optional<Path> device, VolumeTools tools, VolumeDaemons daemons)
-      throws StorageException {
+      throws FileException {
     String name = name(root.path());
     String mapping = "polis-" + name;
     Path key = VolumeKeyFile.place(name);
@@ -113,7 +114,7 @@ final class VolumeCatalog {
   }
 
   /** Returns what is there of a security, finished or not. */
-  Optional<Volume> existing(StorageSecurity security) throws StorageException {
+  Optional<Volume> existing(StorageSecurity security) throws FileException {
     for (Volume volume : of(security)) {
       if (volume.exists()) {
         return Optional.of(volume);
@@ -125,9 +126,9 @@ final class VolumeCatalog {
   /**
    * Returns the finished volume that a sealed configuration names.
    *
-   * @throws StorageException FOREIGN or ABSENT if there is another one, or none
+   * @throws FileException FOREIGN or ABSENT if there is another one, or none
    */
-  Volume require(StorageSecurity security) throws StorageException {
+  Volume require(StorageSecurity security) throws FileException {
     Optional<Volume> volume = existing(security);
     if (volume.isPresent()) {
       return volume.get();
@@ -139,7 +140,7 @@ final class VolumeCatalog {
                 .formatted(security, other.security(), other.backing()));
       }
     }
-    throw new StorageException(
+    throw new FileException(
         Problem.ABSENT,
         "the sealed configuration names a volume that is %s, but there is none at %s"
             .formatted(security, of(security).getLast().backing()),
@@ -147,10 +148,10 @@ final class VolumeCatalog {
   }
 
   /** Refuses if there is a volume already, of whatever kind: none is made beside or over it. */
-  void requireNone() throws StorageException {
+  void requireNone() throws FileException {
     for (Volume other : volumes) {
       if (other.exists()) {
-        throw new StorageException(
+        throw new FileException(
             Problem.OCCUPIED,
             "%s is there already, so no new volume is made beside or over it"
                 .formatted(other.backing()),

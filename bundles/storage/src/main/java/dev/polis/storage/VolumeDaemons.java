@@ -1,6 +1,6 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.StorageException;
+import dev.polis.files.FileException;
 import java.util.List;
 
 /**
@@ -16,19 +16,19 @@ interface VolumeDaemons {
      *
      * @param said what the daemon has printed since it was asked for
      */
-    boolean now(String said) throws StorageException;
+    boolean now(String said) throws FileException;
   }
 
   /**
    * Starts a daemon, or finds it running, and waits until it is ready.
    *
-   * @throws StorageException IO, with the daemon's last words, if it ended or did not become ready
+   * @throws FileException IO, with the daemon's last words, if it ended or did not become ready
    */
   void start(String name, List<String> command, Ready ready)
-      throws StorageException, InterruptedException;
+      throws FileException, InterruptedException;
 
   /** Ends a daemon and waits for its end; no failure if there is none. */
-  void stop(String name) throws StorageException, InterruptedException;
+  void stop(String name) throws FileException, InterruptedException;
 
   /** Whether it runs. */
   boolean running(String name);

@@ -1,7 +1,7 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessException;
 import dev.polis.process.ProcessManager;
@@ -34,7 +34,7 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
 
   @Override
   public void start(String name, List<String> command, Ready ready)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     try {
       // One that runs already may have said long ago that it is ready.
       int before = running(name) ? 0 : log(processes.log(name)).length();
@@ -49,7 +49,7 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
         Thread.sleep(POLL);
       }
     } catch (ProcessException e) {
-      throw new StorageException(Problem.IO, "cannot start " + name, e.getMessage(), e);
+      throw new FileException(Problem.IO, "cannot start " + name, e.getMessage(), e);
     }
   }
 
@@ -67,9 +67,9 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
     }
   }
 
-  private static StorageException failed(ManagedProcess process) {
+  private static FileException failed(ManagedProcess process) {
     String state = process.status().peek().map(Object::toString).orElse("unknown");
-    return new StorageException(
+    return new FileException(
         Problem.IO,
         "%s did not become ready (%s) and said \"%s\""
             .formatted(process.name(), state, lastWords(process.log())),
@@ -82,11 +82,11 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
   }
 
   @Override
-  public void stop(String name) throws StorageException, InterruptedException {
+  public void stop(String name) throws FileException, InterruptedException {
     try {
       processes.stop(name);
     } catch (ProcessException e) {
-      throw new StorageException(Problem.IO, "cannot stop " + name, e.getMessage(), e);
+      throw new FileException(Problem.IO, "cannot stop " + name, e.getMessage(), e);
     }
   }
 

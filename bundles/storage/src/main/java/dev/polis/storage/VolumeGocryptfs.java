@@ -1,18 +1,19 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.Mode;
-import dev.polis.api.storage.Root;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FileTree;
+import dev.polis.files.Mode;
+import dev.polis.files.layout.Root;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
@@ -48,7 +49,7 @@ final class VolumeGocryptfs implements Volume {
 
   VolumeGocryptfs(Root root, Path keyPath, VolumeTools tools, VolumeDaemons daemons) {
     this.root = root;
-    this.cipher = root.path().resolve("volume.gocryptfs");
+    this.cipher = root.gocryptfsVolume().path();
     this.data = root.data().path();
     this.keyPath = keyPath;
     this.tools = tools;
@@ -93,7 +94,7 @@ final class VolumeGocryptfs implements Volume {
   }
 
   @Override
-  public Presence presence() throws StorageException {
+  public Presence presence() throws FileException {
     Optional<Mounts.Mount> mount = Mounts.at(data);
     if (mount.isEmpty()
         || !mount.get().type().equals(TYPE)
@@ -104,7 +105,7 @@ final class VolumeGocryptfs implements Volume {
   }
 
   @Override
-  public void create(VolumeKey key) throws StorageException, InterruptedException {
+  public void create(VolumeKey key) throws FileException, InterruptedException {
     try {
       Files.createDirectory(
           cipher, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
@@ -127,9 +128,9 @@ final class VolumeGocryptfs implements Volume {
   }
 
   @Override
-  public void open(VolumeKey key) throws StorageException, InterruptedException {
+  public void open(VolumeKey key) throws FileException, InterruptedException {
     if (!Files.exists(cipher.resolve(CONFIGURATION))) {
-      throw new StorageException(
+      throw new FileException(
           Problem.CORRUPTED,
           cipher + " has no " + CONFIGURATION,
           "restore that file from a copy; nothing was changed");
@@ -140,7 +141,7 @@ final class VolumeGocryptfs implements Volume {
     }
   }
 
-  private void requireOpens(VolumeKeyFile secret) throws StorageException, InterruptedException {
+  private void requireOpens(VolumeKeyFile secret) throws FileException, InterruptedException {
     Path probe = probe();
     Commands.Result result =
         tools.attempt(
@@ -157,11 +158,11 @@ final class VolumeGocryptfs implements Volume {
       unmount(probe);
     } else if (result.exit() == EXIT_PASSWORD_INCORRECT) {
       throw new StorageException(
-          Problem.WRONG_KEY,
+          Refusal.WRONG_KEY,
           "the keys do not open " + cipher,
           "find the keys this volume was made with; nothing was changed");
     } else {
-      throw new StorageException(
+      throw new FileException(
           Problem.CORRUPTED,
           cipher + " cannot be opened: " + result.words(),
           "restore its " + CONFIGURATION + " from a copy; nothing was changed");
@@ -169,7 +170,7 @@ final class VolumeGocryptfs implements Volume {
   }
 
   /** Where a key is tried, read-only, before the daemon is started. */
-  private Path probe() throws StorageException {
+  private Path probe() throws FileException {
     Path probe = root.ephemeral().storage().create().resolve("probe");
     try {
       return Files.createDirectories(probe);
@@ -178,7 +179,7 @@ final class VolumeGocryptfs implements Volume {
     }
   }
 
-  private void serve() throws StorageException, InterruptedException {
+  private void serve() throws FileException, InterruptedException {
     root.data().create();
     List<String> command =
         new ArrayList<>(List.of("gocryptfs", "-fg", "-nosyslog", "-noexec", "-rw"));
@@ -195,7 +196,7 @@ final class VolumeGocryptfs implements Volume {
   }
 
   @Override
-  public void close() throws StorageException, InterruptedException {
+  public void close() throws FileException, InterruptedException {
     unmount(root.ephemeral().storage().path().resolve("probe"));
     unmount(data);
     daemons.stop(DAEMON);
@@ -207,22 +208,20 @@ final class VolumeGocryptfs implements Volume {
     }
   }
 
-  private void unmount(Path point) throws StorageException, InterruptedException {
+  private void unmount(Path point) throws FileException, InterruptedException {
     if (Mounts.at(point).isPresent()) {
       tools.run(cipher, "fusermount3", "-u", point.toString());
     }
   }
 
   @Override
-  public void discard() throws StorageException {
+  public void discard() throws FileException {
     if (!exists()) {
       return;
     }
-    try (var paths = Files.walk(cipher)) {
-      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(path);
-      }
-    } catch (IOException | UncheckedIOException e) {
+    try {
+      FileTree.delete(cipher);
+    } catch (IOException e) {
       throw tools.failed(cipher, "cannot remove the unfinished " + cipher + ": " + e.getMessage());
     }
   }

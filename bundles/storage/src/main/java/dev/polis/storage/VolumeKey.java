@@ -1,7 +1,7 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
@@ -21,7 +21,7 @@ final class VolumeKey implements AutoCloseable {
   }
 
   /** Combines the halves: node xor cluster. */
-  static VolumeKey of(UnlockKeys halves) throws StorageException {
+  static VolumeKey of(UnlockKeys halves) throws FileException {
     halves.validate();
     byte[] node = halves.node().reveal();
     byte[] cluster = halves.cluster().reveal();

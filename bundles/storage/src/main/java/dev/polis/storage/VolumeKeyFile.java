@@ -1,8 +1,10 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.Mode;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.Mode;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -32,14 +34,14 @@ final class VolumeKeyFile implements AutoCloseable {
   }
 
   /** Where the key of a volume is put; the directory is made. */
-  static Path place(String volume) throws StorageException {
+  static Path place(String volume) throws FileException {
     for (Path place : PLACES) {
       try {
         if (Files.isWritable(place) && Files.getFileStore(place).type().equals("tmpfs")) {
           return directory(place.resolve("polis-" + volume)).resolve("key");
         }
       } catch (IOException e) {
-        throw new StorageException(
+        throw new FileException(
             Problem.IO,
             "cannot make a directory for a key in " + place,
             "look at that directory",
@@ -47,12 +49,12 @@ final class VolumeKeyFile implements AutoCloseable {
       }
     }
     throw new StorageException(
-        Problem.UNSUPPORTED,
+        Refusal.UNSUPPORTED,
         "no tmpfs we may write to at /run or /dev/shm, so the key would be written to a disk",
         "mount a tmpfs at /dev/shm");
   }
 
-  private static Path directory(Path directory) throws IOException, StorageException {
+  private static Path directory(Path directory) throws IOException, FileException {
     if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
       Files.createDirectory(
           directory, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
@@ -63,7 +65,7 @@ final class VolumeKeyFile implements AutoCloseable {
     if (!attributes.isDirectory()
         || !attributes.permissions().equals(Mode.PRIVATE_DIRECTORY.permissions())
         || !attributes.owner().getName().equals(self)) {
-      throw new StorageException(
+      throw new FileException(
           Problem.DENIED,
           "%s is not a directory of user %s alone (owner %s, mode %s), so no key is put there"
               .formatted(
@@ -77,7 +79,7 @@ final class VolumeKeyFile implements AutoCloseable {
   }
 
   /** Writes the pass phrase; closing wipes it. */
-  static VolumeKeyFile write(Path path, VolumeKey key) throws StorageException {
+  static VolumeKeyFile write(Path path, VolumeKey key) throws FileException {
     byte[] phrase = key.passphrase();
     try {
       wipe(path);
@@ -93,7 +95,7 @@ final class VolumeKeyFile implements AutoCloseable {
       }
       return new VolumeKeyFile(path);
     } catch (IOException e) {
-      throw new StorageException(
+      throw new FileException(
           Problem.IO, "cannot hand over the volume key in " + path, "look at that tmpfs", e);
     } finally {
       Arrays.fill(phrase, (byte) 0);
@@ -111,11 +113,11 @@ final class VolumeKeyFile implements AutoCloseable {
   }
 
   @Override
-  public void close() throws StorageException {
+  public void close() throws FileException {
     try {
       wipe(path);
     } catch (IOException e) {
-      throw new StorageException(
+      throw new FileException(
           Problem.IO, "cannot remove the volume key in " + path, "remove that file", e);
     }
   }

@@ -1,10 +1,10 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.Mode;
-import dev.polis.api.storage.Root;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.Mode;
+import dev.polis.files.layout.Root;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -49,7 +49,7 @@ final class VolumeLuksFuse implements Volume {
    */
   VolumeLuksFuse(Root root, long size, Path keyPath, VolumeTools tools, VolumeDaemons daemons) {
     this.root = root;
-    this.image = root.path().resolve("volume.luks");
+    this.image = root.luksVolume().path();
     this.export = root.ephemeral().storage().path().resolve("volume.img");
     this.data = root.data().path();
     this.keyPath = keyPath;
@@ -98,7 +98,7 @@ final class VolumeLuksFuse implements Volume {
   }
 
   @Override
-  public Presence presence() throws StorageException {
+  public Presence presence() throws FileException {
     Optional<Mounts.Mount> mount = Mounts.at(data);
     if (mount.isEmpty() || !loops().contains(mount.get().source())) {
       return Presence.ABSENT;
@@ -107,7 +107,7 @@ final class VolumeLuksFuse implements Volume {
   }
 
   @Override
-  public void create(VolumeKey key) throws StorageException, InterruptedException {
+  public void create(VolumeKey key) throws FileException, InterruptedException {
     allocate();
     withKey(key, formatCommand(image));
     serving(key);
@@ -115,7 +115,7 @@ final class VolumeLuksFuse implements Volume {
   }
 
   @Override
-  public void open(VolumeKey key) throws StorageException, InterruptedException {
+  public void open(VolumeKey key) throws FileException, InterruptedException {
     tools.requireOpens(key, image, testCommand(image));
     serving(key);
     mounting(device -> {});
@@ -156,7 +156,7 @@ final class VolumeLuksFuse implements Volume {
         image.toString());
   }
 
-  private void allocate() throws StorageException {
+  private void allocate() throws FileException {
     try {
       Files.createFile(image, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
       try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
@@ -168,7 +168,7 @@ final class VolumeLuksFuse implements Volume {
   }
 
   private void withKey(VolumeKey key, List<String> command)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     byte[] phrase = key.passphrase();
     try {
       tools.run(Duration.ofMinutes(1), phrase, image, command);
@@ -177,13 +177,13 @@ final class VolumeLuksFuse implements Volume {
     }
   }
 
-  private void serving(VolumeKey key) throws StorageException, InterruptedException {
+  private void serving(VolumeKey key) throws FileException, InterruptedException {
     try (VolumeKeyFile _ = VolumeKeyFile.write(keyPath, key)) {
       serve();
     }
   }
 
-  private void serve() throws StorageException, InterruptedException {
+  private void serve() throws FileException, InterruptedException {
     root.ephemeral().storage().create();
     try {
       if (!Files.exists(export)) {
@@ -209,10 +209,10 @@ final class VolumeLuksFuse implements Volume {
 
   @FunctionalInterface
   private interface OnDevice {
-    void apply(String device) throws StorageException, InterruptedException;
+    void apply(String device) throws FileException, InterruptedException;
   }
 
-  private void mounting(OnDevice first) throws StorageException, InterruptedException {
+  private void mounting(OnDevice first) throws FileException, InterruptedException {
     String device = tools.run(export, "losetup", "--find", "--show", export.toString());
     first.apply(device);
     root.data().create();
@@ -220,7 +220,7 @@ final class VolumeLuksFuse implements Volume {
   }
 
   @Override
-  public void close() throws StorageException, InterruptedException {
+  public void close() throws FileException, InterruptedException {
     if (Mounts.at(data).isPresent()) {
       tools.run(image, "umount", data.toString());
     }
@@ -240,7 +240,7 @@ final class VolumeLuksFuse implements Volume {
   }
 
   @Override
-  public void discard() throws StorageException {
+  public void discard() throws FileException {
     try {
       Files.deleteIfExists(image);
     } catch (IOException e) {
@@ -249,7 +249,7 @@ final class VolumeLuksFuse implements Volume {
   }
 
   /** The loop devices that show our export. */
-  private List<String> loops() throws StorageException {
+  private List<String> loops() throws FileException {
     List<String> found = new ArrayList<>();
     try (var devices = Files.newDirectoryStream(BLOCK_DEVICES, "loop*")) {
       for (Path device : devices) {
@@ -272,11 +272,11 @@ final class VolumeLuksFuse implements Volume {
     }
   }
 
-  private static long size(Path file) throws StorageException {
+  private static long size(Path file) throws FileException {
     try {
       return Files.size(file);
     } catch (IOException e) {
-      throw new StorageException(Problem.IO, "cannot look at " + file, "see the log", e);
+      throw new FileException(Problem.IO, "cannot look at " + file, "see the log", e);
     }
   }
 

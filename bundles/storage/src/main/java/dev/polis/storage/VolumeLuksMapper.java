@@ -1,9 +1,9 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.Mode;
-import dev.polis.api.storage.Root;
-import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
+import dev.polis.files.Mode;
+import dev.polis.files.layout.Root;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -106,7 +106,7 @@ final class VolumeLuksMapper implements Volume {
    * overwritten either.
    */
   @Override
-  public boolean exists() throws StorageException {
+  public boolean exists() throws FileException {
     if (!partition) {
       return Files.exists(backing, LinkOption.NOFOLLOW_LINKS);
     }
@@ -119,14 +119,14 @@ final class VolumeLuksMapper implements Volume {
   }
 
   @Override
-  public Presence presence() throws StorageException {
+  public Presence presence() throws FileException {
     return Mounts.at(root.data().path()).filter(m -> m.source().equals(device())).isEmpty()
         ? Presence.ABSENT
         : Presence.ALIVE;
   }
 
   @Override
-  public void create(VolumeKey key) throws StorageException, InterruptedException {
+  public void create(VolumeKey key) throws FileException, InterruptedException {
     if (!partition) {
       allocate();
     }
@@ -137,14 +137,14 @@ final class VolumeLuksMapper implements Volume {
   }
 
   @Override
-  public void open(VolumeKey key) throws StorageException, InterruptedException {
+  public void open(VolumeKey key) throws FileException, InterruptedException {
     tools.requireOpens(key, backing, testCommand());
     withKey(key, Duration.ofMinutes(1), openCommand());
     mount();
   }
 
   @Override
-  public void close() throws StorageException, InterruptedException {
+  public void close() throws FileException, InterruptedException {
     if (presence() == Presence.ALIVE) {
       tools.run(backing, "umount", root.data().path().toString());
     }
@@ -154,7 +154,7 @@ final class VolumeLuksMapper implements Volume {
   }
 
   @Override
-  public void discard() throws StorageException {
+  public void discard() throws FileException {
     try {
       if (partition) {
         try (RandomAccessFile file = new RandomAccessFile(backing.toFile(), "rw")) {
@@ -220,7 +220,7 @@ final class VolumeLuksMapper implements Volume {
     return List.copyOf(command);
   }
 
-  private void allocate() throws StorageException {
+  private void allocate() throws FileException {
     try {
       Files.createFile(backing, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
       try (RandomAccessFile file = new RandomAccessFile(backing.toFile(), "rw")) {
@@ -232,7 +232,7 @@ final class VolumeLuksMapper implements Volume {
   }
 
   private void withKey(VolumeKey key, Duration patience, List<String> command)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     byte[] phrase = key.passphrase();
     try {
       tools.run(patience, phrase, backing, command);
@@ -241,7 +241,7 @@ final class VolumeLuksMapper implements Volume {
     }
   }
 
-  private void mount() throws StorageException, InterruptedException {
+  private void mount() throws FileException, InterruptedException {
     tools.mountXfs(device(), root.data().create());
   }
 

@@ -1,9 +1,9 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.Root;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.layout.Root;
 import java.util.Optional;
 
 /**
@@ -33,9 +33,9 @@ final class VolumeMaker {
    *
    * @param by fingerprint of the keys
    * @return whether there was such an attempt
-   * @throws StorageException OCCUPIED if other keys began a volume
+   * @throws FileException OCCUPIED if other keys began a volume
    */
-  boolean discardUnfinished(String by) throws StorageException, InterruptedException {
+  boolean discardUnfinished(String by) throws FileException, InterruptedException {
     Optional<VolumeMarks.Begun> found = marks.begun();
     if (found.isEmpty()) {
       return false;
@@ -52,7 +52,7 @@ final class VolumeMaker {
   }
 
   /** Makes a volume and mounts it; after a failure the disk is as it was. */
-  void make(Volume volume, VolumeKey key, String by) throws StorageException, InterruptedException {
+  void make(Volume volume, VolumeKey key, String by) throws FileException, InterruptedException {
     catalog.requireNone();
     requireFreeMountPoint(volume);
     marks.begin(volume, by);
@@ -60,7 +60,7 @@ final class VolumeMaker {
       volume.create(key);
       marks.identify(volume, by);
       marks.end();
-    } catch (StorageException | InterruptedException e) {
+    } catch (FileException | InterruptedException e) {
       Uninterrupted.afterFailure(
           e,
           () -> {
@@ -73,13 +73,13 @@ final class VolumeMaker {
   }
 
   /** Refuses if something is mounted at, or lies in, the directory that a volume is mounted at. */
-  void requireFreeMountPoint(Volume volume) throws StorageException {
+  void requireFreeMountPoint(Volume volume) throws FileException {
     if (volume.security() == StorageSecurity.INSECURE) {
       return;
     }
     Optional<Mounts.Mount> mount = Mounts.at(root.data().path());
     if (mount.isPresent()) {
-      throw new StorageException(
+      throw new FileException(
           Problem.OCCUPIED,
           "%s is mounted at %s already".formatted(mount.get().source(), mount.get().point()),
           "unmount it; nothing was changed");

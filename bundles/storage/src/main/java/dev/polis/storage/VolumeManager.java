@@ -1,16 +1,18 @@
 package dev.polis.storage;
 
 import dev.polis.api.storage.DataStatus;
-import dev.polis.api.storage.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.api.storage.Stored;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.Stored;
+import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
 import dev.polis.storage.Volume.Presence;
 import java.util.Optional;
@@ -42,7 +44,7 @@ final class VolumeManager {
   }
 
   /** Finds what a former instance left mounted. Changes nothing on disk. */
-  void adopt() throws StorageException, InterruptedException {
+  void adopt() throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
       status.set(found(sealed.read()));
@@ -52,7 +54,7 @@ final class VolumeManager {
   }
 
   private DataStatus found(Stored<SealedConfiguration> configuration)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     if (marks.unfinished()) {
       return new DataStatus.NotMounted("a volume was begun and not finished; enrolment goes on");
     }
@@ -74,7 +76,7 @@ final class VolumeManager {
     return foundPlain(configuration);
   }
 
-  private DataStatus foundPlain(Stored<SealedConfiguration> configuration) throws StorageException {
+  private DataStatus foundPlain(Stored<SealedConfiguration> configuration) throws FileException {
     Volume plain = catalog.plain();
     return configuration
                 instanceof
@@ -94,14 +96,14 @@ final class VolumeManager {
         marks.requireIdentity();
       }
       return mounted(volume);
-    } catch (StorageException e) {
+    } catch (FileException e) {
       return new DataStatus.NotMounted(e.getMessage());
     }
   }
 
   /** See {@link dev.polis.api.storage.Storage#mountNew}. */
   void mountNew(StorageSecurity security, UnlockKeys keys)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     one.lockInterruptibly();
     try (VolumeKey key = VolumeKey.of(keys)) {
       String by = VolumeKey.fingerprint(keys.node());
@@ -124,11 +126,11 @@ final class VolumeManager {
    * Refuses a new volume for an enrolled node; a sealed configuration that cannot be read is no
    * reason to make one, on the contrary.
    */
-  private void requireNotEnrolledOtherwise(String by) throws StorageException {
+  private void requireNotEnrolledOtherwise(String by) throws FileException {
     Stored<SealedConfiguration> configuration = sealed.read();
     if (!(configuration instanceof Stored.None<SealedConfiguration>)
         && !VolumeKey.sameFingerprint(byOf(configuration.orThrow()), by)) {
-      throw new StorageException(
+      throw new FileException(
           Problem.OCCUPIED,
           configuration.path() + " is there: this node is enrolled, with other keys",
           "mount its volume, or choose another state directory; nothing was changed");
@@ -136,12 +138,13 @@ final class VolumeManager {
   }
 
   private void remount(Volume volume, VolumeKey key, String by)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     try {
       mount(volume, key, by);
-    } catch (StorageException e) {
-      if (e.problem() == Problem.WRONG_KEY || e.problem() == Problem.FOREIGN) {
-        throw new StorageException(
+    } catch (FileException e) {
+      if (e instanceof StorageException refused
+          && (refused.refusal() == Refusal.WRONG_KEY || refused.refusal() == Refusal.FOREIGN)) {
+        throw new FileException(
             Problem.OCCUPIED,
             volume.backing() + " was made with other keys, so no new volume is made over it",
             "go on with the enrolment it belongs to, or choose another state directory; nothing was changed",
@@ -153,7 +156,7 @@ final class VolumeManager {
 
   /** See {@link dev.polis.api.storage.Storage#mountExisting(SealedConfiguration, Secret)}. */
   void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     one.lockInterruptibly();
     try (VolumeKey key =
         VolumeKey.of(new UnlockKeys(configuration.nodeUnlockKey(), clusterUnlockKey))) {
@@ -164,15 +167,14 @@ final class VolumeManager {
   }
 
   /** See {@link dev.polis.api.storage.Storage#mountExisting(SealedConfiguration)}. */
-  void mountExisting(SealedConfiguration configuration)
-      throws StorageException, InterruptedException {
+  void mountExisting(SealedConfiguration configuration) throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
       Volume volume = finished(configuration);
       boolean alive = volume.presence() == Presence.ALIVE;
       if (configuration.security() != StorageSecurity.INSECURE && !alive) {
         throw new StorageException(
-            Problem.BAD_KEY,
+            Refusal.BAD_KEY,
             volume.backing()
                 + " is "
                 + configuration.security()
@@ -186,7 +188,7 @@ final class VolumeManager {
     }
   }
 
-  private Volume finished(SealedConfiguration configuration) throws StorageException {
+  private Volume finished(SealedConfiguration configuration) throws FileException {
     marks.requireFinished();
     return catalog.require(configuration.security());
   }
@@ -196,7 +198,7 @@ final class VolumeManager {
   }
 
   private void mount(Volume volume, VolumeKey key, String by)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     volume.require();
     if (volume.presence() != Presence.ALIVE) {
       volume.close();
@@ -204,7 +206,7 @@ final class VolumeManager {
       try {
         volume.open(key);
         marks.requireIdentity(volume, by);
-      } catch (StorageException | InterruptedException e) {
+      } catch (FileException | InterruptedException e) {
         Uninterrupted.afterFailure(e, volume::close);
         throw e;
       }
@@ -215,7 +217,7 @@ final class VolumeManager {
   }
 
   /** Looks whether what was mounted still is; a volume whose server died is published as such. */
-  void check() throws StorageException, InterruptedException {
+  void check() throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
       if (status.peek().orElseThrow() instanceof DataStatus.Mounted mounted
@@ -231,7 +233,7 @@ final class VolumeManager {
     }
   }
 
-  private boolean alive(StorageSecurity security) throws StorageException, InterruptedException {
+  private boolean alive(StorageSecurity security) throws FileException, InterruptedException {
     for (Volume volume : catalog.of(security)) {
       if (volume.presence() == Presence.ALIVE) {
         return true;
@@ -241,7 +243,7 @@ final class VolumeManager {
   }
 
   /** Unmounts; for a machine that is switched off. */
-  void close() throws StorageException, InterruptedException {
+  void close() throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
       for (Volume volume : catalog.all()) {

@@ -1,10 +1,12 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.Root;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
-import dev.polis.api.storage.Stored;
+import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
+import dev.polis.files.layout.Root;
 import java.util.Map;
 import java.util.Optional;
 
@@ -44,12 +46,12 @@ final class VolumeMarks {
   }
 
   /** Returns whether a volume was begun and not finished. */
-  boolean unfinished() throws StorageException {
+  boolean unfinished() throws FileException {
     return marker().exists();
   }
 
   /** Reads the marker; empty if there is none. */
-  Optional<Begun> begun() throws StorageException {
+  Optional<Begun> begun() throws FileException {
     Stored<Envelope> stored =
         marker().read().map(bytes -> Envelope.decode(MARKER, bytes, BY, VOLUME));
     if (stored instanceof Stored.None<Envelope>) {
@@ -60,7 +62,7 @@ final class VolumeMarks {
   }
 
   /** Writes the marker: a volume is begun. */
-  void begin(Volume volume, String by) throws StorageException {
+  void begin(Volume volume, String by) throws FileException {
     marker()
         .write(
             new Envelope(
@@ -70,29 +72,29 @@ final class VolumeMarks {
   }
 
   /** Removes the marker: the volume is finished, or gone. */
-  void end() throws StorageException {
+  void end() throws FileException {
     marker().delete();
   }
 
   /** Writes the identity into a mounted volume. */
-  void identify(Volume volume, String by) throws StorageException {
+  void identify(Volume volume, String by) throws FileException {
     root.data()
         .volume()
         .write(new Envelope(IDENTITY, Map.of(BY, by, SECURITY, volume.security().name())).encode());
   }
 
   /** Returns whether what is mounted was made this way: two ways may share a backing. */
-  boolean madeAs(Volume volume) throws StorageException {
+  boolean madeAs(Volume volume) throws FileException {
     return isOf(identity().orThrow(), volume);
   }
 
   /** Refuses a mounted volume without an identity. */
-  void requireIdentity() throws StorageException {
+  void requireIdentity() throws FileException {
     identity().orThrow();
   }
 
   /** Refuses a mounted volume of another node, or one that was made another way. */
-  void requireIdentity(Volume volume, String by) throws StorageException {
+  void requireIdentity(Volume volume, String by) throws FileException {
     Envelope found = identity().orThrow();
     if (!VolumeKey.sameFingerprint(found.field(BY), by)) {
       throw foreign(volume.backing() + " belongs to another node: its node unlock key is another");
@@ -105,9 +107,9 @@ final class VolumeMarks {
   }
 
   /** Refuses to mount a volume that was never finished. */
-  void requireFinished() throws StorageException {
+  void requireFinished() throws FileException {
     if (unfinished()) {
-      throw new StorageException(
+      throw new FileException(
           Problem.CORRUPTED,
           marker()
               + " says that the data volume was never finished, but there is a sealed configuration",
@@ -116,8 +118,8 @@ final class VolumeMarks {
   }
 
   /** Returns the refusal of a marker that other keys wrote. */
-  StorageException begunByOthers() {
-    return new StorageException(
+  FileException begunByOthers() {
+    return new FileException(
         Problem.OCCUPIED,
         marker() + " says that a volume was begun with other keys and not finished",
         "go on with the journal of that enrolment; if it is lost, remove "
@@ -128,7 +130,7 @@ final class VolumeMarks {
   /** Returns the refusal of a marker that names a way this version does not know. */
   StorageException unknownVolume(String name) {
     return new StorageException(
-        Problem.UNSUPPORTED,
+        Refusal.UNSUPPORTED,
         marker() + " speaks of a volume \"" + name + "\", which is unknown here",
         "start the version that wrote it; nothing was changed");
   }
@@ -137,9 +139,9 @@ final class VolumeMarks {
     return identity.field(SECURITY).equals(volume.security().name());
   }
 
-  static StorageException foreign(String what) {
+  static FileException foreign(String what) {
     return new StorageException(
-        Problem.FOREIGN,
+        Refusal.FOREIGN,
         what,
         "bring back the data volume and the sealed configuration that belong together; nothing was changed");
   }

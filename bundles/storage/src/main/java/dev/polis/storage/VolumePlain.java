@@ -1,8 +1,8 @@
 package dev.polis.storage;
 
-import dev.polis.api.storage.Root;
-import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
+import dev.polis.files.layout.Root;
 
 /** INSECURE: a plain directory. */
 final class VolumePlain implements Volume {
@@ -45,7 +45,7 @@ final class VolumePlain implements Volume {
   }
 
   @Override
-  public boolean exists() throws StorageException {
+  public boolean exists() throws FileException {
     return !data.list().isEmpty();
   }
 
@@ -56,12 +56,12 @@ final class VolumePlain implements Volume {
   }
 
   @Override
-  public void create(VolumeKey key) throws StorageException {
+  public void create(VolumeKey key) throws FileException {
     data.create();
   }
 
   @Override
-  public void open(VolumeKey key) throws StorageException {
+  public void open(VolumeKey key) throws FileException {
     data.create();
   }
 
@@ -72,7 +72,7 @@ final class VolumePlain implements Volume {
 
   /** Of an unfinished volume there is at most the file that would have finished it. */
   @Override
-  public void discard() throws StorageException {
+  public void discard() throws FileException {
     data.removeTemporaryFiles();
     data.volume().delete();
     if (!data.list().isEmpty()) {

@@ -1,7 +1,9 @@
 package dev.polis.storage;
 
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
@@ -125,13 +127,13 @@ final class VolumeTools {
   }
 
   /** Runs a program that must succeed; the place whose free space explains a failure is named. */
-  String run(Path place, String... command) throws StorageException, InterruptedException {
+  String run(Path place, String... command) throws FileException, InterruptedException {
     return run(PATIENCE, new byte[0], place, List.of(command));
   }
 
   /** Runs a program that must succeed, with input. */
   String run(Duration patience, byte[] input, Path place, List<String> command)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     Commands.Result result = attempt(patience, input, place, command);
     if (!result.ok()) {
       throw failed(place, result.words());
@@ -141,17 +143,17 @@ final class VolumeTools {
 
   /** Runs a program that may fail. */
   Commands.Result attempt(Path place, String... command)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     return attempt(PATIENCE, new byte[0], place, List.of(command));
   }
 
   /** Runs a program that may fail, with input. */
   Commands.Result attempt(Duration patience, byte[] input, Path place, List<String> command)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     try {
       return commands.run(patience, command, input);
     } catch (IOException e) {
-      throw new StorageException(
+      throw new FileException(
           Problem.IO,
           "cannot run " + command.getFirst() + " for " + place + ": " + e.getMessage(),
           "see the log",
@@ -164,7 +166,7 @@ final class VolumeTools {
    * and changes nothing.
    */
   void requireOpens(VolumeKey key, Path backing, List<String> testCommand)
-      throws StorageException, InterruptedException {
+      throws FileException, InterruptedException {
     byte[] phrase = key.passphrase();
     Commands.Result result;
     try {
@@ -174,12 +176,12 @@ final class VolumeTools {
     }
     if (result.exit() == EXIT_NO_PERMISSION) {
       throw new StorageException(
-          Problem.WRONG_KEY,
+          Refusal.WRONG_KEY,
           "the keys do not open " + backing,
           "find the keys this volume was made with; nothing was changed");
     }
     if (!result.ok()) {
-      throw new StorageException(
+      throw new FileException(
           Problem.CORRUPTED,
           backing + " cannot be opened: " + result.words(),
           "restore its header from a copy; nothing was changed");
@@ -190,7 +192,7 @@ final class VolumeTools {
    * Mounts XFS, with project quotas where the kernel has them: they only bound workloads, no
    * promise rests on them.
    */
-  void mountXfs(String device, Path point) throws StorageException, InterruptedException {
+  void mountXfs(String device, Path point) throws FileException, InterruptedException {
     if (!attempt(point, "mount", "-t", "xfs", "-o", "noexec,pquota", device, point.toString())
         .ok()) {
       run(point, "mount", "-t", "xfs", "-o", "noexec", device, point.toString());
@@ -198,17 +200,17 @@ final class VolumeTools {
   }
 
   /** A failure at a place, with the free space there, which is the most frequent reason. */
-  StorageException failed(Path place, String what) {
+  FileException failed(Path place, String what) {
     try {
       FileStore store = Files.getFileStore(Files.exists(place) ? place : place.getParent());
       if (store.isReadOnly()) {
-        return new StorageException(
+        return new FileException(
             Problem.READ_ONLY,
             what + "; the file system of " + place + " is mounted read-only",
             "mount it writable");
       }
       if (store.getUsableSpace() < NEARLY_FULL_BYTES) {
-        return new StorageException(
+        return new FileException(
             Problem.FULL,
             "%s; the file system of %s is full (%d bytes free)"
                 .formatted(what, place, store.getUsableSpace()),
@@ -217,7 +219,7 @@ final class VolumeTools {
     } catch (IOException e) {
       what = what + "; its file system cannot be asked either: " + e.getMessage();
     }
-    return new StorageException(
+    return new FileException(
         Problem.IO, what + ", for " + place, "look at the kernel log and try again");
   }
 }

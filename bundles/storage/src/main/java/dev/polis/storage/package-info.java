@@ -25,5 +25,14 @@
  * <p>Not promised: that a backing file system which runs full under a sparse image is noticed
  * before writes into the volume fail; that someone who puts back an older state of the disk is
  * noticed; that keys are never paged out.
+ *
+ * <ul>
+ *   <li>Needs: BootReport, HealthRegistry, LogTree, ProcessManager, Supervisor
+ *   <li>Uses if there: Sealer
+ *   <li>Provides: Storage
+ *   <li>Configuration: dev.polis.storage
+ *   <li>Files: data/volume, ephemeral/storage, esp/enrolment_journal.pb, esp/recovery_share.pb, esp/sealed_configuration.pb, esp/volume_format, volume.gocryptfs, volume.luks
+ *   <li>Ports: none
+ * </ul>
  */
 package dev.polis.storage;

@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.Root;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
 import dev.polis.wire.storage.RecoveryShare;
 import java.nio.file.Path;
@@ -35,8 +37,9 @@ class RecoveryShareFileTest {
     share = new RecoveryShareFile(file);
   }
 
-  private Problem refused(Secret key) {
-    return assertThrows(StorageException.class, () -> share.open(key)).problem();
+  private Enum<?> refused(Secret key) {
+    FileException refusal = assertThrows(FileException.class, () -> share.open(key));
+    return refusal instanceof StorageException storage ? storage.refusal() : refusal.problem();
   }
 
   @Test
@@ -48,9 +51,9 @@ class RecoveryShareFileTest {
     assertFalse(Shell.contains(file.path(), "0123456789abcdef"), "the half lies in the open");
     assertEquals(half, share.open(Secret.of(owner.getEncoded())));
     assertEquals(
-        Problem.WRONG_KEY,
+        Refusal.WRONG_KEY,
         refused(Secret.of(new X25519PrivateKeyParameters(new SecureRandom()).getEncoded())));
-    assertEquals(Problem.BAD_KEY, refused(Secret.of(new byte[31])));
+    assertEquals(Refusal.BAD_KEY, refused(Secret.of(new byte[31])));
   }
 
   @Test
@@ -69,11 +72,11 @@ class RecoveryShareFileTest {
   @Test
   void aHalfOrKeyOfAWrongLengthIsNotSealed() {
     assertThrows(
-        StorageException.class,
+        FileException.class,
         () -> share.seal(Secret.of(new byte[16]), owner.generatePublicKey().getEncoded()));
-    assertThrows(StorageException.class, () -> share.seal(half, new byte[33]));
+    assertThrows(FileException.class, () -> share.seal(half, new byte[33]));
     assertThrows(
-        StorageException.class,
+        FileException.class,
         () -> share.seal(half, new byte[32]),
         "the point zero makes a shared secret of zeros");
   }

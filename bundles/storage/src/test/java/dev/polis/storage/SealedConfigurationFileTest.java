@@ -7,15 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.storage.DataStatus;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.Mode;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.api.storage.Stored;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Mode;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -135,10 +137,9 @@ class SealedConfigurationFileTest {
     Class<?> wanted = damage.unreadable() ? Stored.Unreadable.class : Stored.Corrupted.class;
     assertEquals(wanted, read.getClass());
     for (UnlockKeys asked : new UnlockKeys[] {keys, UnlockKeys.generate(new SecureRandom())}) {
-      StorageException refusal =
+      FileException refusal =
           assertThrows(
-              StorageException.class,
-              () -> bench.manager.mountNew(StorageSecurity.INSECURE, asked));
+              FileException.class, () -> bench.manager.mountNew(StorageSecurity.INSECURE, asked));
       assertTrue(
           refusal.getMessage().contains(file.toString()),
           "it names the file: " + refusal.getMessage());
@@ -151,9 +152,9 @@ class SealedConfigurationFileTest {
   void sto03_missing() throws Exception {
     bench.manager.mountNew(StorageSecurity.INSECURE, keys);
     assertInstanceOf(Stored.None.class, bench.sealed.read());
-    StorageException refusal =
+    FileException refusal =
         assertThrows(
-            StorageException.class,
+            FileException.class,
             () ->
                 bench.manager.mountNew(
                     StorageSecurity.INSECURE, UnlockKeys.generate(new SecureRandom())));
@@ -175,14 +176,14 @@ class SealedConfigurationFileTest {
   @Test
   @DisplayName("D-09 a volume of another node or a lost one is refused in words")
   void d09_foreignOrLost() throws Exception {
-    StorageException lost =
-        assertThrows(StorageException.class, () -> bench.manager.mountExisting(configuration));
+    FileException lost =
+        assertThrows(FileException.class, () -> bench.manager.mountExisting(configuration));
     assertEquals(Problem.ABSENT, lost.problem(), lost.getMessage());
     bench.manager.mountNew(StorageSecurity.INSECURE, UnlockKeys.generate(new SecureRandom()));
     bench.manager.close();
-    StorageException foreign =
-        assertThrows(StorageException.class, () -> bench.manager.mountExisting(configuration));
-    assertEquals(Problem.FOREIGN, foreign.problem(), foreign.getMessage());
+    FileException foreign =
+        assertThrows(FileException.class, () -> bench.manager.mountExisting(configuration));
+    assertEquals(Refusal.FOREIGN, ((StorageException) foreign).refusal(), foreign.getMessage());
     assertInstanceOf(DataStatus.NotMounted.class, bench.manager.status().peek().orElseThrow());
   }
 
@@ -193,9 +194,9 @@ class SealedConfigurationFileTest {
     Files.writeString(bench.root.data().path().resolve("photo"), "of a person");
     String before = Shell.digest(directory);
     for (StorageSecurity security : StorageSecurity.values()) {
-      StorageException refusal =
+      FileException refusal =
           assertThrows(
-              StorageException.class, () -> bench.manager.mountNew(security, keys), "" + security);
+              FileException.class, () -> bench.manager.mountNew(security, keys), "" + security);
       assertTrue(
           refusal.problem() != Problem.OCCUPIED || refusal.getMessage().contains("data"),
           refusal.getMessage());
@@ -206,9 +207,9 @@ class SealedConfigurationFileTest {
   @Test
   void aDamagedMarkerStopsEverything() throws Exception {
     bench.root.esp().volumeFormat().write(new byte[] {1, 2, 3});
-    StorageException refusal =
+    FileException refusal =
         assertThrows(
-            StorageException.class, () -> bench.manager.mountNew(StorageSecurity.INSECURE, keys));
+            FileException.class, () -> bench.manager.mountNew(StorageSecurity.INSECURE, keys));
     assertEquals(Problem.CORRUPTED, refusal.problem(), refusal.getMessage());
   }
 }

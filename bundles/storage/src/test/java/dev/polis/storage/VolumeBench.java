@@ -2,9 +2,9 @@ package dev.polis.storage;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.polis.api.storage.Root;
-import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.FileException;
+import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.process.ProcessManager;
@@ -25,7 +25,7 @@ final class VolumeBench implements AutoCloseable {
   final Volume volume;
   final VolumeManager manager;
 
-  VolumeBench(Path directory, StorageSecurity security) throws StorageException {
+  VolumeBench(Path directory, StorageSecurity security) throws FileException {
     root = Root.at(directory);
     root.esp().create();
     root.ephemeral().create();

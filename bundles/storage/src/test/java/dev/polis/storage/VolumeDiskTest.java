@@ -8,11 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.api.storage.DataStatus;
-import dev.polis.api.storage.Root;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.layout.Root;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -50,10 +50,9 @@ class VolumeDiskTest {
   void full() throws Exception {
     try (VolumeBench bench = new VolumeBench(disk, StorageSecurity.ENCRYPTED)) {
       UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
-      StorageException refusal =
+      FileException refusal =
           assertThrows(
-              StorageException.class,
-              () -> bench.manager.mountNew(StorageSecurity.ENCRYPTED, keys));
+              FileException.class, () -> bench.manager.mountNew(StorageSecurity.ENCRYPTED, keys));
       assertEquals(Problem.FULL, refusal.problem(), refusal.getMessage());
       assertFalse(bench.volume.exists(), "an unfinished image is left");
       assertFalse(bench.root.esp().volumeFormat().exists(), "the marker is left");
@@ -71,9 +70,9 @@ class VolumeDiskTest {
   void readOnly(StorageSecurity security) throws Exception {
     try (VolumeBench bench = new VolumeBench(disk, security)) {
       Shell.run("mount", "-o", "remount,ro", disk.toString());
-      StorageException refusal =
+      FileException refusal =
           assertThrows(
-              StorageException.class,
+              FileException.class,
               () -> bench.manager.mountNew(security, UnlockKeys.generate(new SecureRandom())));
       assertEquals(Problem.READ_ONLY, refusal.problem(), refusal.getMessage());
     }
@@ -83,12 +82,11 @@ class VolumeDiskTest {
   @DisplayName("a state directory that cannot be made or is none is refused in words")
   void stateDirectory() throws Exception {
     Shell.run("mount", "-o", "remount,ro", disk.toString());
-    StorageException unwritable =
-        assertThrows(StorageException.class, () -> StateDirectory.prepare(disk.resolve("state")));
+    FileException unwritable =
+        assertThrows(FileException.class, () -> StateDirectory.prepare(disk.resolve("state")));
     assertEquals(Problem.READ_ONLY, unwritable.problem(), unwritable.getMessage());
     Path file = Files.writeString(directory.resolve("file"), "content");
-    StorageException none =
-        assertThrows(StorageException.class, () -> StateDirectory.prepare(file));
+    FileException none = assertThrows(FileException.class, () -> StateDirectory.prepare(file));
     assertTrue(none.getMessage().contains(file + " is not a directory"), none.getMessage());
   }
 

@@ -8,12 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.storage.DataStatus;
-import dev.polis.api.storage.DirectoryPlacement;
-import dev.polis.api.storage.FilePlacement;
-import dev.polis.api.storage.Root;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.layout.Root;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.logtree.Secret;
 import java.io.File;

@@ -9,12 +9,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.storage.DataStatus;
-import dev.polis.api.storage.FilePlacement;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.FilePlacement;
 import dev.polis.logtree.Secret;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,7 +39,7 @@ class VolumeLifeTest {
   private final UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
   private VolumeBench bench;
 
-  private void open(StorageSecurity security) throws StorageException {
+  private void open(StorageSecurity security) throws FileException {
     VolumeBench.assumeRootFor(security);
     bench = new VolumeBench(directory, security);
   }
@@ -118,21 +120,21 @@ class VolumeLifeTest {
     String before = Shell.digest(Path.of(bench.volume.backing()));
 
     UnlockKeys wrong = UnlockKeys.generate(new SecureRandom());
-    StorageException refusal =
+    FileException refusal =
         assertThrows(
-            StorageException.class,
+            FileException.class,
             () -> bench.manager.mountExisting(configuration(security, keys), wrong.cluster()));
-    assertEquals(Problem.WRONG_KEY, refusal.problem(), refusal.getMessage());
-    StorageException occupied =
-        assertThrows(StorageException.class, () -> bench.manager.mountNew(security, wrong));
+    assertEquals(Refusal.WRONG_KEY, ((StorageException) refusal).refusal(), refusal.getMessage());
+    FileException occupied =
+        assertThrows(FileException.class, () -> bench.manager.mountNew(security, wrong));
     assertEquals(Problem.OCCUPIED, occupied.problem(), occupied.getMessage());
-    StorageException short1 =
+    FileException short1 =
         assertThrows(
-            StorageException.class,
+            FileException.class,
             () ->
                 bench.manager.mountExisting(
                     configuration(security, keys), Secret.of(new byte[31])));
-    assertEquals(Problem.BAD_KEY, short1.problem(), short1.getMessage());
+    assertEquals(Refusal.BAD_KEY, ((StorageException) short1).refusal(), short1.getMessage());
 
     assertEquals(before, Shell.digest(Path.of(bench.volume.backing())), "the backing was changed");
     assertInstanceOf(DataStatus.NotMounted.class, bench.manager.status().peek().orElseThrow());
@@ -194,9 +196,9 @@ class VolumeLifeTest {
     bench.manager.close();
     String before = durable();
     for (StorageSecurity asked : StorageSecurity.values()) {
-      StorageException refusal =
+      FileException refusal =
           assertThrows(
-              StorageException.class,
+              FileException.class,
               () -> bench.manager.mountNew(asked, UnlockKeys.generate(new SecureRandom())),
               "asked for " + asked);
       assertEquals(Problem.OCCUPIED, refusal.problem(), refusal.getMessage());

@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
-import dev.polis.api.storage.Root;
 import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.layout.Root;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -84,11 +84,11 @@ class VolumeLuksMapperTest {
       String before = Shell.digest(image);
       tools.requireOpens(key, image, volume.testCommand());
       assertEquals(
-          Problem.WRONG_KEY,
+          Refusal.WRONG_KEY,
           assertThrows(
                   StorageException.class,
                   () -> tools.requireOpens(wrong, image, volume.testCommand()))
-              .problem());
+              .refusal());
       assertEquals(before, Shell.digest(image));
     }
   }
@@ -108,7 +108,7 @@ class VolumeLuksMapperTest {
   void whatIsMissingIsSaidInWords() {
     assumeFalse(VolumeLuksMapper.available(), "this kernel has device-mapper");
     StorageException refusal = assertThrows(StorageException.class, () -> image(false).require());
-    assertEquals(Problem.UNSUPPORTED, refusal.problem());
+    assertEquals(Refusal.UNSUPPORTED, refusal.refusal());
     assertTrue(refusal.getMessage().contains("device /dev/mapper/control"), refusal.getMessage());
     assertTrue(refusal.getMessage().contains("start the node as root"), refusal.getMessage());
   }

@@ -1,6 +1,7 @@
 package dev.polis.ctl;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.files.layout.Root;
 import dev.polis.wire.common.ClusterDirectory;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -28,11 +29,12 @@ record CtlTarget(String name, Path folder, String endpoint, Path nodeCa) {
           "state directory %s does not exist; start a node with './polis up --state %s'"
               .formatted(state, state));
     }
+    Root layout = Root.at(state);
     return new CtlTarget(
         state.toString(),
-        state.resolve("owner"),
-        addressOf(state),
-        state.resolve("data/node/credentials/ca.pem"));
+        layout.owner().path(),
+        addressOf(layout),
+        layout.data().node().credentials().clusterCa().path());
   }
 
   static CtlTarget ofFolder(String name, Path folder, String endpoint) {
@@ -43,8 +45,8 @@ record CtlTarget(String name, Path folder, String endpoint, Path nodeCa) {
     return new CtlTarget(name, folder, other, nodeCa);
   }
 
-  private static String addressOf(Path state) {
-    Path file = state.resolve("esp/cluster_directory.pb");
+  private static String addressOf(Root layout) {
+    Path file = layout.esp().clusterDirectory().path();
     try {
       ClusterDirectory directory = ClusterDirectory.parseFrom(Files.readAllBytes(file));
       return directory.getNodesCount() == 0 || directory.getNodes(0).getAddressesCount() == 0

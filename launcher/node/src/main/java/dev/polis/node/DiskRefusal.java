@@ -1,7 +1,8 @@
 package dev.polis.node;
 
+import dev.polis.files.DiskTrouble;
+import dev.polis.files.FileException.Problem;
 import java.io.IOException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -27,36 +28,28 @@ final class DiskRefusal {
    * @param failure which may have the failure of a write among its causes
    */
   <E extends Exception> Exception of(E failure) {
-    for (Throwable at = failure; at != null; at = at.getCause()) {
-      if (at instanceof IOException write) {
-        String said = String.valueOf(write.getMessage());
-        if (said.contains("No space left") || said.contains("Disk quota exceeded")) {
-          return refusal(fullPlace(write), "is full", "free some space there", failure);
-        }
-        if (said.contains("Read-only file system")) {
-          return refusal(place(write), "is mounted read-only", "mount it writable", failure);
-        }
-      }
-    }
-    return failure;
+    Problem problem = DiskTrouble.of(failure);
+    return switch (problem) {
+      case FULL -> refusal(fullPlace(failure), "is full", problem, failure);
+      case READ_ONLY -> refusal(place(failure), "is mounted read-only", problem, failure);
+      default -> failure;
+    };
   }
 
-  private static Refusal refusal(Path place, String trouble, String remedy, Exception cause) {
+  private static Refusal refusal(Path place, String trouble, Problem problem, Exception cause) {
     return new Refusal(
         Exit.FAILED,
         "%s can not be written, its file system %s; %s and start the node again"
-            .formatted(place, trouble, remedy),
+            .formatted(place, trouble, DiskTrouble.remedy(problem)),
         cause);
   }
 
-  private Path place(IOException write) {
-    return write instanceof FileSystemException failed && failed.getFile() != null
-        ? Path.of(failed.getFile())
-        : directory.root();
+  private Path place(Exception failure) {
+    return DiskTrouble.place(failure).orElse(directory.root());
   }
 
   /** The system does not say where a write into an open file had no room. */
-  private Path fullPlace(IOException write) {
+  private Path fullPlace(Exception write) {
     Path named = place(write);
     if (!named.equals(directory.root())) {
       return named;

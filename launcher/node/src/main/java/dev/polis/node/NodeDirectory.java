@@ -1,61 +1,53 @@
 package dev.polis.node;
 
+import dev.polis.files.FileTree;
+import dev.polis.files.layout.Root;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
-import java.util.stream.Stream;
 
 /**
- * What the launcher keeps in the state directory; the organs' part is theirs.
+ * The launcher's part of the state directory; the organs' part is theirs.
  *
- * @param root the state directory, absolute
+ * @param layout the declared tree at the state directory
  */
-record NodeDirectory(Path root) {
+record NodeDirectory(Root layout) {
 
   static NodeDirectory of(Path root) {
-    return new NodeDirectory(root.toAbsolutePath().normalize());
+    return new NodeDirectory(Root.at(root));
   }
 
-  /** Locked while a node runs, and says which process it is. */
+  /** The state directory, absolute. */
+  Path root() {
+    return layout.path();
+  }
+
   Path lock() {
-    return root.resolve("node.lock");
+    return layout.lock().path();
   }
 
-  /**
-   * The plugin store. It lies outside of the data volume, which a bundle of it has to open first.
-   */
   Path plugins() {
-    return root.resolve("plugins");
+    return layout.plugins().path();
   }
 
-  /** Thrown away at each start. */
   Path frameworkCache() {
-    return launcher().resolve("framework");
+    return launcher().framework().path();
   }
 
-  /**
-   * What organs are configured with. Thrown away at each start too: what was said on an earlier
-   * command line does not count any more.
-   */
   Path configuration() {
-    return launcher().resolve("configuration");
+    return launcher().configuration().path();
   }
 
-  /** Present from HOME to the end, with the summary. */
   Path home() {
-    return launcher().resolve("home");
+    return launcher().home().path();
   }
 
-  /** Asks that SIGTERM be taken for a power off. */
   Path powerOff() {
-    return launcher().resolve("power-off");
+    return launcher().powerOff().path();
   }
 
-  /** Records of child processes, kept by the process manager. */
   Path processes() {
-    return root.resolve("ephemeral").resolve("processes");
+    return layout.ephemeral().processes().path();
   }
 
   /**
@@ -63,32 +55,21 @@ record NodeDirectory(Path root) {
    * already.
    */
   Path crash() {
-    Path esp = root.resolve("esp");
-    return (Files.isDirectory(esp) ? esp : launcher()).resolve("crash.txt");
+    boolean survives = Files.isDirectory(layout.esp().path());
+    return (survives ? layout.esp().crash() : launcher().crash()).path();
   }
 
-  private Path launcher() {
-    return root.resolve("ephemeral").resolve("launcher");
+  private Root.Launcher launcher() {
+    return layout.ephemeral().launcher();
   }
 
+  /** Makes the launcher's directory and removes what an earlier run left in it. */
   void prepare() throws IOException {
-    Files.createDirectories(launcher());
+    Files.createDirectories(launcher().path());
     Files.deleteIfExists(home());
     Files.deleteIfExists(powerOff());
-    deleteTree(frameworkCache());
-    deleteTree(configuration());
-  }
-
-  private static void deleteTree(Path folder) throws IOException {
-    if (!Files.exists(folder)) {
-      return;
-    }
-    try (Stream<Path> tree = Files.walk(folder)) {
-      for (Path path : tree.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(path);
-      }
-    } catch (UncheckedIOException walking) {
-      throw walking.getCause();
-    }
+    // What was said on an earlier command line does not count any more.
+    FileTree.delete(frameworkCache());
+    FileTree.delete(configuration());
   }
 }

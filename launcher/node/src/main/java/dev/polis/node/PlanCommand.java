@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.plugins.plan.BootPlan;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,11 +18,18 @@ final class PlanCommand implements Callable<Integer> {
   @Option(names = "--keys", description = "Print the keys that --set knows instead.")
   private boolean keys;
 
+  @Option(names = "--dot", description = "Print the plan as a graph for Graphviz instead.")
+  private boolean dot;
+
   @Override
   public Integer call() throws Exception {
     Distribution distribution = Distribution.own();
-    System.out.print(
-        keys ? keyTable(distribution) : NodeBundles.plan(distribution.manifests()).text());
+    if (keys) {
+      System.out.print(keyTable(distribution));
+      return Exit.OK;
+    }
+    BootPlan plan = NodeBundles.plan(distribution.manifests());
+    System.out.print(dot ? plan.dot() : plan.text());
     return Exit.OK;
   }
 

@@ -2,6 +2,7 @@ package dev.polis.process;
 
 import com.google.gson.Gson;
 import com.google.gson.JsonParseException;
+import dev.polis.files.AtomicFile;
 import dev.polis.logtree.LineBuffer;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.convert.LineConverter;
@@ -195,7 +196,7 @@ public final class LogTail implements AutoCloseable {
   }
 
   private void write(Place place) throws IOException {
-    ProcessFiles.replace(placeFile, GSON.toJson(place), false);
+    ProcessFiles.replace(placeFile, GSON.toJson(place), AtomicFile.Durability.PROCESS);
   }
 
   /** A place that cannot be read costs nothing but lines that are delivered twice. */

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
@@ -54,6 +55,27 @@ public final class PortHolder {
    * @throws IOException if the kernel's tables cannot be read
    */
   public Optional<String> find(InetAddress address, int port) throws IOException {
+    List<String> inodes = listeners(address, port);
+    return inodes.isEmpty() ? Optional.empty() : Optional.of(owner(inodes.getFirst()));
+  }
+
+  /**
+   * Tells whether a process listens on this address or on all addresses.
+   *
+   * @throws IOException if the kernel's tables cannot be read
+   */
+  public boolean isHeldBy(InetAddress address, int port, long pid) throws IOException {
+    for (String inode : listeners(address, port)) {
+      if (holds(proc.resolve(Long.toString(pid)), "socket:[" + inode + "]")) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns the inodes of the sockets that listen there. */
+  private List<String> listeners(InetAddress address, int port) throws IOException {
+    List<String> inodes = new ArrayList<>();
     for (String table : List.of("tcp", "tcp6")) {
       Path file = proc.resolve("net").resolve(table);
       if (!Files.exists(file)) {
@@ -64,11 +86,11 @@ public final class PortHolder {
         if (columns.length > INODE
             && columns[STATE].equals(LISTEN)
             && listens(columns[LOCAL_ADDRESS], address, port)) {
-          return Optional.of(owner(columns[INODE]));
+          inodes.add(columns[INODE]);
         }
       }
     }
-    return Optional.empty();
+    return inodes;
   }
 
   private static boolean listens(String local, InetAddress address, int port)

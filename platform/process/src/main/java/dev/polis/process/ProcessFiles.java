@@ -1,19 +1,20 @@
 package dev.polis.process;
 
+import dev.polis.files.AtomicFile;
+import dev.polis.files.AtomicFile.Durability;
+import dev.polis.files.DiskTrouble;
+import dev.polis.files.Mode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +32,9 @@ final class ProcessFiles {
 
   private static final String RECORD = ".json";
 
+  /** A file is replaced in milliseconds; a temporary one of this age was left by a kill. */
+  private static final Duration ABANDONED = Duration.ofMinutes(1);
+
   private final Path directory;
 
   ProcessFiles(Path directory) {
@@ -44,7 +48,8 @@ final class ProcessFiles {
   void create() {
     try {
       Files.createDirectories(directory);
-      Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx------"));
+      Files.setPosixFilePermissions(directory, Mode.PRIVATE_DIRECTORY.permissions());
+      AtomicFile.sweep(directory, ABANDONED);
     } catch (IOException e) {
       throw failed("make the process directory", directory, e);
     }
@@ -93,7 +98,7 @@ final class ProcessFiles {
 
   void write(ProcessRecord record) {
     try {
-      replace(recordFile(record.name()), record.toJson(), true);
+      replace(recordFile(record.name()), record.toJson(), Durability.POWER_LOSS);
     } catch (IOException e) {
       throw failed("write process record", recordFile(record.name()), e);
     }
@@ -108,48 +113,19 @@ final class ProcessFiles {
   }
 
   private static ProcessException failed(String what, Path where, IOException failure) {
-    String why =
-        failure instanceof FileSystemException named && named.getReason() != null
-            ? named.getReason()
-            : String.valueOf(failure.getMessage());
     return new ProcessException(
-        "cannot %s %s: %s; %s".formatted(what, where, why, remedy(why)), failure);
+        "cannot %s %s: %s; %s"
+            .formatted(
+                what,
+                where,
+                DiskTrouble.reason(failure),
+                DiskTrouble.remedy(DiskTrouble.of(failure))),
+        failure);
   }
 
-  /** These are the system's words; the script that starts a node asks for them in English. */
-  private static String remedy(String why) {
-    return switch (why) {
-      case "No space left on device", "Disk quota exceeded" -> "free some space there";
-      case "Read-only file system" -> "mount it writable";
-      default -> "check the file and its disk";
-    };
-  }
-
-  /**
-   * Replaces a file by writing beside it and renaming; {@code durable} also survives a power cut.
-   */
-  static void replace(Path file, String content, boolean durable) throws IOException {
-    Path next = file.resolveSibling(file.getFileName() + ".new");
-    try (FileChannel channel =
-        FileChannel.open(
-            next,
-            StandardOpenOption.CREATE,
-            StandardOpenOption.WRITE,
-            StandardOpenOption.TRUNCATE_EXISTING)) {
-      ByteBuffer bytes = ByteBuffer.wrap(content.getBytes(StandardCharsets.UTF_8));
-      while (bytes.hasRemaining()) {
-        channel.write(bytes);
-      }
-      if (durable) {
-        channel.force(true);
-      }
-    }
-    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-    if (durable) {
-      try (FileChannel parent = FileChannel.open(file.getParent(), StandardOpenOption.READ)) {
-        parent.force(true);
-      }
-    }
+  /** Replaces a file whole; {@code durability} says whether it also survives a power cut. */
+  static void replace(Path file, String content, Durability durability) throws IOException {
+    AtomicFile.replace(file, content.getBytes(StandardCharsets.UTF_8), Mode.SECRET, durability);
   }
 
   /** Takes the lock of a name against other threads and other Java processes. */

@@ -211,8 +211,7 @@ class LeaderResolverTest {
   }
 
   @Test
-  @DisplayName(
-      "a curator that names no IP address as the leader's is left out, the others are asked")
+  @DisplayName("a curator that names no IP address as the leader's is left out, the others are asked")
   void leavesOutWhatIsNoAddress() throws Exception {
     curators.get(2).hostNamed = curators.get(0).id;
     RpcClients owner = owner();

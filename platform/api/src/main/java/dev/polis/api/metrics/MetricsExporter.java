@@ -18,6 +18,8 @@ public interface MetricsExporter {
   /**
    * Reads the page now. Called on any thread, for each request. It answers within 5 s, which is
    * half of what Prometheus waits by default, so that its reader learns the reason.
+   *
+   * @throws InterruptedException if interrupted while waiting for the program
    */
-  MetricsAnswer scrape();
+  MetricsAnswer scrape() throws InterruptedException;
 }

@@ -1,5 +1,7 @@
 package dev.polis.api.storage;
 
+import dev.polis.files.FileException;
+import dev.polis.files.Stored;
 import dev.polis.wire.storage.EnrolmentJournal;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -15,8 +17,8 @@ public interface EnrolmentJournalStore {
   Stored<EnrolmentJournal> read();
 
   /** Replaces it atomically; when this returned, the entry survives a power loss. */
-  void advance(EnrolmentJournal journal) throws StorageException;
+  void advance(EnrolmentJournal journal) throws FileException;
 
   /** Overwrites and removes it; no failure if it is not there. */
-  void erase() throws StorageException;
+  void erase() throws FileException;
 }

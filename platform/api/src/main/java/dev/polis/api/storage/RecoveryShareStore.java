@@ -1,5 +1,7 @@
 package dev.polis.api.storage;
 
+import dev.polis.files.FileException;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.wire.storage.RecoveryShare;
 import org.osgi.annotation.versioning.ProviderType;
@@ -16,7 +18,7 @@ public interface RecoveryShareStore {
   int KEY_LENGTH = 32;
 
   /** Returns whether there is a share; {@link #read} looks at its content. */
-  boolean exists() throws StorageException;
+  boolean exists() throws FileException;
 
   /** Reads the share as it lies on the disk: sealed, so that it tells nothing without the key. */
   Stored<RecoveryShare> read();
@@ -28,15 +30,14 @@ public interface RecoveryShareStore {
    * @param clusterUnlockKey the cluster's half
    * @param recoveryPublicKey the owner's X25519 public key, raw
    */
-  void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws StorageException;
+  void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws FileException;
 
   /**
    * Opens the share.
    *
    * @param recoveryPrivateKey the owner's X25519 private key, raw
    * @return the cluster's half of the volume key
-   * @throws StorageException ABSENT, CORRUPTED, BAD_KEY or, if it was sealed to another key,
-   *     WRONG_KEY
+   * @throws FileException ABSENT, CORRUPTED, BAD_KEY or, if it was sealed to another key, WRONG_KEY
    */
-  Secret open(Secret recoveryPrivateKey) throws StorageException;
+  Secret open(Secret recoveryPrivateKey) throws FileException;
 }

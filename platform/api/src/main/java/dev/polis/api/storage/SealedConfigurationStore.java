@@ -1,5 +1,7 @@
 package dev.polis.api.storage;
 
+import dev.polis.files.FileException;
+import dev.polis.files.Stored;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -14,5 +16,5 @@ public interface SealedConfigurationStore {
   Stored<SealedConfiguration> read();
 
   /** Replaces it atomically. */
-  void write(SealedConfiguration configuration) throws StorageException;
+  void write(SealedConfiguration configuration) throws FileException;
 }

@@ -1,5 +1,6 @@
 package dev.polis.api.storage;
 
+import dev.polis.files.FileException;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
@@ -17,13 +18,13 @@ public interface Sealer {
   String name();
 
   /** The sealed form of a plain text. */
-  byte[] seal(byte[] plain) throws StorageException;
+  byte[] seal(byte[] plain) throws FileException;
 
   /**
    * The plain text of a sealed form.
    *
-   * @throws StorageException UNSUPPORTED if the machine is temporarily unable to, CORRUPTED if it
-   *     never will
+   * @throws FileException a {@link StorageException} if the machine is temporarily unable to,
+   *     CORRUPTED if it never will
    */
-  byte[] unseal(byte[] sealed) throws StorageException;
+  byte[] unseal(byte[] sealed) throws FileException;
 }

@@ -1,6 +1,8 @@
 package dev.polis.api.storage;
 
 import dev.polis.event.Value;
+import dev.polis.files.FileException;
+import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -43,29 +45,28 @@ public interface Storage {
    * security takes keys: an INSECURE volume is not encrypted, but the node's half ties it to this
    * node's sealed configuration.
    *
-   * @throws StorageException OCCUPIED if there is anything that these keys did not make,
-   *     UNSUPPORTED, BAD_KEY, FULL, …; a refusal leaves the disk as it was
+   * @throws FileException OCCUPIED if there is anything that these keys did not make, UNSUPPORTED,
+   *     BAD_KEY, FULL, …; a refusal leaves the disk as it was
    */
   void mountNew(StorageSecurity security, UnlockKeys keys)
-      throws StorageException, InterruptedException;
+      throws FileException, InterruptedException;
 
   /**
    * Mounts the volume of an enrolled node. No failure if it is mounted already.
    *
    * @param clusterUnlockKey the cluster's half of the key
-   * @throws StorageException ABSENT, WRONG_KEY, BAD_KEY, FOREIGN, CORRUPTED, UNSUPPORTED, …; the
+   * @throws FileException ABSENT, WRONG_KEY, BAD_KEY, FOREIGN, CORRUPTED, UNSUPPORTED, …; the
    *     volume is as it was, and another attempt is possible
    */
   void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
-      throws StorageException, InterruptedException;
+      throws FileException, InterruptedException;
 
   /**
    * Mounts an INSECURE volume, which needs no half of the cluster.
    *
    * @throws StorageException BAD_KEY if the configuration names another security
    */
-  void mountExisting(SealedConfiguration configuration)
-      throws StorageException, InterruptedException;
+  void mountExisting(SealedConfiguration configuration) throws FileException, InterruptedException;
 
   /** The sealed configuration. */
   SealedConfigurationStore sealedConfiguration();

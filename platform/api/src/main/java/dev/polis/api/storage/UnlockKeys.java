@@ -1,6 +1,6 @@
 package dev.polis.api.storage;
 
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.logtree.Secret;
 import java.security.SecureRandom;
 
@@ -38,7 +38,7 @@ public record UnlockKeys(Secret node, Secret cluster) {
     validate("cluster unlock key", cluster);
     if (node.equals(cluster)) {
       throw new StorageException(
-          Problem.BAD_KEY,
+          Refusal.BAD_KEY,
           "the node unlock key and the cluster unlock key are equal, their combination would be zeros",
           "generate both from a random source; nothing was changed");
     }
@@ -48,7 +48,7 @@ public record UnlockKeys(Secret node, Secret cluster) {
   public static void validate(String name, Secret half) throws StorageException {
     if (half.length() != LENGTH) {
       throw new StorageException(
-          Problem.BAD_KEY,
+          Refusal.BAD_KEY,
           "the %s has %d bytes, wanted %d".formatted(name, half.length(), LENGTH),
           "find out who cut it; nothing was changed");
     }

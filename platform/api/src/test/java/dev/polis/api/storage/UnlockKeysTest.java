@@ -5,7 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
 import java.security.SecureRandom;
 import java.util.HexFormat;
@@ -29,8 +30,8 @@ class UnlockKeysTest {
       Secret bad = Secret.of(new byte[length]);
       for (UnlockKeys keys :
           new UnlockKeys[] {new UnlockKeys(good, bad), new UnlockKeys(bad, good)}) {
-        StorageException refusal = assertThrows(StorageException.class, keys::validate);
-        assertEquals(Problem.BAD_KEY, refusal.problem());
+        FileException refusal = assertThrows(FileException.class, keys::validate);
+        assertEquals(Refusal.BAD_KEY, ((StorageException) refusal).refusal());
       }
     }
   }
@@ -38,7 +39,7 @@ class UnlockKeysTest {
   @Test
   void equalHalvesWouldMakeAKeyOfZeros() {
     Secret half = Secret.of(new byte[32]);
-    assertThrows(StorageException.class, () -> new UnlockKeys(half, half).validate());
+    assertThrows(FileException.class, () -> new UnlockKeys(half, half).validate());
   }
 
   @Test

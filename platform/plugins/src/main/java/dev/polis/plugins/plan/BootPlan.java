@@ -116,6 +116,34 @@ public final class BootPlan {
     return text.toString();
   }
 
+  /**
+   * Draws the plan in the language of Graphviz: an arrow leads from each bundle to those it needs,
+   * labelled with the services.
+   *
+   * @return a graph that {@code dot -Tsvg} takes
+   */
+  public String dot() {
+    StringBuilder graph = new StringBuilder("digraph plan {\n  rankdir=BT\n  node [shape=box]\n");
+    for (BundleManifest bundle : order()) {
+      graph.append("  \"%s\"\n".formatted(bundle.symbolicName()));
+      providers
+          .get(bundle)
+          .forEach(
+              (provider, needs) ->
+                  graph.append(
+                      "  \"%s\" -> \"%s\" [label=\"%s\"]\n"
+                          .formatted(
+                              bundle.symbolicName(),
+                              provider.symbolicName(),
+                              String.join("\\n", labels(needs)))));
+    }
+    return graph.append("}\n").toString();
+  }
+
+  private static List<String> labels(Set<String> needs) {
+    return needs.stream().map(need -> need.substring(need.lastIndexOf('.') + 1)).toList();
+  }
+
   private static Map<BundleManifest, Set<String>> providersOf(
       BundleManifest bundle,
       List<BundleManifest> all,

@@ -1,15 +1,14 @@
 package dev.polis.plugins.store;
 
+import dev.polis.files.AtomicFile;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -137,7 +136,7 @@ public final class PluginStore {
               + plugin.digest(),
           "it was changed or damaged after it was built: build or fetch it again");
     }
-    force(temporary);
+    AtomicFile.force(temporary);
     steps.accept(StoreStep.FILE_FORCED);
     move(temporary, place);
     steps.accept(StoreStep.FILE_RENAMED);
@@ -165,7 +164,7 @@ public final class PluginStore {
     for (StoredPlugin plugin : next.plugins()) {
       verified(plugin);
     }
-    forceFolder(files);
+    AtomicFile.force(files);
     steps.accept(StoreStep.FILES_FORCED);
     byte[] text = next.encode().getBytes(StandardCharsets.UTF_8);
     Path place = generations.resolve(Long.toString(next.number()));
@@ -175,7 +174,7 @@ public final class PluginStore {
         StoreStep.GENERATION_WRITTEN,
         StoreStep.GENERATION_FORCED,
         StoreStep.GENERATION_RENAMED);
-    forceFolder(generations);
+    AtomicFile.force(generations);
     steps.accept(StoreStep.GENERATIONS_FORCED);
     byte[] target = (next.number() + " " + Digest.of(text) + "\n").getBytes(StandardCharsets.UTF_8);
     write(
@@ -184,7 +183,7 @@ public final class PluginStore {
         StoreStep.POINTER_WRITTEN,
         StoreStep.POINTER_FORCED,
         StoreStep.POINTER_RENAMED);
-    forceFolder(root);
+    AtomicFile.force(root);
     steps.accept(StoreStep.POINTER_SETTLED);
     return next;
   }
@@ -253,7 +252,7 @@ public final class PluginStore {
       }
     }
     // A file may only go when no generation names it any more, on disk too.
-    forceFolder(generations);
+    AtomicFile.force(generations);
     int deleted = 0;
     for (Path file : list(files)) {
       if (!named.contains(file.getFileName().toString())) {
@@ -319,7 +318,7 @@ public final class PluginStore {
     Path temporary = place.resolveSibling(TEMPORARY + place.getFileName());
     Files.write(temporary, content);
     steps.accept(written);
-    force(temporary);
+    AtomicFile.force(temporary);
     steps.accept(forced);
     move(temporary, place);
     steps.accept(renamed);
@@ -363,17 +362,5 @@ public final class PluginStore {
 
   private static void move(Path from, Path to) throws IOException {
     Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
-  }
-
-  private static void force(Path file) throws IOException {
-    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-      channel.force(true);
-    }
-  }
-
-  private static void forceFolder(Path folder) throws IOException {
-    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
-      channel.force(true);
-    }
   }
 }

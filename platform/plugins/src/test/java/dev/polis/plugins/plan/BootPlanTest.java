@@ -62,6 +62,19 @@ class BootPlanTest {
   }
 
   @Test
+  @DisplayName("The drawing has an arrow from each bundle to those it needs")
+  void dotDrawsNeeds() throws Exception {
+    String graph =
+        BootPlan.of(List.of(CONSENSUS, NETWORK, STORAGE, SCR), List.of(Offer.service("Report")))
+            .dot();
+
+    assertTrue(graph.startsWith("digraph plan {"), graph);
+    assertTrue(
+        graph.contains("\"dev.polis.consensus\" -> \"dev.polis.storage\" [label=\"Storage\"]"),
+        graph);
+  }
+
+  @Test
   @DisplayName("A removed bundle is missed by name, with the service and who would have to change")
   void removedBundleIsMissed() {
     BootPlanException refusal =

@@ -1,4 +1,4 @@
-package dev.polis.api.storage;
+package dev.polis.files;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
@@ -9,7 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.layout.Root;
 import dev.polis.fixtures.SmallDisk;
 import dev.polis.wire.common.ClusterConfiguration;
 import java.nio.file.Files;
@@ -63,7 +64,7 @@ class FilePlacementTest {
   @Test
   void absentIsNotUnreadable() throws Exception {
     assertInstanceOf(Stored.None.class, file.read());
-    StorageException absent = assertThrows(StorageException.class, () -> file.read().orThrow());
+    FileException absent = assertThrows(FileException.class, () -> file.read().orThrow());
     assertEquals(Problem.ABSENT, absent.problem());
     Files.createDirectories(file.path()); // a directory in the place of a file cannot be read
     assertInstanceOf(Stored.Unreadable.class, file.read());
@@ -125,8 +126,7 @@ class FilePlacementTest {
       small.leave(64 << 10);
       FilePlacement there = Root.at(small.point()).esp().parameters();
       there.write("former".getBytes(UTF_8));
-      StorageException full =
-          assertThrows(StorageException.class, () -> there.write(new byte[1 << 20]));
+      FileException full = assertThrows(FileException.class, () -> there.write(new byte[1 << 20]));
       assertEquals(Problem.FULL, full.problem(), full.getMessage());
       assertTrue(full.getMessage().contains(there.path().toString()), full.getMessage());
       assertArrayEquals("former".getBytes(UTF_8), there.read().orThrow());
@@ -149,14 +149,14 @@ class FilePlacementTest {
               there::delete,
               there::erase,
               () -> Root.at(disk.point()).data().create())) {
-        StorageException refusal = assertThrows(StorageException.class, change);
+        FileException refusal = assertThrows(FileException.class, change);
         assertEquals(Problem.READ_ONLY, refusal.problem(), refusal.getMessage());
       }
       assertArrayEquals("former".getBytes(UTF_8), there.read().orThrow());
     }
   }
 
-  private List<String> list() throws StorageException {
+  private List<String> list() throws FileException {
     return Root.at(directory).data().node().credentials().list();
   }
 

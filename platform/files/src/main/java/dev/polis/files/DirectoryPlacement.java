@@ -1,11 +1,13 @@
-package dev.polis.api.storage;
+package dev.polis.files;
 
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.files.FileException.Problem;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -56,12 +58,22 @@ public class DirectoryPlacement {
   }
 
   /** Whether it is there. */
-  public final boolean exists() throws StorageException {
-    return Placements.exists(path);
+  public final boolean exists() throws FileException {
+    return exists(path);
+  }
+
+  static boolean exists(Path path) throws FileException {
+    if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+      return true;
+    }
+    if (Files.notExists(path, LinkOption.NOFOLLOW_LINKS)) {
+      return false;
+    }
+    throw DiskTrouble.failed("look for", path, 0, new AccessDeniedException(path.toString()));
   }
 
   /** Makes it and what is missing above it; the declared mode is set if it was made here. */
-  public final Path create() throws StorageException {
+  public final Path create() throws FileException {
     try {
       if (Files.isDirectory(path)) {
         return path;
@@ -69,10 +81,10 @@ public class DirectoryPlacement {
       createAbove(path.getParent());
       Files.createDirectory(path);
       Files.setPosixFilePermissions(path, mode.permissions());
-      Placements.syncDirectory(path.getParent());
+      AtomicFile.force(path.getParent());
       return path;
     } catch (IOException e) {
-      throw Placements.failed("make directory", path, 0, e);
+      throw DiskTrouble.failed("make directory", path, 0, e);
     }
   }
 
@@ -86,7 +98,7 @@ public class DirectoryPlacement {
   }
 
   /** The names of everything in it, declared or not, in order; empty if it does not exist. */
-  public final List<String> list() throws StorageException {
+  public final List<String> list() throws FileException {
     if (!exists()) {
       return List.of();
     }
@@ -94,7 +106,7 @@ public class DirectoryPlacement {
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(path)) {
       entries.forEach(entry -> found.add(entry.getFileName().toString()));
     } catch (IOException | java.nio.file.DirectoryIteratorException e) {
-      throw Placements.failed("list", path, 0, e);
+      throw DiskTrouble.failed("list", path, 0, e);
     }
     found.sort(null);
     return List.copyOf(found);
@@ -106,20 +118,15 @@ public class DirectoryPlacement {
    *
    * @return how many files were removed
    */
-  public final int removeTemporaryFiles() throws StorageException {
-    int removed = 0;
-    for (String name : list()) {
-      Path file = path.resolve(name);
-      if (Placements.isTemporary(name) && Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-        try {
-          Files.deleteIfExists(file);
-        } catch (IOException e) {
-          throw Placements.failed("remove", file, 0, e);
-        }
-        removed++;
-      }
+  public final int removeTemporaryFiles() throws FileException {
+    if (!exists()) {
+      return 0;
     }
-    return removed;
+    try {
+      return AtomicFile.sweep(path, Duration.ZERO);
+    } catch (IOException e) {
+      throw DiskTrouble.failed("remove temporary files in", path, 0, e);
+    }
   }
 
   private Path claim(String name) {
@@ -139,10 +146,10 @@ public class DirectoryPlacement {
   }
 
   /** The refusal for a directory that must be empty, naming up to three of the things in it. */
-  public final StorageException occupied(String purpose, String remedy) throws StorageException {
+  public final FileException occupied(String purpose, String remedy) throws FileException {
     List<String> found = list();
     String shown = String.join(", ", found.subList(0, Math.min(3, found.size())));
-    return new StorageException(
+    return new FileException(
         Problem.OCCUPIED,
         "%s is not empty (%d entries: %s%s), so it is not used for %s"
             .formatted(path, found.size(), shown, found.size() > 3 ? ", …" : "", purpose),

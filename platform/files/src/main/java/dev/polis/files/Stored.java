@@ -1,6 +1,6 @@
-package dev.polis.api.storage;
+package dev.polis.files;
 
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.files.FileException.Problem;
 import java.nio.file.Path;
 import java.util.function.Function;
 
@@ -29,7 +29,7 @@ public sealed interface Stored<T> {
    * It is there, or may be, but could not be read: permissions, a bad disk, a sealer this node has
    * not got at present. Another attempt may succeed.
    */
-  record Unreadable<T>(Path path, String reason, StorageException cause) implements Stored<T> {}
+  record Unreadable<T>(Path path, String reason, FileException cause) implements Stored<T> {}
 
   /**
    * The same outcome with the value converted; an {@link IllegalArgumentException} of the
@@ -47,7 +47,7 @@ public sealed interface Stored<T> {
     return switch (this) {
       case None<T>(Path path) -> new None<>(path);
       case Corrupted<T>(Path path, String reason) -> new Corrupted<>(path, reason);
-      case Unreadable<T>(Path path, String reason, StorageException cause) ->
+      case Unreadable<T>(Path path, String reason, FileException cause) ->
           new Unreadable<>(path, reason, cause);
       case Present<T>(Path path, T value) -> {
         try {
@@ -62,20 +62,19 @@ public sealed interface Stored<T> {
   /**
    * The value.
    *
-   * @throws StorageException for each other outcome, in words
+   * @throws FileException for each other outcome, in words
    */
-  default T orThrow() throws StorageException {
+  default T orThrow() throws FileException {
     return switch (this) {
       case Present<T>(Path path, T value) -> value;
       case None<T>(Path path) ->
-          throw new StorageException(
-              Problem.ABSENT, path + " does not exist", "nothing was changed");
+          throw new FileException(Problem.ABSENT, path + " does not exist", "nothing was changed");
       case Corrupted<T>(Path path, String reason) ->
-          throw new StorageException(
+          throw new FileException(
               Problem.CORRUPTED,
               path + " is corrupted: " + reason,
               "restore it from a copy; nothing was changed");
-      case Unreadable<T>(Path path, String reason, StorageException cause) -> throw cause;
+      case Unreadable<T>(Path path, String reason, FileException cause) -> throw cause;
     };
   }
 }

@@ -1,18 +1,15 @@
-package dev.polis.api.storage;
+package dev.polis.files;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
-import dev.polis.api.storage.StorageException.Problem;
+import dev.polis.files.FileException.Problem;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.osgi.annotation.versioning.ProviderType;
@@ -51,10 +48,10 @@ public final class FilePlacement {
   }
 
   /** Whether it is there; not being able to tell is a failure. */
-  public boolean exists() throws StorageException {
+  public boolean exists() throws FileException {
     renaming.readLock().lock();
     try {
-      return Placements.exists(path);
+      return DirectoryPlacement.exists(path);
     } finally {
       renaming.readLock().unlock();
     }
@@ -68,7 +65,7 @@ public final class FilePlacement {
     } catch (NoSuchFileException e) {
       return new Stored.None<>(path);
     } catch (IOException | OutOfMemoryError e) {
-      StorageException cause = Placements.failed("read", path, 0, e);
+      FileException cause = DiskTrouble.failed("read", path, 0, e);
       return new Stored.Unreadable<>(path, cause.getMessage(), cause);
     } finally {
       renaming.readLock().unlock();
@@ -80,25 +77,11 @@ public final class FilePlacement {
    * and a truncated file would otherwise parse as one.
    */
   public <M extends MessageLite> Stored<M> read(Parser<M> parser) {
-    return read()
-        .map(
-            bytes -> {
-              if (bytes.length == 0) {
-                throw new IllegalArgumentException("it is empty");
-              }
-              try {
-                return parser.parseFrom(bytes);
-              } catch (InvalidProtocolBufferException e) {
-                throw new IllegalArgumentException(
-                    "its %d bytes are not the expected message: %s"
-                        .formatted(bytes.length, e.getMessage()),
-                    e);
-              }
-            });
+    return read().map(bytes -> MessageParser.parse(parser, bytes));
   }
 
   /** Replaces the content by a message. */
-  public void write(MessageLite message) throws StorageException {
+  public void write(MessageLite message) throws FileException {
     write(message.toByteArray());
   }
 
@@ -107,55 +90,36 @@ public final class FilePlacement {
    * which is made if missing. If this fails the former content is still there, and the temporary
    * file is not.
    */
-  public void write(byte[] content) throws StorageException {
-    Path temporary = Placements.temporary(path);
+  public void write(byte[] content) throws FileException {
     try {
-      Placements.createParent(path);
-      try (FileChannel channel =
-          FileChannel.open(
-              temporary,
-              java.util.Set.of(
-                  StandardOpenOption.CREATE_NEW,
-                  StandardOpenOption.WRITE,
-                  StandardOpenOption.TRUNCATE_EXISTING),
-              PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()))) {
-        ByteBuffer rest = ByteBuffer.wrap(content);
-        while (rest.hasRemaining()) {
-          channel.write(rest);
-        }
-        Files.setPosixFilePermissions(temporary, mode.permissions());
-        channel.force(true);
-      }
-      rename(temporary);
-      Placements.syncDirectory(path.getParent());
+      AtomicFile.replace(
+          path,
+          content,
+          mode,
+          AtomicFile.Durability.POWER_LOSS,
+          (temporary, target) -> rename(temporary));
     } catch (IOException e) {
-      StorageException failure = Placements.failed("write", path, content.length, e);
-      try {
-        Files.deleteIfExists(temporary);
-      } catch (IOException suppressed) {
-        failure.addSuppressed(suppressed);
-      }
-      throw failure;
+      throw DiskTrouble.failed("write", path, content.length, e);
     }
   }
 
   private void rename(Path temporary) throws IOException {
     renaming.writeLock().lock();
     try {
-      Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
+      AtomicFile.rename(temporary, path);
     } finally {
       renaming.writeLock().unlock();
     }
   }
 
   /** Removes the file for good; no failure if it is not there. */
-  public void delete() throws StorageException {
+  public void delete() throws FileException {
     try {
       if (Files.deleteIfExists(path)) {
-        Placements.syncDirectory(path.getParent());
+        AtomicFile.force(path.getParent());
       }
     } catch (IOException e) {
-      throw Placements.failed("delete", path, 0, e);
+      throw DiskTrouble.failed("delete", path, 0, e);
     }
   }
 
@@ -164,7 +128,7 @@ public final class FilePlacement {
    * to a new place (flash, copy-on-write) the former content may survive below us; what is promised
    * is that no file shows it.
    */
-  public void erase() throws StorageException {
+  public void erase() throws FileException {
     if (!exists()) {
       return;
     }
@@ -175,14 +139,14 @@ public final class FilePlacement {
       }
       channel.force(true);
     } catch (IOException e) {
-      throw Placements.failed("erase", path, 0, e);
+      throw DiskTrouble.failed("erase", path, 0, e);
     }
     delete();
   }
 
   /** The refusal for a file whose content cannot be used. */
-  public StorageException corrupted(String reason, String remedy) {
-    return new StorageException(Problem.CORRUPTED, path + " is corrupted: " + reason, remedy);
+  public FileException corrupted(String reason, String remedy) {
+    return new FileException(Problem.CORRUPTED, path + " is corrupted: " + reason, remedy);
   }
 
   @Override

@@ -1,10 +1,13 @@
-package dev.polis.api.storage;
+package dev.polis.files.layout;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Mode;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-package dev.polis.api.storage;
+package dev.polis.files;
 
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;

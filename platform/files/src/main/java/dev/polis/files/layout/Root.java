@@ -1,5 +1,8 @@
-package dev.polis.api.storage;
+package dev.polis.files.layout;
 
+import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Mode;
 import java.nio.file.Path;
 
 /**
@@ -7,26 +10,33 @@ import java.nio.file.Path;
  *
  * <pre>
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
- *               enrolment_journal.pb, recovery_share.pb, volume_format
+ *               enrolment_journal.pb, recovery_share.pb, volume_format, crash.txt
  *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem}},
- *               etcd/{data/, peer_pki/{ca.pem, cert.pem, key.pem}}, kubernetes/, containerd/, volumes/, plugins/
- *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/, containerd/, kubernetes/
+ *               etcd/{data/, peer_pki/{ca.pem, cert.pem, key.pem}}, kubernetes/, containerd/, volumes/
+ *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/, containerd/, kubernetes/,
+ *               launcher/{framework/, configuration/, home, power-off, crash.txt}
+ *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json
+ *   plugins/    node.lock    volume.luks    volume.gocryptfs/
  * </pre>
- *
- * <p>A container file or directory of an encrypted volume ({@code volume.luks}, {@code
- * volume.gocryptfs}) lies beside these three and belongs to the storage organ alone.
  */
 public final class Root extends DirectoryPlacement {
 
   private final Esp esp;
   private final Data data;
   private final Ephemeral ephemeral;
+  private final Owner owner;
+  private final DirectoryPlacement plugins = directory("plugins", Mode.PRIVATE_DIRECTORY);
+  private final FilePlacement lock = file("node.lock", Mode.PUBLIC);
+  private final FilePlacement luksVolume = file("volume.luks", Mode.SECRET);
+  private final DirectoryPlacement gocryptfsVolume =
+      directory("volume.gocryptfs", Mode.PRIVATE_DIRECTORY);
 
   private Root(Path path) {
     super(path, Mode.PRIVATE_DIRECTORY);
     esp = new Esp(this);
     data = new Data(this);
     ephemeral = new Ephemeral(this);
+    owner = new Owner(this);
   }
 
   /** The tree placed at a state directory; a relative path is made absolute. */
@@ -39,7 +49,7 @@ public final class Root extends DirectoryPlacement {
     return esp;
   }
 
-  /** The data volume; use it only while {@link Storage#data()} is {@link DataStatus.Mounted}. */
+  /** The data volume; use it only while the storage organ says that it is mounted. */
   public Data data() {
     return data;
   }
@@ -47,6 +57,69 @@ public final class Root extends DirectoryPlacement {
   /** Files of the running node. */
   public Ephemeral ephemeral() {
     return ephemeral;
+  }
+
+  /** Keys of the person who runs the node; the node itself does not read them. */
+  public Owner owner() {
+    return owner;
+  }
+
+  /** The store of bundles. It lies outside of the data volume, which a bundle of it opens. */
+  public DirectoryPlacement plugins() {
+    return plugins;
+  }
+
+  /** Locked while a node runs, and says which process it is. */
+  public FilePlacement lock() {
+    return lock;
+  }
+
+  /** The image of a LUKS volume that is served over FUSE; it belongs to the storage organ. */
+  public FilePlacement luksVolume() {
+    return luksVolume;
+  }
+
+  /** The encrypted files of a gocryptfs volume; it belongs to the storage organ. */
+  public DirectoryPlacement gocryptfsVolume() {
+    return gocryptfsVolume;
+  }
+
+  /** {@code owner/}. */
+  public static final class Owner extends DirectoryPlacement {
+    private final FilePlacement key = file("owner-key.pem", Mode.SECRET);
+    private final FilePlacement certificate = file("owner.pem", Mode.SECRET);
+    private final FilePlacement clusterCa = file("ca.pem", Mode.SECRET);
+    private final FilePlacement recoveryKey = file("recovery-key.pem", Mode.SECRET);
+    private final FilePlacement parameters = file("parameters.json", Mode.SECRET);
+
+    private Owner(Root root) {
+      super(root, "owner", Mode.PRIVATE_DIRECTORY);
+    }
+
+    /** The owner's private key. */
+    public FilePlacement key() {
+      return key;
+    }
+
+    /** The owner's certificate, once ownership was taken. */
+    public FilePlacement certificate() {
+      return certificate;
+    }
+
+    /** The cluster's certificate, once ownership was taken. */
+    public FilePlacement clusterCa() {
+      return clusterCa;
+    }
+
+    /** The key that opens the recovery share. */
+    public FilePlacement recoveryKey() {
+      return recoveryKey;
+    }
+
+    /** The node parameters that were made for the first start. */
+    public FilePlacement parameters() {
+      return parameters;
+    }
   }
 
   /** {@code esp/}. */
@@ -60,6 +133,7 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement enrolmentJournal = file("enrolment_journal.pb", Mode.SECRET);
     private final FilePlacement recoveryShare = file("recovery_share.pb", Mode.SECRET);
     private final FilePlacement volumeFormat = file("volume_format", Mode.SECRET);
+    private final FilePlacement crash = file("crash.txt", Mode.SECRET);
 
     private Esp(Root root) {
       super(root, "esp", Mode.PRIVATE_DIRECTORY);
@@ -75,7 +149,7 @@ public final class Root extends DirectoryPlacement {
       return parametersJson;
     }
 
-    /** Read and write it through {@link Storage#sealedConfiguration()}. */
+    /** The node's half of the volume key, and who it is; the storage organ reads and writes it. */
     public FilePlacement sealedConfiguration() {
       return sealedConfiguration;
     }
@@ -90,12 +164,15 @@ public final class Root extends DirectoryPlacement {
       return networkConfiguration;
     }
 
-    /** Read and write it through {@link Storage#enrolmentJournal()}. */
+    /** How far becoming a member got; the storage organ reads and writes it. */
     public FilePlacement enrolmentJournal() {
       return enrolmentJournal;
     }
 
-    /** Read and write it through {@link Storage#recoveryShare()}. */
+    /**
+     * The cluster's half of the volume key, sealed to the owner; the storage organ reads and writes
+     * it.
+     */
     public FilePlacement recoveryShare() {
       return recoveryShare;
     }
@@ -103,6 +180,11 @@ public final class Root extends DirectoryPlacement {
     /** There while the storage organ makes a new volume; it belongs to that organ. */
     public FilePlacement volumeFormat() {
       return volumeFormat;
+    }
+
+    /** The crash that ended the last run. */
+    public FilePlacement crash() {
+      return crash;
     }
   }
 
@@ -114,7 +196,6 @@ public final class Root extends DirectoryPlacement {
     private final DirectoryPlacement kubernetes = directory("kubernetes", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement containerd = directory("containerd", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement volumes = directory("volumes", Mode.PRIVATE_DIRECTORY);
-    private final DirectoryPlacement plugins = directory("plugins", Mode.PRIVATE_DIRECTORY);
 
     private Data(Root root) {
       super(root, "data", Mode.PRIVATE_DIRECTORY);
@@ -148,11 +229,6 @@ public final class Root extends DirectoryPlacement {
     /** Volumes of workloads. */
     public DirectoryPlacement volumes() {
       return volumes;
-    }
-
-    /** The store of bundles. */
-    public DirectoryPlacement plugins() {
-      return plugins;
     }
   }
 
@@ -258,6 +334,8 @@ public final class Root extends DirectoryPlacement {
     private final DirectoryPlacement containerd = directory("containerd", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement kubernetes = directory("kubernetes", Mode.PRIVATE_DIRECTORY);
 
+    private final Launcher launcher = new Launcher(this);
+
     private Ephemeral(Root root) {
       super(root, "ephemeral", Mode.PRIVATE_DIRECTORY);
     }
@@ -295,6 +373,50 @@ public final class Root extends DirectoryPlacement {
     /** Sockets and runtime state of Kubernetes. */
     public DirectoryPlacement kubernetes() {
       return kubernetes;
+    }
+
+    /** Files of the launcher. */
+    public Launcher launcher() {
+      return launcher;
+    }
+  }
+
+  /** {@code ephemeral/launcher/}. */
+  public static final class Launcher extends DirectoryPlacement {
+    private final DirectoryPlacement framework = directory("framework", Mode.PRIVATE_DIRECTORY);
+    private final DirectoryPlacement configuration =
+        directory("configuration", Mode.PRIVATE_DIRECTORY);
+    private final FilePlacement home = file("home", Mode.PUBLIC);
+    private final FilePlacement powerOff = file("power-off", Mode.PUBLIC);
+    private final FilePlacement crash = file("crash.txt", Mode.SECRET);
+
+    private Launcher(Ephemeral ephemeral) {
+      super(ephemeral, "launcher", Mode.PRIVATE_DIRECTORY);
+    }
+
+    /** The framework's cache; deleted at each start. */
+    public DirectoryPlacement framework() {
+      return framework;
+    }
+
+    /** What organs are configured with; deleted at each start. */
+    public DirectoryPlacement configuration() {
+      return configuration;
+    }
+
+    /** Present from HOME to the end, with the summary. */
+    public FilePlacement home() {
+      return home;
+    }
+
+    /** Asks that SIGTERM be taken for a power off. */
+    public FilePlacement powerOff() {
+      return powerOff;
+    }
+
+    /** The crash that ended the last run, of a node that had no {@code esp/} yet. */
+    public FilePlacement crash() {
+      return crash;
     }
   }
 }

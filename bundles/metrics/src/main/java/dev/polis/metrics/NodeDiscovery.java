@@ -1,0 +1,158 @@
+package dev.polis.metrics;
+
+import com.google.gson.Gson;
+import dev.polis.logtree.Log;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.rpc.ClusterResolver;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcListenerStatus;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.common.NodeRoles;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusRuntimeException;
+import java.net.HttpURLConnection;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+
+/**
+ * Lists the nodes of the cluster in the format of Prometheus' HTTP service discovery. The list is
+ * read from the cluster's leader at each request, with this node's certificate, over a connection
+ * that the first request opens.
+ */
+final class NodeDiscovery implements AutoCloseable {
+
+  /** Half of what Prometheus waits by default, so that its reader learns the reason. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private static final String LABEL = "__meta_metropolis_";
+  private static final Gson GSON = new Gson();
+
+  /**
+   * One entry of the list; the names of its parts are the format's.
+   *
+   * @param targets addresses; Prometheus' configuration adds the port
+   * @param labels what is known of them
+   */
+  private record Target(List<String> targets, Map<String, String> labels) {}
+
+  /** The way to the leader, found by asking one curator. */
+  private record Connection(String curator, ClusterResolver resolver, ManagedChannel channel) {
+    void close() {
+      channel.shutdownNow();
+      resolver.close();
+    }
+  }
+
+  private final Supplier<List<RpcListenerStatus>> listeners;
+  private final Supplier<Optional<NodeCredentials>> credentials;
+  private final Log log;
+  private Connection connection; // null until the first request; guarded by this
+  private boolean closed; // guarded by this
+
+  /**
+   * @param listeners of this node, to find its curator
+   * @param credentials of this node
+   */
+  NodeDiscovery(
+      Supplier<List<RpcListenerStatus>> listeners,
+      Supplier<Optional<NodeCredentials>> credentials,
+      Log log) {
+    this.listeners = listeners;
+    this.credentials = credentials;
+    this.log = log;
+  }
+
+  /** Returns the list; without one, or with an empty one, status 503 and the reason. */
+  HttpAnswer answer() {
+    Optional<NodeCredentials> self = credentials.get();
+    Optional<RpcListenerStatus> curator = curator();
+    if (self.isEmpty() || curator.isEmpty()) {
+      return unavailable("this node runs no curator; ask a node with the ConsensusMember role");
+    }
+    try {
+      List<Target> targets = targets(connect(self.get(), curator.get().address()));
+      return targets.isEmpty()
+          ? unavailable("no node of the cluster has reported an address yet")
+          : new HttpAnswer(
+              HttpURLConnection.HTTP_OK,
+              "application/json",
+              GSON.toJson(targets).getBytes(StandardCharsets.UTF_8));
+    } catch (StatusRuntimeException refused) {
+      return unavailable(
+          "the cluster's leader does not list its nodes: %s".formatted(refused.getMessage()));
+    }
+  }
+
+  private static HttpAnswer unavailable(String reason) {
+    return HttpAnswer.text(HttpURLConnection.HTTP_UNAVAILABLE, reason);
+  }
+
+  private Optional<RpcListenerStatus> curator() {
+    return listeners.get().stream()
+        .filter(listener -> listener.name().equals(RpcHost.CURATOR) && listener.open())
+        .findFirst();
+  }
+
+  private synchronized ManagedChannel connect(NodeCredentials self, String curator) {
+    if (closed) {
+      throw new IllegalStateException("the metrics organ is stopped");
+    }
+    if (connection == null || !connection.curator().equals(curator)) {
+      disconnect();
+      RpcClients clients =
+          RpcClients.authenticated(
+              () -> credentials.get().orElse(self).tls(), RpcTrust.cluster(self.ca()));
+      ClusterResolver resolver =
+          ClusterResolver.fixed(List.of(ClusterResolver.address(curator)), clients, log);
+      connection = new Connection(curator, resolver, clients.leader(resolver));
+    }
+    return connection.channel();
+  }
+
+  private static List<Target> targets(ManagedChannel leader) {
+    List<Target> targets = new ArrayList<>();
+    ManagementGrpc.newBlockingStub(leader)
+        .withDeadlineAfter(PATIENCE)
+        .getNodes(GetNodesRequest.getDefaultInstance())
+        .forEachRemaining(node -> target(node).ifPresent(targets::add));
+    return targets;
+  }
+
+  private void disconnect() {
+    if (connection != null) {
+      connection.close();
+      connection = null;
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    closed = true;
+    disconnect();
+  }
+
+  private static Optional<Target> target(Node node) {
+    String address = node.getStatus().getExternalAddress();
+    if (address.isEmpty()) {
+      return Optional.empty();
+    }
+    NodeRoles roles = node.getRoles();
+    Map<String, String> labels = new TreeMap<>();
+    labels.put(LABEL + "node", node.getId());
+    labels.put(LABEL + "role_consensus_member", Boolean.toString(roles.hasConsensusMember()));
+    labels.put(
+        LABEL + "role_kubernetes_controller", Boolean.toString(roles.hasKubernetesController()));
+    labels.put(LABEL + "role_kubernetes_worker", Boolean.toString(roles.hasKubernetesWorker()));
+    return Optional.of(new Target(List.of(address), labels));
+  }
+}

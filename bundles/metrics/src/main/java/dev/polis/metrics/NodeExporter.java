@@ -1,0 +1,227 @@
+package dev.polis.metrics;
+
+import dev.polis.api.metrics.MetricsAnswer;
+import dev.polis.api.metrics.MetricsExporter;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.boot.StopReason;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.logtree.convert.LineConverter;
+import dev.polis.process.LocalHttp;
+import dev.polis.process.PortHolder;
+import dev.polis.process.ProcessException;
+import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessSpec;
+import dev.polis.process.ProcessTask;
+import dev.polis.process.ProgramPath;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Subtree;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.HttpURLConnection;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Provides the machine's metrics, which Prometheus' node exporter reads from the kernel.
+ *
+ * <p>The exporter is a child process. It is started when its page is first asked for, so that a
+ * node that nobody scrapes does not pay for it; from then on it runs under supervision and outlives
+ * this organ. It listens at a loopback address.
+ */
+final class NodeExporter implements MetricsExporter {
+
+  /** Name of the process and of the runnable that keeps it. */
+  static final String PROCESS = "node-exporter";
+
+  /** Debian's name, and that of the project's own archives. */
+  private static final List<String> NAMES = List.of("prometheus-node-exporter", "node_exporter");
+
+  /** Half of Prometheus' own default of 10 s, so that its reader learns the reason. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  /** Some forty times what a machine with a hundred disks and links answers. */
+  private static final int MOST_BYTES = 16 << 20;
+
+  /** What the exporter does. */
+  private sealed interface State {
+    /**
+     * It does not serve.
+     *
+     * @param reason in words
+     */
+    record Down(String reason) implements State {}
+
+    /** It serves at this address. */
+    record Serving(InetSocketAddress address) implements State {}
+  }
+
+  private final MetricsSettings settings;
+  private final ProcessManager processes;
+  private final Value<NetworkStatus> network;
+  private final Subtree subtree;
+  private final PortHolder ports = new PortHolder();
+  private final MutableValue<State> state =
+      new MutableValue<>(new State.Down("the node exporter has not been started yet"));
+  private boolean started; // guarded by this
+
+  /** Adopts an exporter that an earlier instance has started; starts none. */
+  NodeExporter(
+      MetricsSettings settings,
+      ProcessManager processes,
+      Value<NetworkStatus> network,
+      Subtree subtree) {
+    this.settings = settings;
+    this.processes = processes;
+    this.network = network;
+    this.subtree = subtree;
+    if (processes.records().stream()
+        .anyMatch(known -> known.name().equals(PROCESS) && known.alive())) {
+      start();
+    }
+  }
+
+  @Override
+  public String exporterName() {
+    return "node";
+  }
+
+  @Override
+  public MetricsAnswer scrape() throws InterruptedException {
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    if (program().isEmpty() && !(state.peek().orElseThrow() instanceof State.Serving)) {
+      return new MetricsAnswer.Unavailable(missing());
+    }
+    start();
+    return switch (awaitServing(deadline)) {
+      case State.Down(String reason) -> new MetricsAnswer.Unavailable(reason);
+      case State.Serving(InetSocketAddress address) -> read(address, deadline);
+    };
+  }
+
+  private String missing() {
+    return "this machine has no node exporter: %s. Install it (apt-get install prometheus-node-exporter), or set node.exporter of dev.polis.metrics to its path"
+        .formatted(
+            settings.nodeExporter().isBlank()
+                ? "neither " + String.join(" nor ", NAMES) + " is in PATH"
+                : "there is no executable at " + settings.nodeExporter());
+  }
+
+  private Optional<Path> program() {
+    return ProgramPath.find(settings.nodeExporter(), NAMES);
+  }
+
+  private synchronized void start() {
+    if (!started) {
+      started = true;
+      subtree.run(PROCESS, this::run);
+    }
+  }
+
+  private State awaitServing(long deadline) throws InterruptedException {
+    try (Watcher<State> watcher = state.watch()) {
+      return watcher.get(
+          State.Serving.class::isInstance, Duration.ofNanos(deadline - System.nanoTime()));
+    } catch (TimeoutException late) {
+      return state.peek().orElseThrow();
+    }
+  }
+
+  private static MetricsAnswer read(InetSocketAddress address, long deadline) {
+    try {
+      Duration left = Duration.ofNanos(Math.max(1, deadline - System.nanoTime()));
+      LocalHttp.Answer answer = LocalHttp.get(address, "/metrics", left, MOST_BYTES);
+      return answer.status() == HttpURLConnection.HTTP_OK
+          ? new MetricsAnswer.Page(answer.contentType(), answer.body())
+          : new MetricsAnswer.Unavailable("the node exporter answers " + answer.status());
+    } catch (IOException silent) {
+      return new MetricsAnswer.Unavailable(
+          "the node exporter at %s does not answer: %s; see the log of root.metrics.%s"
+              .formatted(text(address), silent.getMessage(), PROCESS));
+    }
+  }
+
+  private void run(Context context) throws Exception {
+    InetSocketAddress address = new InetSocketAddress(loopback(), settings.nodeExporterPort());
+    try {
+      new ProcessTask(processes, spec(address), () -> serves(address, context), LineConverter.raw())
+          .run(context);
+    } catch (ProcessException failed) {
+      String reason = failed.getMessage() + takenPort(address);
+      state.set(new State.Down(reason));
+      throw new ProcessException(reason, failed);
+    } finally {
+      if (state.peek().orElseThrow() instanceof State.Serving) {
+        state.set(new State.Down("the node exporter was stopped"));
+      }
+    }
+  }
+
+  /** Several nodes of one machine have a loopback address each, and so each exporter its port. */
+  private InetAddress loopback() throws InterruptedException {
+    try (Watcher<NetworkStatus> watcher = network.watch()) {
+      NetworkStatus.Up here = (NetworkStatus.Up) watcher.get(NetworkStatus.Up.class::isInstance);
+      return here.externalAddress().isLoopbackAddress()
+          ? here.externalAddress()
+          : InetAddress.ofLiteral("127.0.0.1");
+    }
+  }
+
+  private ProcessSpec spec(InetSocketAddress address) {
+    Path program = program().orElseThrow(() -> new ProcessException(missing()));
+    return ProcessSpec.of(PROCESS, program.toString(), "--web.listen-address=" + text(address))
+        .withFingerprint(fingerprint(program));
+  }
+
+  /** Differs after an upgrade, so that the old program is replaced and not adopted. */
+  private static String fingerprint(Path program) {
+    try {
+      return Files.size(program) + " " + Files.getLastModifiedTime(program);
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException("cannot read " + program, unreadable);
+    }
+  }
+
+  private boolean serves(InetSocketAddress address, Context context) {
+    try {
+      long pid = processes.find(PROCESS).orElseThrow().pid();
+      if (!ports.isHeldBy(address.getAddress(), address.getPort(), pid)) {
+        return false;
+      }
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException("cannot tell whether the exporter listens", unreadable);
+    }
+    context.log().info("the node exporter serves at http://%s/metrics", text(address));
+    state.set(new State.Serving(address));
+    return true;
+  }
+
+  private String takenPort(InetSocketAddress address) throws IOException {
+    return ports
+        .find(address.getAddress(), address.getPort())
+        .map(
+            holder ->
+                "; %s is taken by %s: end it, or set node.exporter.port of dev.polis.metrics"
+                    .formatted(text(address), holder))
+        .orElse("");
+  }
+
+  private static String text(InetSocketAddress address) {
+    String host = address.getAddress().getHostAddress();
+    return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
+  }
+
+  /** Stops the exporter if the reason asks for it. Called after the subtree was closed. */
+  void close(StopReason reason) throws InterruptedException {
+    if (reason.endsWork()) {
+      processes.stop(PROCESS);
+    }
+  }
+}

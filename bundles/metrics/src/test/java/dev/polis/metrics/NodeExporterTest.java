@@ -1,0 +1,172 @@
+package dev.polis.metrics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.boot.StopReason;
+import dev.polis.fixtures.Await;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.ThreadLocalRandom;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The machine's metrics, from a program in the place of Prometheus' node exporter. */
+class NodeExporterTest {
+
+  @TempDir private Path folder;
+  private MetricsFixture node;
+  private InetAddress address;
+
+  @BeforeEach
+  void open() throws Exception {
+    node = new MetricsFixture(folder);
+    node.nodeExporter = FakeExporter.install(folder).toString();
+    // An address of its own, and so all ports.
+    ThreadLocalRandom random = ThreadLocalRandom.current();
+    address =
+        InetAddress.ofLiteral(
+            "127.%d.%d.%d"
+                .formatted(random.nextInt(64, 128), random.nextInt(256), random.nextInt(1, 255)));
+    node.network.set(new NetworkStatus.Up(address));
+  }
+
+  @AfterEach
+  void close() {
+    node.close();
+  }
+
+  private HttpResponse<String> page() throws Exception {
+    return node.get(node.user(), "/metrics/node");
+  }
+
+  /** Two busy cores may take longer to start a program than one scrape waits. */
+  private void awaitPage() throws Exception {
+    Await.until(MetricsFixture.PATIENCE, "the exporter's page", () -> page().statusCode() == 200);
+  }
+
+  private long pid() {
+    return node.processes.find("node-exporter").orElseThrow().pid();
+  }
+
+  @Test
+  @DisplayName("the first request starts the exporter, and its page is passed on")
+  void startedWhenAsked() throws Exception {
+    node.start();
+    assertTrue(node.processes.records().isEmpty(), "started before anybody asked");
+
+    awaitPage();
+
+    HttpResponse<String> page = page();
+    assertEquals("node_uname_info{machine=\"x86_64\"} 1\n", page.body());
+    assertEquals("text/plain; version=0.0.4", page.headers().firstValue("Content-Type").orElse(""));
+  }
+
+  @Test
+  @DisplayName("the next instance of the organ adopts the exporter with the same PID")
+  void adopted() throws Exception {
+    node.start();
+    awaitPage();
+    long pid = pid();
+
+    node.stop();
+    assertTrue(ProcessHandle.of(pid).orElseThrow().isAlive(), "it ended with the organ");
+    node.start();
+
+    awaitPage();
+    assertEquals(pid, pid());
+  }
+
+  @Test
+  @DisplayName("the exporter ends when the node goes down for good, asked for again or not")
+  void powerOff() throws Exception {
+    node.start();
+    awaitPage();
+    ProcessHandle exporter = ProcessHandle.of(pid()).orElseThrow();
+    node.stop();
+    node.stopReason = StopReason.POWER_OFF;
+    node.start();
+
+    node.stop();
+
+    assertFalse(exporter.isAlive(), "the exporter lives on");
+    assertTrue(node.processes.records().isEmpty());
+  }
+
+  @Test
+  @DisplayName("an exporter that was killed is started again")
+  void killed() throws Exception {
+    node.start();
+    awaitPage();
+    long pid = pid();
+
+    ProcessHandle exporter = ProcessHandle.of(pid).orElseThrow();
+    exporter.destroyForcibly();
+    exporter.onExit().join();
+
+    awaitPage();
+    assertNotEquals(pid, pid());
+  }
+
+  @Test
+  @DisplayName("without the program the page says how to get it, and looks again at each request")
+  void missing() throws Exception {
+    node.nodeExporter = folder.resolve("later").toString();
+    node.start();
+
+    HttpResponse<String> none = page();
+
+    assertEquals(503, none.statusCode());
+    assertEquals(
+        "this machine has no node exporter: there is no executable at "
+            + node.nodeExporter
+            + ". Install it (apt-get install prometheus-node-exporter), or set node.exporter of"
+            + " dev.polis.metrics to its path\n",
+        none.body());
+    Files.move(folder.resolve("node_exporter"), folder.resolve("later"));
+    awaitPage();
+  }
+
+  @Test
+  @DisplayName("a taken port is named with the process that has it, and its page is not passed on")
+  void takenPort() throws Exception {
+    try (ServerSocket other = new ServerSocket()) {
+      other.bind(new InetSocketAddress(address, 7841));
+      node.start();
+
+      Await.until(
+          MetricsFixture.PATIENCE,
+          "the reason in words",
+          () -> page().body().contains("is taken by process " + ProcessHandle.current().pid()));
+
+      HttpResponse<String> page = page();
+      assertEquals(503, page.statusCode());
+      assertTrue(page.body().contains("set node.exporter.port of dev.polis.metrics"), page.body());
+    }
+  }
+
+  @Test
+  @DisplayName("the node exporter of this machine answers its node_* metrics")
+  void realProgram() throws Exception {
+    node.nodeExporter = "";
+    node.start();
+    Assumptions.assumeFalse(
+        page().body().contains("has no node exporter"),
+        "needs Debian's prometheus-node-exporter in PATH");
+
+    awaitPage();
+
+    assertTrue(page().body().contains("\nnode_uname_info{"), "no node_uname_info");
+  }
+}

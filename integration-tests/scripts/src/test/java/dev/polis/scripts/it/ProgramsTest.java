@@ -1,0 +1,213 @@
+package dev.polis.scripts.it;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.polis.fixtures.Finished;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.HexFormat;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How a program that the machine lacks is provided, with a package source of the test's own. */
+class ProgramsTest {
+
+  /** Declares the programs of this test as {@code packages.sh} does its own. */
+  private static final String DECLARED =
+      """
+      PACKAGE_OF[polis-hello]=polis-hello-bin
+      PACKAGE_OF[polis-mounter]=polis-mounter
+      UNPACKED_RUN+=" polis-hello "
+      """;
+
+  @TempDir Path directory;
+  private ScriptFolder scripts;
+  private Path source;
+
+  @BeforeEach
+  void makePackages() throws Exception {
+    scripts = ScriptFolder.in(directory);
+    // Everybody but root unpacks.
+    scripts.program("id", "[[ \"$1\" == -u ]] && echo 1000 || exec /usr/bin/id \"$@\"");
+    source = Files.createDirectories(directory.resolve("source"));
+    assumeTrue(
+        scripts.finish(List.of("dpkg-deb", "--version")).code() == 0
+            && scripts.finish(List.of("apt-get", "--version")).code() == 0,
+        "packages are fetched with apt-get and dpkg, which this machine lacks");
+    String library = "usr/lib/x86_64-linux-gnu/libpolishello.txt";
+    String program =
+        "for folder in ${LD_LIBRARY_PATH//:/ }; do cat $folder/libpolishello.txt; echo \"$@\"; exit; done";
+    scripts.executable("bin/usr/bin/polis-hello", program);
+    Files.createDirectories(directory.resolve("lib").resolve(library).getParent());
+    Files.writeString(directory.resolve("lib").resolve(library), "Hello from the library");
+    String index =
+        packed("bin", "polis-hello-bin", "libpolishello") + packed("lib", "libpolishello", "");
+    Files.writeString(source.resolve("Packages"), index);
+    Files.writeString(
+        source.resolve("Release"),
+        "SHA256:\n %s %d Packages\n".formatted(digest(index.getBytes(UTF_8)), index.length()));
+    trust("[trusted=yes]");
+  }
+
+  @Test
+  @DisplayName(
+      "A missing program is unpacked without root, with the libraries the machine lacks, and runs")
+  void unpacked() throws Exception {
+    Finished run =
+        scripts.functions(
+            DECLARED + "provide_programs $POLIS_CACHE polis-hello; polis-hello 'a b'");
+
+    run.requireSuccess("polis-hello was not provided");
+    assertEquals("Hello from the librarya b\n", run.out());
+    assertEquals(
+        "polis: fetching the packages polis-hello-bin, which have polis-hello\n", run.err());
+
+    Files.delete(source.resolve("Packages"));
+    Finished again =
+        scripts.functions(
+            DECLARED + "provide_programs $POLIS_CACHE polis-hello; polis-hello again");
+    assertEquals("Hello from the libraryagain\n", again.out());
+    assertEquals("", again.err(), "it is fetched once");
+  }
+
+  @Test
+  @DisplayName("A program on the PATH is taken, and nothing is fetched")
+  void onThePath() throws Exception {
+    scripts.program("polis-hello", "echo mine");
+    Finished run =
+        scripts.functions(DECLARED + "provide_programs $POLIS_CACHE polis-hello; polis-hello");
+
+    assertEquals("mine\n", run.requireSuccess("polis-hello").out());
+    assertEquals("", run.err());
+    assertFalse(Files.exists(directory.resolve(".polis")));
+  }
+
+  @Test
+  @DisplayName(
+      "Packages that nobody has signed are not unpacked; one line says so and things go on")
+  void unsigned() throws Exception {
+    trust("");
+    Finished run =
+        scripts.functions(DECLARED + "provide_programs $POLIS_CACHE polis-hello; echo on");
+
+    assertEquals("on\n", run.requireSuccess("going on").out());
+    assertTrue(
+        run.err()
+            .endsWith(
+                "polis: going on without polis-hello (packages polis-hello-bin):"
+                    + " Debian's packages could not be fetched, see "
+                    + directory.resolve(".polis/packages.log")
+                    + "\n"),
+        run::all);
+    assertTrue(
+        Files.readString(directory.resolve(".polis/packages.log")).contains("not signed"),
+        run::all);
+    assertFalse(Files.exists(directory.resolve(".polis/programs/bin/polis-hello")));
+  }
+
+  @Test
+  @DisplayName("What an ordinary user could not use is named with its package, and not fetched")
+  void onlyForRoot() throws Exception {
+    Finished run = scripts.functions(DECLARED + "provide_programs $POLIS_CACHE polis-mounter");
+
+    assertEquals(
+        "polis: going on without polis-mounter (packages polis-mounter): only root can install them\n",
+        run.requireSuccess("going on").err());
+  }
+
+  @Test
+  @DisplayName("Root installs what is missing with apt-get, and says which packages")
+  void rootInstalls() throws Exception {
+    scripts.program("id", "echo 0");
+    scripts.program(
+        "apt-get",
+        """
+        echo "$*" >>%1$s/calls
+        [[ "$*" != *install* ]] || { printf '#!/bin/sh\\necho installed\\n' >%1$s/programs/polis-mounter
+        chmod +x %1$s/programs/polis-mounter; }
+        """
+            .formatted(directory));
+    Finished run =
+        scripts.functions(DECLARED + "provide_programs $POLIS_CACHE polis-mounter; polis-mounter");
+
+    assertEquals("installed\n", run.requireSuccess("polis-mounter").out());
+    assertEquals(
+        "polis: installing the packages polis-mounter, which have polis-mounter\n", run.err());
+    assertEquals(
+        """
+        -q update
+        -q -o DPkg::Lock::Timeout=60 install -y --no-install-recommends polis-mounter
+        """,
+        Files.readString(directory.resolve("calls")));
+  }
+
+  @Test
+  @DisplayName("A start provides what its data volume needs, and nothing for one in the clear")
+  void programsOfVolumes() throws Exception {
+    Path state = Files.createDirectories(directory.resolve("n"));
+    assertEquals("", storagePrograms(state, "insecure"));
+    assertEquals("", storagePrograms(state, ""), "without root, the default is insecure");
+    assertTrue(storagePrograms(state, "ENCRYPTED").contains("cryptsetup"));
+
+    Files.createDirectory(state.resolve("data"));
+    assertEquals("", storagePrograms(state, "encrypted"), "what is there counts");
+    Files.createDirectory(state.resolve("volume.gocryptfs"));
+    assertFalse(storagePrograms(state, "").isEmpty());
+  }
+
+  private String storagePrograms(Path state, String security) throws Exception {
+    Finished run = scripts.functions("storage_programs " + state + " '" + security + "'");
+    return run.requireSuccess("storage_programs").out();
+  }
+
+  /** Makes a package of a folder, and returns its entry in the index of the source. */
+  private String packed(String folder, String name, String needs) throws Exception {
+    String control =
+        """
+        Package: %s
+        Version: 1
+        Architecture: all
+        Maintainer: nobody
+        Description: of a test
+        """
+            .formatted(name);
+    if (!needs.isEmpty()) {
+      control += "Depends: " + needs + "\n";
+    }
+    Path described = Files.createDirectories(directory.resolve(folder).resolve("DEBIAN"));
+    Files.writeString(described.resolve("control"), control);
+    Path file = source.resolve(name + ".deb");
+    scripts
+        .finish(
+            List.of("dpkg-deb", "--build", directory.resolve(folder).toString(), file.toString()))
+        .requireSuccess("dpkg-deb");
+    return control
+        + "Filename: ./%s\nSize: %d\nSHA256: %s\n\n"
+            .formatted(file.getFileName(), Files.size(file), digest(Files.readAllBytes(file)));
+  }
+
+  private static String digest(byte[] content) throws Exception {
+    return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
+  }
+
+  /** Makes the source the only one of apt. */
+  private void trust(String how) throws Exception {
+    Files.writeString(
+        directory.resolve("sources.list"), "deb %s file:%s ./%n".formatted(how, source));
+    Files.writeString(
+        directory.resolve("apt.conf"),
+        """
+        Dir::Etc::sourcelist "%s";
+        Dir::Etc::sourceparts "/dev/null";
+        """
+            .formatted(directory.resolve("sources.list")));
+  }
+}

@@ -1,0 +1,101 @@
+package dev.polis.scripts.it;
+
+import dev.polis.fixtures.Finished;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** A repository that holds the scripts and nothing to build, with programs of a test's own. */
+record ScriptFolder(Path folder) {
+
+  private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
+
+  /** They take seconds; machines that run tests are busy. */
+  private static final Duration PATIENCE = Duration.ofSeconds(120);
+
+  /** Copies the scripts. */
+  static ScriptFolder in(Path folder) throws IOException {
+    copy("polis", folder);
+    copy(".ci/run", folder);
+    try (Stream<Path> scripts = Files.list(REPOSITORY.resolve("launcher/script"))) {
+      for (Path script : scripts.toList()) {
+        copy("launcher/script/" + script.getFileName(), folder);
+      }
+    }
+    Files.createDirectories(folder.resolve("programs"));
+    return new ScriptFolder(folder);
+  }
+
+  private static void copy(String name, Path folder) throws IOException {
+    Path to = folder.resolve(name);
+    Files.createDirectories(to.getParent());
+    Files.copy(REPOSITORY.resolve(name), to);
+  }
+
+  Path path(String name) {
+    return folder.resolve(name);
+  }
+
+  /** Puts a program in front of those of the machine. */
+  ScriptFolder program(String name, String script) throws IOException {
+    executable("programs/" + name, script);
+    return this;
+  }
+
+  /** Writes a shell script, with the folders it lies in. */
+  void executable(String name, String script) throws IOException {
+    Path file = path(name);
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, "#!/bin/bash\n" + script + "\n");
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+  }
+
+  /** Gives the test an etcd, which is then not fetched. */
+  ScriptFolder withEtcd() throws IOException {
+    executable(".polis/etcd-3.5.16/etcd", "echo etcd Version: 3.5.16");
+    executable(".polis/etcd-3.5.16/etcdctl", "");
+    return this;
+  }
+
+  /** Runs a command of {@code polis}, or another script. */
+  Finished run(String script, String... arguments) throws Exception {
+    List<String> command = new ArrayList<>(List.of(path(script).toString()));
+    command.addAll(List.of(arguments));
+    return finish(command);
+  }
+
+  /** Runs shell code that knows the functions of the scripts. */
+  Finished functions(String code) throws Exception {
+    String known =
+        """
+        set -euo pipefail
+        POLIS_REPOSITORY=%1$s
+        POLIS_CACHE=%1$s/.polis
+        for part in words progress java packages etcd maven build tests node; do
+          source "$POLIS_REPOSITORY/launcher/script/$part.sh"
+        done
+        """
+            .formatted(folder);
+    return finish(List.of("bash", "-c", known + code));
+  }
+
+  Finished finish(List<String> command) throws Exception {
+    return Finished.of(command, environment(), PATIENCE);
+  }
+
+  Map<String, String> environment() {
+    return Map.of(
+        "PATH",
+        path("programs") + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        "JAVA_HOME",
+        System.getProperty("java.home"),
+        "APT_CONFIG",
+        path("apt.conf").toString());
+  }
+}

@@ -1,0 +1,235 @@
+package dev.polis.scripts.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Finished;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What {@code polis test} says of a run, and how it ends. */
+class TestRunTest {
+
+  private static final String PASSED = "<testcase name='works' classname='a.OneTest'/>";
+  private static final String FAILED =
+      """
+      <testcase name='adds' classname='a.TwoTest'>
+        <failure message='expected: &lt;4&gt; but was: &lt;5&gt;&#10;beside 2 and 2'
+            type='org.opentest4j.AssertionFailedError'><![CDATA[at a.TwoTest.adds]]></failure>
+        <system-out><![CDATA[<skipped/>]]></system-out>
+      </testcase>
+      """;
+  private static final String BROKEN =
+      "<testcase name='opens' classname='a.TwoTest'><error type='java.lang.NullPointerException'/></testcase>";
+  private static final String SKIPPED =
+      """
+      <testcase name='mounts' classname='a.ThreeTest'>
+        <skipped message='Assumption failed: mounting needs root' type='org.opentest4j.TestAbortedException'/>
+      </testcase>
+      """;
+
+  @TempDir Path directory;
+  private ScriptFolder scripts;
+
+  @BeforeEach
+  void copyScripts() throws Exception {
+    scripts = ScriptFolder.in(directory).withEtcd();
+    for (String program :
+        List.of("cryptsetup", "fusermount3", "gocryptfs", "mkfs.xfs", "qemu-storage-daemon")) {
+      scripts.program(program, "");
+    }
+  }
+
+  @Test
+  @DisplayName("The last line counts the tests; failed ones and reasons of skips stand before it")
+  void countsAreTheLastLine() throws Exception {
+    maven(1, PASSED, PASSED, FAILED, BROKEN, SKIPPED);
+    Finished run = scripts.run("polis", "test");
+
+    assertEquals(1, run.code(), run.all());
+    assertEquals(
+        """
+        FAILED a.TwoTest.adds
+            expected: <4> but was: <5>
+            beside 2 and 2
+        FAILED a.TwoTest.opens
+            java.lang.NullPointerException
+        skipped 1: mounting needs root
+        Maven's log is %s
+        2 passed, 2 failed, 1 skipped
+        """
+            .formatted(scripts.path(".polis/test.log")),
+        run.out());
+    assertTrue(Files.readString(scripts.path(".polis/test.log")).contains("BUILD"), run::all);
+  }
+
+  @Test
+  @DisplayName("A run in which all pass ends with 0, and each reason of skips is said once")
+  void allPass() throws Exception {
+    maven(0, PASSED, SKIPPED, SKIPPED);
+    Finished run = scripts.run("polis", "test");
+
+    assertEquals(0, run.code(), run.all());
+    assertEquals(
+        """
+        skipped 2: mounting needs root
+        1 passed, 0 failed, 2 skipped
+        """,
+        run.out());
+  }
+
+  @Test
+  @DisplayName("A run in which no test ran fails, though Maven is content")
+  void nothingRan() throws Exception {
+    maven(0, SKIPPED);
+    Finished run = scripts.run("polis", "test");
+
+    assertEquals(1, run.code(), run.all());
+    assertTrue(run.out().contains("no test ran\n"), run.all());
+    assertEquals("0 passed, 0 failed, 1 skipped", lastOf(run.out()));
+  }
+
+  @Test
+  @DisplayName("Reports that an earlier run left are not counted")
+  void oldReports() throws Exception {
+    Path old = scripts.path("b/target/surefire-reports/TEST-b.xml");
+    Files.createDirectories(old.getParent());
+    Files.writeString(old, "<testsuite>" + FAILED + "</testsuite>");
+    Files.setLastModifiedTime(old, FileTime.from(Instant.now().minusSeconds(60)));
+    maven(0, PASSED);
+
+    assertEquals("1 passed, 0 failed, 0 skipped", lastOf(scripts.run("polis", "test").out()));
+  }
+
+  @Test
+  @DisplayName("What fails besides tests is shown with Maven's words, its log and what was left")
+  void compilerFails() throws Exception {
+    scripts.program(
+        "mvn",
+        """
+        echo '[INFO] Building dev.polis.event 0.1.0      [1/2]'
+        echo '[INFO] dev.polis.event ........................ FAILURE [  0.5 s]'
+        echo '[INFO] dev.polis.rpc .......................... SKIPPED'
+        echo '[ERROR] Failed to execute goal maven-compiler-plugin on project dev.polis.event: error'
+        echo '[ERROR] /src/Value.java:[7,3] cannot find symbol'
+        echo '[ERROR] '
+        echo '[ERROR] [Help 1] somewhere'
+        exit 1
+        """);
+    Finished run = scripts.run("polis", "test");
+
+    assertEquals(1, run.code(), run.all());
+    assertEquals(
+        """
+        [ERROR] Failed to execute goal maven-compiler-plugin on project dev.polis.event: error
+        [ERROR] /src/Value.java:[7,3] cannot find symbol
+        not tested, because a module before them failed: dev.polis.rpc
+        no test ran
+        Maven's log is %s
+        0 passed, 0 failed, 0 skipped
+        """
+            .formatted(scripts.path(".polis/test.log")),
+        run.out());
+  }
+
+  @Test
+  @DisplayName(
+      "Without a terminal there is a line for each module, and one for each class that fails")
+  void linesWithoutTerminal() throws Exception {
+    maven(1, PASSED, FAILED);
+    Finished run = scripts.run("polis", "test");
+
+    assertEquals(
+        """
+        polis: testing 1 of 2: dev.polis.one (T)
+        polis: FAILED: 1 of 2 tests in a.TwoTest
+        polis: testing 2 of 2: dev.polis.two (T)
+        """,
+        run.err().replaceAll("\\(\\d+ s\\)", "(T)"));
+  }
+
+  @Test
+  @DisplayName("On a terminal one line moves: module, class, counts, time")
+  void oneLineMoves() throws Exception {
+    maven(0, PASSED);
+    Files.writeString(scripts.path("slow"), "");
+    String command = scripts.path("polis") + " test 2>&1 >" + scripts.path("out");
+    Finished run =
+        scripts.finish(List.of("env", "TERM=xterm", "script", "-qec", command, "/dev/null"));
+
+    assertEquals(0, run.code(), run.all());
+    String screen = run.out();
+    assertTrue(
+        screen.matches("(?s).*\\r\\x1b\\[Kpolis: testing 2 of 2: dev.polis.two, LastTest; .*"),
+        screen);
+    assertTrue(screen.matches("(?s).*; 1 passed, 0 failed \\(\\d+ s\\).*"), screen);
+    assertTrue(screen.endsWith("\r\u001b[K"), "the line is taken away at the end: " + screen);
+    assertEquals("1 passed, 0 failed, 0 skipped\n", Files.readString(scripts.path("out")));
+  }
+
+  @Test
+  @DisplayName("Continuous integration runs polis test with the same arguments and nothing else")
+  void continuousIntegration() throws Exception {
+    maven(0, PASSED);
+    Finished run = scripts.run(".ci/run", "-Dtest=One");
+
+    assertEquals(0, run.code(), run.all());
+    assertEquals("1 passed, 0 failed, 0 skipped", lastOf(run.out()));
+    assertEquals(
+        "--batch-mode -Dstyle.color=never verify --fail-at-end -Dtest=One\n",
+        Files.readString(scripts.path("arguments")));
+  }
+
+  @Test
+  @DisplayName("With -pl, what the module needs is built before, and Maven's options are kept")
+  void oneModule() throws Exception {
+    maven(0, PASSED);
+    Finished run = scripts.run("polis", "test", "-pl", "platform/event", "-ff");
+
+    assertEquals(0, run.code(), run.all());
+    assertEquals(
+        """
+        --batch-mode -Dstyle.color=never install -pl platform/event -am -DskipTests -Dspotless.check.skip=true
+        --batch-mode -Dstyle.color=never verify -pl platform/event -ff
+        """,
+        Files.readString(scripts.path("arguments")));
+  }
+
+  /** Plays a build of two modules whose tests end like this. */
+  private void maven(int code, String... tests) throws Exception {
+    Files.writeString(
+        scripts.path("content"), "<testsuite>" + String.join("", tests) + "</testsuite>");
+    String result =
+        code == 0
+            ? "[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 1, Time elapsed: 0.1 s -- in a.TwoTest"
+            : "[ERROR] Tests run: 2, Failures: 1, Errors: 0, Skipped: 0, Time elapsed: 0.1 s <<< FAILURE! -- in a.TwoTest";
+    scripts.program(
+        "mvn",
+        """
+        cd %s
+        printf '%%s\\n' "$*" >>arguments
+        echo '[INFO] Building dev.polis.one 0.1.0      [1/2]'
+        echo '[INFO] Running a.TwoTest'
+        echo '%s'
+        echo '[INFO] Building dev.polis.two 0.1.0      [2/2]'
+        echo '[INFO] Running a.LastTest'
+        [[ ! -f slow ]] || sleep 2.5
+        mkdir -p a/target/surefire-reports
+        cp content a/target/surefire-reports/TEST-a.xml
+        echo '[INFO] BUILD ENDED'
+        exit %d
+        """
+            .formatted(directory, result, code));
+  }
+
+  private static String lastOf(String text) {
+    return text.substring(text.stripTrailing().lastIndexOf('\n') + 1).stripTrailing();
+  }
+}

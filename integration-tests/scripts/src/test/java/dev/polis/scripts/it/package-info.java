@@ -1,0 +1,19 @@
+/**
+ * Tests of {@code polis} and {@code launcher/script}: what a person sees who types one of its
+ * commands.
+ *
+ * <pre>
+ *   ScriptFolder ── copy of polis, launcher/script, .ci ──▶ bash ──▶ mvn, apt-get, unshare
+ *                                                                     │
+ *                                                      put first on the PATH where a test
+ *                                                      needs a Maven that fails on demand
+ * </pre>
+ *
+ * <p>bash, apt, dpkg and the kernel's namespaces are the real ones. Maven is played by a script,
+ * because a build that fails, skips and succeeds as wanted would take a minute each time; it writes
+ * reports in the form of Surefire's.
+ *
+ * <p>Not promised: that a real machine without the programs gets them from a real mirror. That is
+ * tried by {@code integration-tests/fresh-machine/run}, which takes as long as all tests.
+ */
+package dev.polis.scripts.it;

@@ -1,0 +1,88 @@
+# Runs Maven with its output in a file, and shows how far it is.
+# shellcheck shell=bash
+
+# Without a terminal, there is a line after so many seconds at the latest.
+SIGN_OF_LIFE=60
+
+need_maven() {
+  type -P mvn >/dev/null || refuse "there is no Maven" "install the package maven"
+}
+
+# maven JAVA_HOME WHAT LOG ARGUMENT...: succeeds as Maven does. WHAT is what the screen says is done with each module.
+maven() {
+  local java="$1" what="$2" log="$3"
+  shift 3
+  need_maven
+  # All in the foreground: whoever presses Ctrl-C ends Maven and its children, too.
+  (cd "$POLIS_REPOSITORY" && JAVA_HOME="$java" mvn --batch-mode -Dstyle.color=never "$@" 2>&1 </dev/null) |
+    tee "$log" |
+    { grep --line-buffered -E '^\[[A-Z]+\] (Building |Running |Tests run:.*Time elapsed|Downloading )' || true; } |
+    follow_maven "$what"
+}
+
+# follow_maven WHAT: turns Maven's lines into the moving line, or into a line for each module where there is no terminal.
+follow_maven() {
+  local what="$1" line="" part status module="" detail="" started=$SECONDS shown=-1 spoken=$SECONDS passed=0 failed=0 moving=""
+  ! moves || moving=yes
+  while true; do
+    status=0
+    IFS= read -r -t 1 part || status=$?
+    line+="$part"
+    if [[ $status == 0 ]]; then
+      maven_line "$line"
+      line=""
+    elif [[ $status -le 128 ]]; then
+      break # The end; a time that is up has a higher status.
+    fi
+    if [[ -n "$moving" && $shown != "$SECONDS" ]]; then
+      shown=$SECONDS
+      progress "polis: $(maven_state)"
+    elif [[ -z "$moving" && $((SECONDS - spoken)) -ge $SIGN_OF_LIFE ]]; then
+      maven_say "$(maven_state)"
+    fi
+  done
+  progress_end
+}
+
+# maven_line LINE: takes what a line tells into the variables of follow_maven.
+maven_line() {
+  local result='Tests run: ([0-9]+), Failures: ([0-9]+), Errors: ([0-9]+), Skipped: ([0-9]+).* in (.*)$' bad
+  case "$1" in
+    *"] Building "*)
+      # "[INFO] Building dev.polis.event 0.1.0   [7/33]"; without the end where one module is built alone.
+      module="${1#*Building }"
+      [[ "$module" =~ ^([^\ ]+)\ .*\[([0-9]+)/([0-9]+)\]$ ]] && module="${BASH_REMATCH[2]} of ${BASH_REMATCH[3]}: ${BASH_REMATCH[1]}"
+      module="${module%% 0.*}"
+      detail=""
+      [[ -n "$moving" ]] || maven_say "$what $module ($(duration $((SECONDS - started))))"
+      ;;
+    *"] Running "*) detail=", ${1##*.}" ;;
+    *"] Downloading "*) detail=", fetching ${1##*/}" ;;
+    *)
+      [[ "$1" =~ $result ]] || return 0
+      bad=$((BASH_REMATCH[2] + BASH_REMATCH[3]))
+      failed=$((failed + bad))
+      passed=$((passed + BASH_REMATCH[1] - bad - BASH_REMATCH[4]))
+      [[ $bad == 0 ]] || maven_say "FAILED: $bad of ${BASH_REMATCH[1]} tests in ${BASH_REMATCH[5]}"
+      ;;
+  esac
+}
+
+# maven_state: prints what is under way, how far it is, how long it takes.
+maven_state() {
+  local tests=""
+  [[ $((passed + failed)) == 0 ]] || tests="; $passed passed, $failed failed"
+  printf '%s %s%s%s (%s)\n' "$what" "${module:-...}" "$detail" "$tests" "$(duration $((SECONDS - started)))"
+}
+
+# maven_say TEXT: a line that stays.
+maven_say() {
+  progress_end
+  say "$1"
+  spoken=$SECONDS
+}
+
+# maven_errors LOG: prints why Maven failed, without its advice on stack traces.
+maven_errors() {
+  grep -m 30 -E '^\[ERROR\] .' "$1" | grep -vE 'stack trace of the errors|full debug logging|Help [0-9]+\]|After correcting the problems|mvn <args>' | cut -c 1-400
+}

@@ -1,0 +1,148 @@
+package dev.polis.files;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HexFormat;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * Replaces the content of a file in one step: a reader sees the former content or the new one,
+ * never a part.
+ */
+public final class AtomicFile {
+
+  /** Whether a replacement must survive a loss of power. */
+  public enum Durability {
+    /** File and directory are forced to the disk before the call returns. */
+    POWER_LOSS,
+    /** It survives the death of this process; after a loss of power it may be the former one. */
+    PROCESS
+  }
+
+  // 64 random bits: two writers of one file never meet, not even in different processes.
+  private static final int SUFFIX_BYTES = 8;
+  private static final Pattern TEMPORARY = Pattern.compile("\\..+\\.[0-9a-f]{16}\\.tmp");
+  private static final SecureRandom RANDOM = new SecureRandom();
+
+  /** What happens between the writing of the temporary file and its renaming. */
+  @FunctionalInterface
+  interface Rename {
+    void rename(Path temporary, Path target) throws IOException;
+  }
+
+  private AtomicFile() {}
+
+  /**
+   * Replaces a file. Missing directories above it are made, accessible to this user alone. If this
+   * fails, the former content is still there and the temporary file is not.
+   */
+  public static void replace(Path file, byte[] content, Mode mode, Durability durability)
+      throws IOException {
+    replace(file, content, mode, durability, AtomicFile::rename);
+  }
+
+  static void replace(Path file, byte[] content, Mode mode, Durability durability, Rename rename)
+      throws IOException {
+    Path temporary = temporary(file);
+    try {
+      createParent(file);
+      write(temporary, content, mode, durability);
+      rename.rename(temporary, file);
+      if (durability == Durability.POWER_LOSS) {
+        force(file.toAbsolutePath().getParent());
+      }
+    } catch (IOException e) {
+      try {
+        Files.deleteIfExists(temporary);
+      } catch (IOException suppressed) {
+        e.addSuppressed(suppressed);
+      }
+      throw e;
+    }
+  }
+
+  static void rename(Path temporary, Path file) throws IOException {
+    Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private static void write(Path temporary, byte[] content, Mode mode, Durability durability)
+      throws IOException {
+    try (FileChannel channel =
+        FileChannel.open(
+            temporary,
+            Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+            PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()))) {
+      ByteBuffer rest = ByteBuffer.wrap(content);
+      while (rest.hasRemaining()) {
+        channel.write(rest);
+      }
+      Files.setPosixFilePermissions(temporary, mode.permissions());
+      if (durability == Durability.POWER_LOSS) {
+        channel.force(true);
+      }
+    }
+  }
+
+  /** Forces a file's content, or a directory's entries, to the disk. */
+  public static void force(Path path) throws IOException {
+    try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+      channel.force(true);
+    }
+  }
+
+  /**
+   * Removes the temporary files that interrupted replacements left in a directory.
+   *
+   * @param age only those that are older; zero is for the one who knows that nobody writes there
+   * @return how many were removed
+   */
+  public static int sweep(Path directory, Duration age) throws IOException {
+    FileTime limit = FileTime.from(Instant.now().minus(age));
+    int removed = 0;
+    try (DirectoryStream<Path> entries =
+        Files.newDirectoryStream(directory, AtomicFile::isTemporary)) {
+      for (Path left : entries) {
+        if (Files.getLastModifiedTime(left).compareTo(limit) <= 0 && Files.deleteIfExists(left)) {
+          removed++;
+        }
+      }
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
+    }
+    return removed;
+  }
+
+  private static boolean isTemporary(Path file) {
+    return TEMPORARY.matcher(file.getFileName().toString()).matches()
+        && Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS);
+  }
+
+  private static Path temporary(Path file) {
+    byte[] suffix = new byte[SUFFIX_BYTES];
+    RANDOM.nextBytes(suffix);
+    return file.resolveSibling(
+        "." + file.getFileName() + "." + HexFormat.of().formatHex(suffix) + ".tmp");
+  }
+
+  private static void createParent(Path file) throws IOException {
+    Path parent = file.toAbsolutePath().getParent();
+    if (!Files.isDirectory(parent)) {
+      Files.createDirectories(
+          parent, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
+    }
+  }
+}

@@ -1,0 +1,152 @@
+package dev.polis.files;
+
+import dev.polis.files.FileException.Problem;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileStore;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.ReadOnlyFileSystemException;
+import java.util.Optional;
+
+/** Recognises from a failure that a disk is full, read-only or not accessible. */
+public final class DiskTrouble {
+
+  private DiskTrouble() {}
+
+  /**
+   * Returns FULL, READ_ONLY or DENIED if the failure or one of its causes comes of that, and IO
+   * otherwise.
+   */
+  public static Problem of(Throwable failure) {
+    for (Throwable at = failure; at != null; at = at.getCause()) {
+      if (at instanceof FileException known) {
+        return known.problem();
+      }
+      Problem found = ofOne(at);
+      if (found != Problem.IO) {
+        return found;
+      }
+    }
+    return Problem.IO;
+  }
+
+  private static Problem ofOne(Throwable failure) {
+    if (failure instanceof AccessDeniedException) {
+      return Problem.DENIED;
+    }
+    if (failure instanceof ReadOnlyFileSystemException) {
+      return Problem.READ_ONLY;
+    }
+    String reason = failure instanceof IOException disk ? reason(disk) : "";
+    return switch (reason) {
+      case "No space left on device", "Disk quota exceeded" -> Problem.FULL;
+      case "Read-only file system" -> Problem.READ_ONLY;
+      default -> Problem.IO;
+    };
+  }
+
+  /** Returns the system's own words for a failure, without the path that Java puts before them. */
+  public static String reason(IOException failure) {
+    return failure instanceof FileSystemException named && named.getReason() != null
+        ? named.getReason()
+        : String.valueOf(failure.getMessage());
+  }
+
+  /** Returns the path that a failure names, if it names one. */
+  public static Optional<Path> place(Throwable failure) {
+    for (Throwable at = failure; at != null; at = at.getCause()) {
+      if (at instanceof FileSystemException named && named.getFile() != null) {
+        return Optional.of(Path.of(named.getFile()));
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Returns what to do about a problem of a disk, as an imperative clause. */
+  public static String remedy(Problem problem) {
+    return switch (problem) {
+      case FULL -> "free some space there";
+      case READ_ONLY -> "mount it writable";
+      case DENIED -> "give the user " + System.getProperty("user.name") + " access";
+      default -> "check the file and its disk";
+    };
+  }
+
+  /**
+   * Returns the exception for an operation on a path that failed.
+   *
+   * @param verb what was tried, as an infinitive: {@code write}
+   * @param wanted how many bytes were to be written
+   */
+  static FileException failed(String verb, Path path, long wanted, Throwable cause) {
+    String what = "cannot " + verb + " " + path + ": " + words(cause);
+    Problem problem = of(cause);
+    if (problem == Problem.IO) {
+      problem = askedOfFileSystem(path, wanted, cause);
+    }
+    return switch (problem) {
+      case FULL ->
+          new FileException(
+              problem,
+              what + space(path),
+              "free some space and try again; the former content is untouched",
+              cause);
+      case READ_ONLY ->
+          new FileException(
+              problem,
+              what + ", its file system is mounted read-only",
+              "mount it writable (a disk that failed is often remounted read-only: see the kernel log)",
+              cause);
+      case DENIED ->
+          new FileException(
+              problem,
+              what + " (this process runs as " + System.getProperty("user.name") + ")",
+              "give that user access or choose another state directory",
+              cause);
+      default ->
+          new FileException(
+              Problem.IO, what, "check the disk and the kernel log; nothing was changed", cause);
+    };
+  }
+
+  /** Some file systems of user space report EIO for everything; their figures still tell. */
+  private static Problem askedOfFileSystem(Path path, long wanted, Throwable cause) {
+    try {
+      FileStore store = Files.getFileStore(existing(path));
+      if (store.isReadOnly()) {
+        return Problem.READ_ONLY;
+      }
+      if (wanted > 0 && store.getUsableSpace() < wanted) {
+        return Problem.FULL;
+      }
+    } catch (IOException e) {
+      cause.addSuppressed(e);
+    }
+    return Problem.IO;
+  }
+
+  private static String space(Path path) {
+    try {
+      return " (%d bytes free there)"
+          .formatted(Files.getFileStore(existing(path)).getUsableSpace());
+    } catch (IOException e) {
+      return "";
+    }
+  }
+
+  private static Path existing(Path path) {
+    Path at = path;
+    while (at.getParent() != null && !Files.exists(at)) {
+      at = at.getParent();
+    }
+    return at;
+  }
+
+  private static String words(Throwable cause) {
+    return cause instanceof AccessDeniedException
+        ? "permission denied"
+        : cause.getClass().getSimpleName() + ": " + cause.getMessage();
+  }
+}

@@ -1,0 +1,56 @@
+package dev.polis.process;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/** Finds a program on this machine. */
+public final class ProgramPath {
+
+  private ProgramPath() {}
+
+  /**
+   * Finds a program where an operator says that it is, or in {@code PATH}.
+   *
+   * @param configured the program or the directory that holds it; blank to search {@code PATH}
+   * @param names of the program, the preferred one first
+   * @return the executable, absolute, with links resolved; empty if there is none
+   */
+  public static Optional<Path> find(String configured, List<String> names) {
+    if (configured.isBlank()) {
+      return searched().stream()
+          .flatMap(directory -> names.stream().map(directory::resolve))
+          .filter(ProgramPath::isExecutable)
+          .findFirst()
+          .map(ProgramPath::resolved);
+    }
+    Path path = Path.of(configured);
+    return (Files.isDirectory(path) ? names.stream().map(path::resolve).toList() : List.of(path))
+        .stream().filter(ProgramPath::isExecutable).findFirst().map(ProgramPath::resolved);
+  }
+
+  /** Returns the directories of {@code PATH}. */
+  private static List<Path> searched() {
+    return Arrays.stream(System.getenv().getOrDefault("PATH", "").split(File.pathSeparator))
+        .filter(directory -> !directory.isEmpty())
+        .map(Path::of)
+        .toList();
+  }
+
+  private static boolean isExecutable(Path file) {
+    return Files.isRegularFile(file) && Files.isExecutable(file);
+  }
+
+  private static Path resolved(Path program) {
+    try {
+      return program.toRealPath();
+    } catch (IOException vanished) {
+      // It was there a moment ago; starting it fails with the reason.
+      return program.toAbsolutePath();
+    }
+  }
+}
