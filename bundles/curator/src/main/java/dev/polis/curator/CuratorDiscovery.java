@@ -79,11 +79,7 @@ final class CuratorDiscovery extends CuratorLocalGrpc.CuratorLocalImplBase {
                   .formatted(following.leader()),
               RETRY);
       case CuratorStatus.Following(NodeId leader, String host, int port) ->
-          response
-              .setLeaderNodeId(leader.text())
-              .setLeaderHost(host)
-              .setLeaderPort(port)
-              .build();
+          response.setLeaderNodeId(leader.text()).setLeaderHost(host).setLeaderPort(port).build();
       case CuratorStatus.Campaigning(String reason) ->
           throw RpcException.unavailable("no leader known: " + reason, RETRY);
       case CuratorStatus.Idle idle -> throw RpcException.unavailable(idle.describe(), RETRY);

@@ -87,9 +87,7 @@ public final class CuratorFixture implements AutoCloseable {
             new RpcSettings(
                 List.of(
                     new RpcSettings.Listener(
-                        RpcHost.CURATOR,
-                        new InetSocketAddress(address, PORT),
-                        true)),
+                        RpcHost.CURATOR, new InetSocketAddress(address, PORT), true)),
                 RpcSettings.Limits.DEFAULT),
             logs);
     this.curator =
@@ -238,9 +236,7 @@ public final class CuratorFixture implements AutoCloseable {
     return InetAddress.ofLiteral(
         "127.%d.%d.%d"
             .formatted(
-                80 + process / 250 % 40,
-                process % 250,
-                1 + FIXTURES.getAndIncrement() % 250));
+                80 + process / 250 % 40, process % 250, 1 + FIXTURES.getAndIncrement() % 250));
   }
 
   private Network network() {

@@ -3,7 +3,7 @@ package dev.polis.metrics;
 import com.google.gson.Gson;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
-import dev.polis.rpc.ClusterResolver;
+import dev.polis.resolver.LeaderResolver;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcListenerStatus;
@@ -46,7 +46,7 @@ final class NodeDiscovery implements AutoCloseable {
   private record Target(List<String> targets, Map<String, String> labels) {}
 
   /** The way to the leader, found by asking one curator. */
-  private record Connection(String curator, ClusterResolver resolver, ManagedChannel channel) {
+  private record Connection(String curator, LeaderResolver resolver, ManagedChannel channel) {
     void close() {
       channel.shutdownNow();
       resolver.close();
@@ -112,9 +112,9 @@ final class NodeDiscovery implements AutoCloseable {
       RpcClients clients =
           RpcClients.authenticated(
               () -> credentials.get().orElse(self).tls(), RpcTrust.cluster(self.ca()));
-      ClusterResolver resolver =
-          ClusterResolver.fixed(List.of(ClusterResolver.address(curator)), clients, log);
-      connection = new Connection(curator, resolver, clients.leader(resolver));
+      LeaderResolver resolver =
+          LeaderResolver.fixed(List.of(LeaderResolver.address(curator)), clients, log);
+      connection = new Connection(curator, resolver, resolver.channel());
     }
     return connection.channel();
   }

@@ -25,7 +25,8 @@
  * <p>Why the push is not part of the heartbeat: a status is written to etcd, a heartbeat is not.
  *
  * <ul>
- *   <li>Needs: BootReport, ClusterManager, Curator, HealthRegistry, LogTree, Network, Storage, Supervisor
+ *   <li>Needs: BootReport, ClusterManager, Curator, HealthRegistry, LogTree, Network, Storage,
+ *       Supervisor
  *   <li>Uses if there: RolePlugin
  *   <li>Provides: LocalRoleServer
  *   <li>Configuration: dev.polis.roles

@@ -6,6 +6,7 @@ import dev.polis.logtree.Log;
 import dev.polis.rpc.RpcClients;
 import io.grpc.ManagedChannel;
 import java.net.InetSocketAddress;
+import java.net.URI;
 import java.util.Collection;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
@@ -34,7 +35,7 @@ public final class LeaderResolver implements AutoCloseable {
   }
 
   /**
-   * Starts a resolver.
+   * Starts a resolver that also learns of curators it was not given.
    *
    * @param seeds addresses of some curators, at least one
    * @param clients makes the channels; must present a certificate of the cluster, since strangers
@@ -43,19 +44,52 @@ public final class LeaderResolver implements AutoCloseable {
    */
   public static LeaderResolver open(
       Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
+    LeaderResolver resolver = fixed(seeds, clients, log);
+    CuratorList list = new CuratorList(resolver::channel, resolver.retry, resolver.search::keep);
+    resolver.tasks.submit(list::follow);
+    return resolver;
+  }
+
+  /**
+   * Starts a resolver that asks the given curators and the leader they name, and no others.
+   *
+   * @param seeds addresses of some curators, at least one
+   * @throws IllegalArgumentException if there is no seed
+   */
+  public static LeaderResolver fixed(
+      Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
     if (seeds.isEmpty()) {
       throw new IllegalArgumentException(
           "no address to begin with: name at least one curator of the cluster");
     }
     LeaderResolver resolver = new LeaderResolver(seeds, clients, log);
-    resolver.start();
+    resolver.search.start();
     return resolver;
   }
 
-  private void start() {
-    search.start();
-    CuratorList list = new CuratorList(this::channel, retry, search::keep);
-    tasks.submit(list::follow);
+  /**
+   * Reads an address: {@code host} or {@code host:port}, IPv6 addresses with a port in brackets.
+   *
+   * @throws IllegalArgumentException if it is neither, or the host has no address
+   */
+  public static InetSocketAddress address(String text) {
+    URI parsed;
+    try {
+      boolean bareIpv6 = text.indexOf(':') != text.lastIndexOf(':') && !text.startsWith("[");
+      parsed = URI.create("//" + (bareIpv6 ? "[" + text + "]" : text));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "\"" + text + "\" is no address; write host or host:port", e);
+    }
+    if (parsed.getHost() == null) {
+      throw new IllegalArgumentException("\"" + text + "\" is no address; write host or host:port");
+    }
+    int port = parsed.getPort() < 0 ? LeaderSearch.CURATOR_PORT : parsed.getPort();
+    InetSocketAddress address = new InetSocketAddress(parsed.getHost(), port);
+    if (address.isUnresolved()) {
+      throw new IllegalArgumentException("host \"" + parsed.getHost() + "\" has no address");
+    }
+    return address;
   }
 
   /**

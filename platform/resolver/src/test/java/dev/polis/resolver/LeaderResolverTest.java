@@ -211,7 +211,8 @@ class LeaderResolverTest {
   }
 
   @Test
-  @DisplayName("a curator that names no IP address as the leader's is left out, the others are asked")
+  @DisplayName(
+      "a curator that names no IP address as the leader's is left out, the others are asked")
   void leavesOutWhatIsNoAddress() throws Exception {
     curators.get(2).hostNamed = curators.get(0).id;
     RpcClients owner = owner();
@@ -245,5 +246,35 @@ class LeaderResolverTest {
             IllegalArgumentException.class,
             () -> LeaderResolver.open(List.of(), owner(), logs.log("resolver")));
     assertTrue(refused.getMessage().contains("at least one"), refused.getMessage());
+  }
+
+  @Test
+  @DisplayName("a client without a certificate finds the leader too, and learns of nobody else")
+  void strangersFindTheLeader() {
+    RpcClients stranger =
+        RpcClients.ephemeral(Ed25519.generate(), RpcTrust.cluster(ca.certificate()));
+    try (LeaderResolver resolver =
+        LeaderResolver.fixed(List.of(curators.get(1).address()), stranger, logs.log("resolver"))) {
+      ManagedChannel channel = resolver.channel();
+      try {
+        StatusRuntimeException refused =
+            assertThrows(StatusRuntimeException.class, () -> ask(channel));
+        assertEquals(Status.Code.UNAUTHENTICATED, refused.getStatus().getCode());
+        assertEquals(curators.get(0).address(), resolver.leader().peek().orElseThrow());
+      } finally {
+        channel.shutdownNow();
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("addresses are host or host:port; anything else is refused in words")
+  void addressesAreParsed() {
+    assertEquals(7835, LeaderResolver.address("127.0.0.1").getPort());
+    assertEquals(80, LeaderResolver.address("127.0.0.1:80").getPort());
+    assertEquals(7835, LeaderResolver.address("::1").getPort());
+    assertEquals(80, LeaderResolver.address("[::1]:80").getPort());
+    var refused = assertThrows(IllegalArgumentException.class, () -> LeaderResolver.address("a b"));
+    assertTrue(refused.getMessage().contains("\"a b\""), refused.getMessage());
   }
 }

@@ -262,7 +262,9 @@ class NodeLifeIT {
             .orElseThrow();
     InstantSource past = InstantSource.fixed(Instant.now().minus(Duration.ofDays(10)));
     return new CertificateAuthority(
-        Ed25519.privateKey(stored.get(RECORDS + prefix + "keys/" + name + "-privkey.bin")), ca, past);
+        Ed25519.privateKey(stored.get(RECORDS + prefix + "keys/" + name + "-privkey.bin")),
+        ca,
+        past);
   }
 
   private static byte[] bytes(JsonObject entry, String field) {

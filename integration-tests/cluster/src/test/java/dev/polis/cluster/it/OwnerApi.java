@@ -116,8 +116,7 @@ final class OwnerApi implements AutoCloseable {
   }
 
   private void forEachNode(Consumer<Node> action) throws Exception {
-    BlockingClientCall<?, Node> call =
-        management().getNodes(GetNodesRequest.getDefaultInstance());
+    BlockingClientCall<?, Node> call = management().getNodes(GetNodesRequest.getDefaultInstance());
     for (Node node = call.read(); node != null; node = call.read()) {
       action.accept(node);
     }

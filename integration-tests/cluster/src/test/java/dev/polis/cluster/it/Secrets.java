@@ -18,11 +18,11 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The secrets of a bootstrap, and a search for them in a text in every encoding in which a log could
- * hold them.
+ * The secrets of a bootstrap, and a search for them in a text in every encoding in which a log
+ * could hold them.
  *
- * <p>A log may hold a part only, because long lines are cut. So the search is for windows of {@value
- * #WINDOW} bytes from the beginning and from the end of each secret.
+ * <p>A log may hold a part only, because long lines are cut. So the search is for windows of
+ * {@value #WINDOW} bytes from the beginning and from the end of each secret.
  */
 final class Secrets {
 
