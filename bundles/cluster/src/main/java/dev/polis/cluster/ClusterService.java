@@ -141,6 +141,11 @@ final class ClusterService implements ClusterManager {
                   .formatted(loaded.source())
               + " cannot do; use cluster_bootstrap to create a cluster of one node");
     }
+    if (loaded.parameters().hasNetworkConfig()) {
+      steps.step(
+          "network configuration",
+          wait -> organs.configure(loaded.parameters().getNetworkConfig()));
+    }
     machine.transition(EnrolmentPhase.CREATING_CLUSTER, "cluster_bootstrap in " + loaded.source());
     return bootstrap.run(loaded.parameters().getClusterBootstrap());
   }

@@ -15,6 +15,8 @@ import dev.polis.event.Watcher;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcHost;
+import dev.polis.wire.net.Net;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.security.PrivateKey;
 import java.time.Duration;
@@ -41,6 +43,12 @@ record EnrolmentOrgans(
 
   /** What operators look for in a log when etcd does not come up. */
   private static final String NOT_READY = "consensus service failed to become ready";
+
+  /** Applies the network configuration of the parameters, or refuses it by its fields. */
+  String configure(Net configuration) throws IOException, InterruptedException {
+    network.configure(configuration);
+    return configuration.getInterfaceCount() + " interfaces";
+  }
 
   /** Waits until the node has an address; for as long as it takes. */
   InetAddress awaitAddress(Wait wait) throws InterruptedException {

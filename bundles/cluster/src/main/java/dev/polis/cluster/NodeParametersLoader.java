@@ -1,13 +1,12 @@
 package dev.polis.cluster;
 
-import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.InvalidProtocolBufferException;
-import com.google.protobuf.Message;
 import com.google.protobuf.UnknownFieldSet;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.api.curator.DomainNames;
 import dev.polis.cluster.NodeParameterSource.Found;
 import dev.polis.logtree.Log;
+import dev.polis.wire.UnknownFields;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
 import java.nio.charset.StandardCharsets;
@@ -100,7 +99,7 @@ final class NodeParametersLoader {
             "both cluster_bootstrap and cluster_register are set; remove the one that is not meant");
       }
       NodeParameters parameters = NodeParameters.parseFrom(found.content());
-      refuseUnknown(parameters, "", found.source());
+      refuseUnknown(parameters, found.source());
       return parameters;
     } catch (InvalidProtocolBufferException e) {
       throw wrong(
@@ -108,24 +107,13 @@ final class NodeParametersLoader {
     }
   }
 
-  private static void refuseUnknown(Message message, String path, NodeParameterSource source) {
-    if (!message.getUnknownFields().asMap().isEmpty()) {
+  private static void refuseUnknown(NodeParameters parameters, NodeParameterSource source) {
+    List<String> unknown = UnknownFields.of(parameters);
+    if (!unknown.isEmpty()) {
       throw wrong(
           source,
-          "unknown field number %s in %s%s; it was written for another version"
-              .formatted(
-                  message.getUnknownFields().asMap().keySet(),
-                  message.getDescriptorForType().getName(),
-                  path.isEmpty() ? "" : " (at " + path + ")"));
-    }
-    for (Map.Entry<FieldDescriptor, Object> field : message.getAllFields().entrySet()) {
-      if (field.getKey().getJavaType() == FieldDescriptor.JavaType.MESSAGE) {
-        String inner =
-            path.isEmpty() ? field.getKey().getName() : path + "." + field.getKey().getName();
-        List<?> values =
-            field.getValue() instanceof List<?> list ? list : List.of(field.getValue());
-        values.forEach(value -> refuseUnknown((Message) value, inner, source));
-      }
+          "unknown: %s; the file was written for another version"
+              .formatted(String.join(", ", unknown)));
     }
   }
 

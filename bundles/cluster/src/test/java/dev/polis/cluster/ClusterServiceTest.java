@@ -157,6 +157,44 @@ class ClusterServiceTest {
     assertTrue(recording.sealed().isPresent());
   }
 
+  private void giveNetworkConfig() throws IOException {
+    NodeParameters.Builder given =
+        NodeParameters.parseFrom(Files.readAllBytes(parameters)).toBuilder();
+    given
+        .getNetworkConfigBuilder()
+        .addInterfaceBuilder()
+        .setName("eth0")
+        .addAddress("192.0.2.7/24");
+    Files.write(parameters, given.build().toByteArray());
+  }
+
+  @Test
+  @DisplayName("a network_config is applied before anything else is done")
+  void networkConfigComesFirst() throws Exception {
+    giveNetworkConfig();
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+
+    awaitHome(start(recording));
+
+    assertEquals("configure", recording.calls.getFirst());
+    assertEquals(BOOTSTRAP, recording.calls.subList(1, recording.calls.size()));
+  }
+
+  @Test
+  @DisplayName(
+      "a network_config that cannot be applied fails the enrolment before there is a key or a volume")
+  void networkConfigIsNotIgnored() throws Exception {
+    giveNetworkConfig();
+    RecordingOrgans recording = new RecordingOrgans(directory, "configure");
+
+    ClusterService service = start(recording);
+
+    runner.join(SOON.toMillis());
+    assertEquals(List.of("configure"), recording.calls);
+    String message = assertThrows(EnrolmentException.class, service::awaitHome).getMessage();
+    assertTrue(message.contains("injected failure of configure"), message);
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

@@ -15,13 +15,13 @@ import java.util.stream.Collectors;
 /** Finds the node's address among those of the machine. */
 final class HostAddresses {
 
-  /** What the machine has; replaced in tests. */
+  /** Reads the machine's interfaces; replaced in tests. */
   interface Machine {
-    /** The addresses of all interfaces that are up. */
+    /** Returns the addresses of all interfaces that are up. */
     List<InetAddress> addresses() throws SocketException;
 
     /**
-     * Tries to listen there.
+     * Tries to listen at an address.
      *
      * @throws IOException if that is refused
      */
@@ -32,14 +32,14 @@ final class HostAddresses {
   private final Machine machine;
 
   /**
-   * @param configured an IP address, or empty for a default
+   * @param configured an IP address that was checked, or empty to choose one of the machine's
    */
   HostAddresses(String configured, Machine machine) {
     this.configured = configured;
     this.machine = machine;
   }
 
-  /** The machine this process runs on. */
+  /** Returns the machine that this process runs on. */
   static Machine thisMachine() {
     return new Machine() {
       @Override
@@ -54,8 +54,7 @@ final class HostAddresses {
       @Override
       public void probe(InetAddress address) throws IOException {
         try (ServerSocket socket = new ServerSocket()) {
-          socket.bind(
-              new InetSocketAddress(address, 0)); // any free port: the listeners choose theirs
+          socket.bind(new InetSocketAddress(address, 0)); // any free port
         }
       }
     };
@@ -65,36 +64,12 @@ final class HostAddresses {
     try {
       return link.isUp();
     } catch (SocketException e) {
-      return false; // it went away between the two looks
+      return false; // it was removed meanwhile
     }
   }
 
-  /** Refuses a configured address that never can be one. */
-  static void validate(String configured) {
-    if (configured.isEmpty()) {
-      return;
-    }
-    InetAddress address = parse(configured);
-    if (address.isAnyLocalAddress() || address.isMulticastAddress()) {
-      throw new IllegalArgumentException(
-          "address \"%s\" is no address of one machine; configure the one that other nodes reach this node at"
-              .formatted(configured));
-    }
-  }
-
-  private static InetAddress parse(String configured) {
-    try {
-      return InetAddress.ofLiteral(configured);
-    } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(
-          "address \"%s\" is no IP address; configure one like 192.0.2.7, names are not looked up"
-              .formatted(configured),
-          e);
-    }
-  }
-
-  /** What the machine gives now. */
-  NetworkStatus look() {
+  /** Returns the node's address if the machine has it now, else what is missing. */
+  NetworkStatus poll() {
     try {
       List<InetAddress> assigned = machine.addresses();
       return configured.isEmpty() ? byDefault(assigned) : configured(assigned);
@@ -105,7 +80,7 @@ final class HostAddresses {
   }
 
   private NetworkStatus configured(List<InetAddress> assigned) {
-    InetAddress wanted = parse(configured);
+    InetAddress wanted = InetAddress.ofLiteral(configured);
     if (assigned.contains(wanted) || isLoopbackBlock(wanted)) {
       return probed(wanted);
     }
@@ -138,7 +113,7 @@ final class HostAddresses {
     }
   }
 
-  /** All of 127/8 belongs to the loopback interface, though only 127.0.0.1 is listed. */
+  /** Tells whether it is in 127/8, which is all of the loopback interface though not listed. */
   private static boolean isLoopbackBlock(InetAddress address) {
     return address instanceof Inet4Address && address.isLoopbackAddress();
   }

@@ -7,13 +7,10 @@ import dev.polis.pki.NodeId;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 
 /**
- * The names of nodes, in a hosts file of our own. Thread-safe; a file is written only if its
+ * Writes this node's name to a hosts file of its own. Thread-safe; a file is written only if its
  * content changes.
  *
  * <p>The machine id of machine-id(5) is 32 hexadecimal digits, so it is the node id without its
@@ -23,11 +20,10 @@ final class NodeNames {
 
   private final FilePlacement hosts;
   private final FilePlacement machineId;
-  private NodeId local; // null until told
-  private Map<NodeId, InetAddress> peers = Map.of();
-  private NetworkStatus status = new NetworkStatus.Waiting("not looked yet");
+  private NodeId local; // null until published
+  private NetworkStatus status = new NetworkStatus.Waiting("not polled yet");
 
-  /** Goes on with the name that a former instance published, if there is one. */
+  /** Continues with the name that an earlier instance published, if there is one. */
   NodeNames(FilePlacement hosts, FilePlacement machineId) {
     this.hosts = hosts;
     this.machineId = machineId;
@@ -56,17 +52,6 @@ final class NodeNames {
     write(hosts, content());
   }
 
-  synchronized void peers(Map<NodeId, InetAddress> all) throws FileException {
-    Map<NodeId, InetAddress> former = peers;
-    peers = Map.copyOf(all);
-    try {
-      write(hosts, content());
-    } catch (FileException e) {
-      peers = former;
-      throw e;
-    }
-  }
-
   synchronized void status(NetworkStatus now) throws FileException {
     status = now;
     if (local != null) {
@@ -75,22 +60,10 @@ final class NodeNames {
   }
 
   private String content() {
-    Map<NodeId, InetAddress> all = new LinkedHashMap<>();
-    if (local != null && status instanceof NetworkStatus.Up(InetAddress address)) {
-      all.put(local, address);
-    }
-    new TreeMap<>(peers)
-        .forEach(
-            (node, address) -> {
-              if (!node.equals(local)) {
-                all.put(node, address);
-              }
-            });
-    StringBuilder lines = new StringBuilder("127.0.0.1 localhost\n::1 localhost\n");
-    all.forEach(
-        (node, address) ->
-            lines.append(address.getHostAddress()).append(' ').append(node.text()).append('\n'));
-    return lines.toString();
+    String lines = "127.0.0.1 localhost\n::1 localhost\n";
+    return local != null && status instanceof NetworkStatus.Up(InetAddress address)
+        ? lines + address.getHostAddress() + " " + local.text() + "\n"
+        : lines;
   }
 
   private static void write(FilePlacement file, String content) throws FileException {

@@ -1,19 +1,31 @@
 /**
- * The network organ on a machine that has its network already: it waits for the node's address and
- * publishes it, and it keeps the names of nodes.
+ * Finds the node's address and publishes it, configures the network where the node owns it, and
+ * writes the node's name.
  *
  * <pre>
- *   NetworkComponent ── HostAddresses (interfaces, bind probe) ─▶ Value&lt;NetworkStatus&gt;
- *        │
- *        └─ NodeNames ── ephemeral/hosts, ephemeral/machine-id
+ *   NetworkComponent (wires) ─▶ NetworkService ── each second ──▶ HostAddresses (interfaces, bind probe)
+ *                                  │      │                            └─▶ Value&lt;NetworkStatus&gt;
+ *                                  │      └─ NodeNames ─▶ ephemeral/hosts, ephemeral/machine-id
+ *                                  │
+ *     configure(Net) ─▶ StaticNetwork (checks) ─▶ InterfaceSetup (ip, resolver file)
+ *                            └─▶ esp/network_configuration.pb, applied again at each start
  * </pre>
  *
- * <p>The address is looked at again every second instead of listening for the kernel's messages:
- * the JDK has no netlink socket, and an address that was lost for less than a second is found again
- * by every connection anyway.
+ * <p>A node owns its network if its operator says so ({@code manage} of dev.polis.network): it is
+ * the only program on its machine that configures interfaces, or has a network namespace of its
+ * own. Then static addresses, routes, MTU and name servers are made exactly as configured;
+ * addresses and static routes that are not configured are removed from the configured interfaces.
+ * Otherwise the machine's network is left alone, and a configuration is refused by its fields, not
+ * ignored.
  *
- * <p>Not promised: DHCP, bonds or routes. They belong to a machine whose network is ours; here the
- * machine's own network is left as it is, and so are its host name and {@code /etc}.
+ * <p>The address is polled each second. The JDK has no netlink socket to be notified over, and
+ * connections survive the loss of an address for less than a second.
+ *
+ * <p>Not promised: DHCP, router advertisements, bonds and VLANs; a configuration that has one is
+ * refused. The machine's host name and {@code /etc/hosts} are left alone.
+ *
+ * <p>Why {@code ip} and not netlink: each command can be repeated by hand when it fails, and its
+ * error message names the object.
  *
  * <ul>
  *   <li>Needs: BootReport, HealthRegistry, Storage, Supervisor

@@ -2,7 +2,6 @@ package dev.polis.network;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.network.NetworkStatus;
@@ -44,50 +43,40 @@ class HostAddressesTest {
   void aConfiguredAddressIsWaitedForByNameAndFoundWhenItComes() {
     HostAddresses addresses = new HostAddresses("192.0.2.7", machine);
     assigned.add(ip("127.0.0.1"));
-    String reason = reason(addresses.look());
+    String reason = reason(addresses.poll());
     assertTrue(reason.contains("192.0.2.7 is not assigned"), reason);
     assertTrue(reason.contains("127.0.0.1"), reason);
     assigned.add(ip("192.0.2.7"));
-    assertEquals(new NetworkStatus.Up(ip("192.0.2.7")), addresses.look());
+    assertEquals(new NetworkStatus.Up(ip("192.0.2.7")), addresses.poll());
     assigned.remove(ip("192.0.2.7"));
-    reason(addresses.look());
+    reason(addresses.poll());
   }
 
   @Test
   void everyAddressOfTheLoopbackBlockIsAssigned() {
     assertEquals(
-        new NetworkStatus.Up(ip("127.0.3.9")), new HostAddresses("127.0.3.9", machine).look());
+        new NetworkStatus.Up(ip("127.0.3.9")), new HostAddresses("127.0.3.9", machine).poll());
   }
 
   @Test
   void withoutConfigurationTheFirstThatOthersCanReachElseLoopback() {
     HostAddresses addresses = new HostAddresses("", machine);
-    assertEquals(new NetworkStatus.Up(ip("127.0.0.1")), addresses.look());
+    assertEquals(new NetworkStatus.Up(ip("127.0.0.1")), addresses.poll());
     assigned.addAll(List.of(ip("127.0.0.1"), ip("fe80::1"), ip("2001:db8::1"), ip("198.51.100.4")));
-    assertEquals(new NetworkStatus.Up(ip("198.51.100.4")), addresses.look());
+    assertEquals(new NetworkStatus.Up(ip("198.51.100.4")), addresses.poll());
   }
 
   @Test
   void anAddressThatCannotBeListenedOnIsNotUp() {
     refuse = true;
-    String reason = reason(new HostAddresses("127.0.0.2", machine).look());
+    String reason = reason(new HostAddresses("127.0.0.2", machine).poll());
     assertTrue(reason.contains("127.0.0.2 cannot be listened on: Cannot assign"), reason);
-  }
-
-  @Test
-  void aConfigurationThatNeverWorksIsRefused() {
-    for (String bad :
-        List.of("localhost", "300.1.1.1", "0.0.0.0", "::", "224.0.0.1", "1.2.3.4:5")) {
-      var refusal =
-          assertThrows(IllegalArgumentException.class, () -> HostAddresses.validate(bad), bad);
-      assertTrue(refusal.getMessage().contains("\"" + bad + "\""), refusal.getMessage());
-    }
   }
 
   @Test
   void thisMachineHasLoopback() {
     assertEquals(
         new NetworkStatus.Up(ip("127.0.0.1")),
-        new HostAddresses("127.0.0.1", HostAddresses.thisMachine()).look());
+        new HostAddresses("127.0.0.1", HostAddresses.thisMachine()).poll());
   }
 }

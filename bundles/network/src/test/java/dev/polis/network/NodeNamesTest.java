@@ -12,7 +12,6 @@ import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
-import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -69,22 +68,6 @@ class NodeNamesTest {
   }
 
   @Test
-  void peersAreReplacedAndOurOwnEntryIsIgnored() throws Exception {
-    names.status(up("192.0.2.7"));
-    names.local(SELF);
-    names.peers(
-        Map.of(
-            OTHER,
-            InetAddress.ofLiteral("2001:db8::2"),
-            SELF,
-            InetAddress.ofLiteral("192.0.2.99")));
-    assertTrue(hosts().contains("2001:db8:0:0:0:0:0:2 " + OTHER.text()), hosts());
-    assertFalse(hosts().contains("192.0.2.99"));
-    names.peers(Map.of());
-    assertFalse(hosts().contains(OTHER.text()));
-  }
-
-  @Test
   void theNextInstanceKnowsTheNameAndAnotherNodeIsRefused() throws Exception {
     names.local(SELF);
     NodeNames next = new NodeNames(files.hosts(), files.machineId());
@@ -102,7 +85,6 @@ class NodeNamesTest {
     FileTime mark = FileTime.fromMillis(1000);
     Files.setLastModifiedTime(files.hosts().path(), mark);
     names.local(SELF);
-    names.peers(Map.of());
     assertEquals(mark, Files.getLastModifiedTime(files.hosts().path()));
   }
 }

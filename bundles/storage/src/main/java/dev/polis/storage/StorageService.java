@@ -16,6 +16,7 @@ import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
+import dev.polis.process.Commands;
 import dev.polis.supervision.Context;
 import java.time.Duration;
 import java.util.List;

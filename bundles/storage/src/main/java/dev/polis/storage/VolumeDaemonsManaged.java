@@ -2,6 +2,7 @@ package dev.polis.storage;
 
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
+import dev.polis.process.Commands;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessException;
 import dev.polis.process.ProcessManager;

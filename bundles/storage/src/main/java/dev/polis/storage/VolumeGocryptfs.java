@@ -8,6 +8,7 @@ import dev.polis.files.FileException.Problem;
 import dev.polis.files.FileTree;
 import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
+import dev.polis.process.Commands;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

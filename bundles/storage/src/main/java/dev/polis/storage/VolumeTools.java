@@ -4,6 +4,7 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
+import dev.polis.process.Commands;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;

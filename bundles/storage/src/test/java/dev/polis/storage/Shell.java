@@ -2,6 +2,7 @@ package dev.polis.storage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.polis.process.Commands;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -7,6 +7,7 @@ import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
+import dev.polis.process.Commands;
 import dev.polis.process.ProcessManager;
 import java.nio.file.Path;
 import java.util.Optional;

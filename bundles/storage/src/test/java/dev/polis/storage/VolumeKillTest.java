@@ -16,6 +16,7 @@ import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.logtree.Secret;
+import dev.polis.process.Commands;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -11,6 +11,7 @@ import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.files.layout.Root;
+import dev.polis.process.Commands;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -118,7 +119,7 @@ class VolumeLuksMapperTest {
     Commands none =
         new Commands() {
           @Override
-          boolean has(String program) {
+          public boolean has(String program) {
             return false;
           }
         };

@@ -27,6 +27,13 @@ final class NodeOptions {
   private String address = "127.0.0.1";
 
   @Option(
+      names = "--manage-network",
+      description =
+          "The node owns the interfaces of its machine or network namespace, and applies the"
+              + " network_config of its parameters.")
+  private boolean manageNetwork;
+
+  @Option(
       names = "--etcd",
       paramLabel = "DIR",
       description = "Folder that holds etcd; default: looked up in PATH.")
@@ -77,6 +84,9 @@ final class NodeOptions {
     all.imply("dev.polis.network", "address", address, "--address", keys);
     all.imply("dev.polis.rpc", "address", address, "--address", keys);
     all.imply("dev.polis.logtree", "console", log, "--log", keys);
+    if (manageNetwork) {
+      all.set("dev.polis.network", "manage", "true", "--manage-network");
+    }
     if (security != null) {
       all.set("dev.polis.storage", "security", word(security), "--security");
     }

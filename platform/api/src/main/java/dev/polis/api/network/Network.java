@@ -2,25 +2,24 @@ package dev.polis.api.network;
 
 import dev.polis.event.Value;
 import dev.polis.pki.NodeId;
+import dev.polis.wire.net.Net;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.util.Map;
 import org.osgi.annotation.versioning.ProviderType;
 
-/** The node's network. Thread-safe. */
+/** Publishes the node's address and name, and configures its network. Thread-safe. */
 @ProviderType
 public interface Network {
 
   /**
-   * Whether the node has an address. It always has a value, and changes when the address comes and
-   * goes.
+   * Tells whether the node has an address. It always has a value, and changes when the address
+   * comes and goes.
    */
   Value<NetworkStatus> status();
 
   /**
-   * Says who this node is: from now on its id resolves through the hosts file to the current
-   * address, follows that address, and the machine id is derived from it. Idempotent; survives a
-   * restart of the service.
+   * Writes this node's name: its id resolves through the hosts file to the current address and
+   * follows it, and the machine id is derived from it. Idempotent; survives a restart of the
+   * service.
    *
    * @throws IOException if the files cannot be written; nothing was changed then
    * @throws IllegalStateException if another node's name was published from this state directory
@@ -29,10 +28,13 @@ public interface Network {
   void publishLocalName(NodeId node) throws IOException;
 
   /**
-   * Says where the other nodes are; replaces what was said before. This node's own entry is
-   * ignored: its address is known better here.
+   * Applies a static configuration to the network interfaces and stores it, so that each later
+   * start applies it before the node looks for its address. Idempotent.
    *
-   * @throws IOException if the hosts file cannot be written; the former one is still there then
+   * @throws NetworkConfigException if this node does not own the interfaces, or a field cannot be
+   *     applied; nothing was changed then
+   * @throws IOException if a change fails or the configuration cannot be stored; call it again
+   * @throws InterruptedException if interrupted; call it again
    */
-  void publishPeers(Map<NodeId, InetAddress> peers) throws IOException;
+  void configure(Net configuration) throws IOException, InterruptedException;
 }

@@ -4,16 +4,17 @@
  * <pre>
  *   configured address ─┐
  *   interfaces ─────────┼─▶ network ──▶ Value&lt;NetworkStatus&gt;   Waiting(for what) | Up(address)
- *   bind probe ─────────┘      │
- *                              └─▶ ephemeral/hosts, ephemeral/machine-id
+ *   bind probe ─────────┘   ▲  │
+ *                           │  ├─▶ ephemeral/hosts, ephemeral/machine-id
+ *          configure(Net) ──┘  └─▶ addresses, routes and name servers of the machine, where it owns them
  * </pre>
  *
  * <p>A node needs one address that others reach it at. If it is not there yet (an interface that is
  * still coming up, a cable that is not plugged in) that is a state with a reason, not a failure; if
  * it goes away the state says so again.
  *
- * <p>Names are node ids. They are written to the node's own hosts file, for programs that are told
- * to read it; on a machine that is not ours alone, {@code /etc} is left as it is.
+ * <p>Names are node ids. They are written to the node's own hosts file, for programs that are
+ * configured to read it; {@code /etc/hosts} is left as it is.
  *
  * <p>Not promised: that a peer can reach the address. That is known only when one did.
  */

@@ -1,4 +1,4 @@
-package dev.polis.storage;
+package dev.polis.process;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -7,12 +7,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
- * Runs short-lived system programs. Their locale is C, so that what they say can be understood. An
- * interrupted or overdue program is killed.
+ * Runs system programs that end soon. Their locale is C, so that their messages can be understood.
+ * An interrupted or overdue program is killed.
  */
-class Commands {
+public class Commands {
 
   // Directories of system programs that a service's or an unprivileged user's PATH often lacks.
   private static final List<Path> DIRECTORIES =
@@ -22,36 +23,38 @@ class Commands {
           .toList();
 
   /**
-   * What a program did.
+   * Says how a program ended.
    *
    * @param output what it wrote, both streams, trimmed
    */
-  record Result(List<String> command, int exit, String output) {
-    boolean ok() {
+  public record Result(List<String> command, int exit, String output) {
+    /** Returns whether it ended with 0. */
+    public boolean ok() {
       return exit == 0;
     }
 
-    /** The program's own words for a refusal, on one line. */
-    String words() {
+    /** Returns how the program ended and what it printed, on one line. */
+    public String words() {
       String said =
-          output.isEmpty() ? "said nothing" : "said \"" + output.replace('\n', ' ') + "\"";
+          output.isEmpty() ? "printed nothing" : "printed \"" + output.replace('\n', ' ') + "\"";
       return command.getFirst() + " ended with " + exit + " and " + said;
     }
   }
 
-  /** Whether a program is installed. */
-  boolean has(String program) {
+  /** Tells whether a program is installed. */
+  public boolean has(String program) {
     return DIRECTORIES.stream()
         .anyMatch(directory -> Files.isExecutable(directory.resolve(program)));
   }
 
   /** Runs a program to its end. */
-  Result run(Duration within, List<String> command) throws IOException, InterruptedException {
+  public Result run(Duration within, List<String> command)
+      throws IOException, InterruptedException {
     return run(within, command, new byte[0]);
   }
 
   /** Runs a program to its end with these bytes as its input. */
-  Result run(Duration within, List<String> command, byte[] input)
+  public Result run(Duration within, List<String> command, byte[] input)
       throws IOException, InterruptedException {
     // Into a file, not a pipe: a program that leaves a daemon behind would keep a pipe open for
     // ever.
@@ -98,16 +101,14 @@ class Commands {
   }
 
   /**
-   * The command with the program's whole path; unchanged if it is not installed, so that the start
-   * fails in words.
+   * Returns the command with the program's whole path; unchanged if it is not installed, so that
+   * the start fails in words.
    */
-  static List<String> located(List<String> command) {
+  public static List<String> located(List<String> command) {
     for (Path directory : DIRECTORIES) {
       Path program = directory.resolve(command.getFirst());
       if (Files.isExecutable(program)) {
-        return java.util.stream.Stream.concat(
-                java.util.stream.Stream.of(program.toString()), command.stream().skip(1))
-            .toList();
+        return Stream.concat(Stream.of(program.toString()), command.stream().skip(1)).toList();
       }
     }
     return command;

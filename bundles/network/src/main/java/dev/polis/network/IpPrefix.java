@@ -1,0 +1,83 @@
+package dev.polis.network;
+
+import java.math.BigInteger;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+
+/**
+ * Holds an IP address with the length of its network's prefix.
+ *
+ * @param address the address
+ * @param length of the prefix in bits
+ */
+record IpPrefix(InetAddress address, int length) {
+
+  IpPrefix {
+    if (length < 0 || length > bits(address)) {
+      throw new IllegalArgumentException("whose prefix length is not within 0 to " + bits(address));
+    }
+  }
+
+  /**
+   * Parses an address, alone or with a prefix length; alone it is a network of its own.
+   *
+   * @throws IllegalArgumentException if it is neither; the message goes on after the text
+   */
+  static IpPrefix parse(String text) {
+    int slash = text.indexOf('/');
+    InetAddress address = address(slash < 0 ? text : text.substring(0, slash));
+    return new IpPrefix(address, slash < 0 ? bits(address) : length(text.substring(slash + 1)));
+  }
+
+  private static InetAddress address(String text) {
+    try {
+      return InetAddress.ofLiteral(text);
+    } catch (IllegalArgumentException wrong) {
+      throw new IllegalArgumentException(
+          "which is no IP address; write it as 192.0.2.7/24 or 2001:db8::7/64", wrong);
+    }
+  }
+
+  private static int length(String text) {
+    try {
+      return Integer.parseInt(text);
+    } catch (NumberFormatException wrong) {
+      throw new IllegalArgumentException(
+          "whose prefix length is no number; write it as 192.0.2.7/24", wrong);
+    }
+  }
+
+  private static int bits(InetAddress address) {
+    return address.getAddress().length * Byte.SIZE;
+  }
+
+  boolean isIpv6() {
+    return bits(address) > Integer.SIZE;
+  }
+
+  /** Tells whether all bits behind the prefix are 0. */
+  boolean isNetwork() {
+    return network().equals(this);
+  }
+
+  /** Returns the network that the address belongs to. */
+  IpPrefix network() {
+    byte[] bytes = address.getAddress();
+    BigInteger mask =
+        BigInteger.ONE.shiftLeft(length).subtract(BigInteger.ONE).shiftLeft(bits(address) - length);
+    byte[] masked = new BigInteger(1, bytes).and(mask).toByteArray();
+    byte[] network = new byte[bytes.length];
+    int count = Math.min(masked.length, network.length);
+    System.arraycopy(masked, masked.length - count, network, network.length - count, count);
+    try {
+      return new IpPrefix(InetAddress.getByAddress(network), length);
+    } catch (UnknownHostException impossible) {
+      throw new IllegalStateException("as many bytes as the address has", impossible);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return address.getHostAddress() + "/" + length;
+  }
+}

@@ -1,0 +1,195 @@
+package dev.polis.network;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkConfigException;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.boot.StopReason;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
+import dev.polis.files.layout.Root;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.health.StatusHealth;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.NodeId;
+import dev.polis.process.Commands;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.Supervisor;
+import dev.polis.wire.UnknownFields;
+import dev.polis.wire.net.Net;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Finds the node's address, configures the network where the node owns it, and writes names. */
+final class NetworkService implements Network {
+
+  private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
+
+  /** What the organ works with. */
+  record Parts(Root root, Supervisor supervisor, HealthRegistry health, LogTree logs) {}
+
+  private final NetworkSettings settings;
+  private final FilePlacement stored;
+  private final HostAddresses addresses;
+  private final NodeNames names;
+  private final MutableValue<NetworkStatus> status;
+  private final Subtree subtree;
+  private final HealthScope health;
+  private final InterfaceSetup setup;
+
+  /**
+   * Configures the network as an earlier start was told to, and polls the address once, so that a
+   * status is there from the start.
+   *
+   * @throws NetworkConfigException if a configuration is stored that cannot be applied
+   */
+  NetworkService(NetworkSettings settings, Parts parts) throws IOException, InterruptedException {
+    this.settings = settings;
+    this.stored = parts.root().esp().networkConfiguration();
+    this.setup =
+        new InterfaceSetup(
+            new Commands(), settings.resolverFile(), parts.logs().log("root.network"));
+    restore();
+    Root.Ephemeral ephemeral = parts.root().ephemeral();
+    addresses = new HostAddresses(settings.address(), HostAddresses.thisMachine());
+    names = new NodeNames(ephemeral.hosts(), ephemeral.machineId());
+    status = new MutableValue<>(addresses.poll());
+    names.status(status.peek().orElseThrow());
+    subtree = parts.supervisor().organ("network");
+    subtree.run("address", this::follow);
+    health = parts.health().organ("network", subtree.dn());
+    subtree.run("health", StatusHealth.task(status, health, NetworkHealth::of));
+  }
+
+  private void restore() throws IOException, InterruptedException {
+    if (settings.manage()) {
+      setup.startLoopback();
+    }
+    switch (stored.read()) {
+      case Stored.Present<byte[]>(var path, byte[] bytes) ->
+          apply(parse(bytes, path.toString()), path.toString());
+      case Stored.None<byte[]> _ -> {}
+      case Stored<byte[]> damaged -> damaged.orThrow();
+    }
+  }
+
+  private static Net parse(byte[] bytes, String file) {
+    try {
+      return Net.parseFrom(bytes);
+    } catch (InvalidProtocolBufferException broken) {
+      throw new NetworkConfigException(
+          "%s is no network configuration: %s; write it anew, or remove it"
+              .formatted(file, broken.getMessage()));
+    }
+  }
+
+  @Override
+  public synchronized void configure(Net configuration) throws IOException, InterruptedException {
+    apply(configuration, "network_config of the node parameters");
+    byte[] bytes = configuration.toByteArray();
+    boolean same =
+        stored.read() instanceof Stored.Present<byte[]>(var _, byte[] before)
+            && Arrays.equals(before, bytes);
+    if (!same) {
+      stored.write(bytes);
+    }
+    poll();
+  }
+
+  /** Publishes the address as it is now, and returns whether it has changed. */
+  private synchronized boolean poll() throws IOException {
+    NetworkStatus now = addresses.poll();
+    boolean changed = !now.equals(status.peek().orElseThrow());
+    if (changed) {
+      names.status(now);
+      status.set(now);
+    }
+    return changed;
+  }
+
+  private void apply(Net configuration, String where) throws IOException, InterruptedException {
+    List<String> problems = new ArrayList<>();
+    UnknownFields.of(configuration)
+        .forEach(
+            field ->
+                problems.add(field + " is not known to this version; leave it out, or update"));
+    StaticNetwork network = StaticNetwork.check(configuration, problems);
+    if (!settings.manage()) {
+      fields(configuration).forEach(field -> problems.add(field + " is not applied"));
+      if (!problems.isEmpty()) {
+        throw refused(
+            where,
+            problems,
+            "this node does not own the network of its machine: start it with --manage-network if"
+                + " it should, or configure the machine yourself and leave network_config out");
+      }
+      return;
+    }
+    List<String> links = setup.find(network, problems);
+    if (!problems.isEmpty()) {
+      throw refused(where, problems, "correct the fields; nothing was changed");
+    }
+    setup.apply(network, links);
+  }
+
+  /** Names the fields that are set, each element of a list for itself. */
+  private static List<String> fields(Net configuration) {
+    List<String> fields = new ArrayList<>();
+    for (int i = 0; i < configuration.getInterfaceCount(); i++) {
+      String prefix = "interface[" + i + "].";
+      configuration
+          .getInterface(i)
+          .getAllFields()
+          .keySet()
+          .forEach(field -> fields.add(prefix + field.getName()));
+    }
+    for (int i = 0; i < configuration.getNameserverCount(); i++) {
+      fields.add("nameserver[" + i + "].ip");
+    }
+    return fields;
+  }
+
+  private static NetworkConfigException refused(
+      String where, List<String> problems, String remedy) {
+    return new NetworkConfigException(
+        "%s cannot be applied: %s. %s"
+            .formatted(
+                where,
+                String.join("; ", problems),
+                Character.toUpperCase(remedy.charAt(0)) + remedy.substring(1)));
+  }
+
+  private void follow(Context context) throws IOException, InterruptedException {
+    context.log().info("%s", status.peek().orElseThrow());
+    context.healthy();
+    while (!context.cancelled()) {
+      Thread.sleep(POLL_INTERVAL);
+      if (poll()) {
+        context.log().warning("the network has changed: %s", status.peek().orElseThrow());
+      }
+    }
+  }
+
+  @Override
+  public Value<NetworkStatus> status() {
+    return status;
+  }
+
+  @Override
+  public void publishLocalName(NodeId node) throws IOException {
+    names.local(node);
+  }
+
+  /** Ends polling. Interfaces and files stay as they are. */
+  void close(StopReason reason) {
+    health.close();
+    subtree.close(reason);
+  }
+}

@@ -1,0 +1,40 @@
+package dev.polis.network;
+
+import dev.polis.config.SettingCheck;
+import java.net.InetAddress;
+import java.nio.file.Path;
+
+/**
+ * Holds the checked configuration.
+ *
+ * @param address that others reach this node at; empty to choose one of the machine's
+ * @param manage whether this node owns the network interfaces
+ * @param resolverFile gets the name servers
+ */
+record NetworkSettings(String address, boolean manage, Path resolverFile) {
+
+  private static final SettingCheck CHECK = SettingCheck.of("dev.polis.network");
+
+  NetworkSettings {
+    if (!address.isEmpty()) {
+      InetAddress parsed = CHECK.address("address", address);
+      if (parsed.isAnyLocalAddress() || parsed.isMulticastAddress()) {
+        throw CHECK.refuse(
+            "address",
+            address,
+            "which is no address of one machine; write the one that other nodes reach this node at");
+      }
+    }
+    if (!resolverFile.isAbsolute()) {
+      throw CHECK.refuse(
+          "resolver.file", resolverFile, "which is not an absolute path; begin it with a slash");
+    }
+  }
+
+  static NetworkSettings of(NetworkConfig config) {
+    return new NetworkSettings(
+        config.address(),
+        config.manage(),
+        Path.of(CHECK.present("resolver.file", config.resolver_file())));
+  }
+}

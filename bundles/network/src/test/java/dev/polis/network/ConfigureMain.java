@@ -1,0 +1,46 @@
+package dev.polis.network;
+
+import com.google.protobuf.TextFormat;
+import dev.polis.boot.StopReason;
+import dev.polis.files.layout.Root;
+import dev.polis.health.HealthTable;
+import dev.polis.logtree.LogTree;
+import dev.polis.supervision.SupervisionTree;
+import dev.polis.wire.net.Net;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Runs the network organ once, in whatever network namespace this process is in. */
+final class ConfigureMain {
+  private ConfigureMain() {}
+
+  /**
+   * Prints the status of the network, or the refusal.
+   *
+   * @param arguments state directory, address, true or false for manage, resolver file, and a
+   *     configuration in the text format, which is left out to have the organ apply what it stored
+   */
+  public static void main(String[] arguments) throws Exception {
+    Root root = Root.at(Path.of(arguments[0]));
+    root.esp().create();
+    root.ephemeral().create();
+    NetworkSettings settings =
+        new NetworkSettings(
+            arguments[1], Boolean.parseBoolean(arguments[2]), Path.of(arguments[3]));
+    LogTree logs = LogTree.create();
+    try (SupervisionTree tree = SupervisionTree.open(logs)) {
+      NetworkService service =
+          new NetworkService(
+              settings, new NetworkService.Parts(root, tree, HealthTable.open(tree), logs));
+      if (arguments.length > 4) {
+        Net.Builder net = Net.newBuilder();
+        TextFormat.merge(Files.readString(Path.of(arguments[4])), net);
+        service.configure(net.build());
+      }
+      System.out.println(service.status().peek().orElseThrow());
+      service.close(StopReason.CODE_REPLACED);
+    } catch (RuntimeException refused) {
+      System.out.println(refused.getMessage());
+    }
+  }
+}
