@@ -12,7 +12,9 @@ import dev.polis.config.SettingCheck;
  */
 record MetricsSettings(int port, String nodeExporter, int nodeExporterPort) {
 
-  private static final SettingCheck CHECK = SettingCheck.of("dev.polis.metrics");
+  static final String PID = "dev.polis.metrics";
+
+  private static final SettingCheck CHECK = SettingCheck.of(PID);
   private static final int MAX_PORT = 65_535;
 
   MetricsSettings {

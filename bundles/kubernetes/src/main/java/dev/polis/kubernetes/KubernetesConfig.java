@@ -1,0 +1,19 @@
+package dev.polis.kubernetes;
+
+import org.osgi.service.metatype.annotations.AttributeDefinition;
+import org.osgi.service.metatype.annotations.ObjectClassDefinition;
+
+/** Declares what an operator may set. */
+@ObjectClassDefinition(
+    id = KubernetesSettings.PID,
+    name = "Kubernetes",
+    description = "Answers Kubernetes clients on nodes with the role KubernetesController")
+@interface KubernetesConfig {
+
+  @AttributeDefinition(
+      name = "Port",
+      description = "TCP port for Kubernetes clients, on the node's address; 0: any free one",
+      min = "0",
+      max = "65535")
+  int port() default 6444;
+}
