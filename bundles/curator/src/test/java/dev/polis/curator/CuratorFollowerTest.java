@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.Lease;
 import dev.polis.event.Values;
+import dev.polis.health.HealthCondition;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.resolver.LeaderResolver;
 import dev.polis.rpc.RpcClients;
@@ -106,13 +108,14 @@ class CuratorFollowerTest {
   }
 
   @Test
-  @DisplayName("a lock that names no node is waited out, and named in the status")
+  @DisplayName("a lock that names no node is waited out, and named in status and health")
   void damagedLockIsWaitedOut() throws Exception {
     try (CuratorFixture leader = CuratorFixture.leading();
         CuratorFixture second = CuratorFixture.idle();
         EtcdClient records = leader.records()) {
       String garbage = RecordKeys.LEADER.key("0");
-      records.kv().put(garbage, new byte[] {(byte) 0xff});
+      Lease lease = records.leases().grant(CuratorFixture.SOON);
+      records.kv().put(garbage, new byte[] {(byte) 0xff}, lease);
 
       leader.resign();
 
@@ -122,12 +125,39 @@ class CuratorFollowerTest {
           status -> status.describe().contains(garbage),
           CuratorFixture.SOON,
           "the damaged lock to be named");
-      records.kv().delete(garbage);
+      HealthCondition condition =
+          CuratorHealth.of(second.curator.status().peek().orElseThrow()).orElseThrow();
+      assertTrue(condition.reason().contains(garbage), condition.reason());
+      assertTrue(condition.reason().contains("delete it"), condition.reason());
+      lease.close();
       Values.await(
           second.curator.status(),
           CuratorStatus.Leading.class::isInstance,
           CuratorFixture.SOON,
           "the election to go on");
+    }
+  }
+
+  @Test
+  @DisplayName("a leader's lock that somebody damaged names the leader again, without an election")
+  void damagedLockOfALeaderIsWrittenAgain() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture follower = CuratorFixture.idle();
+        EtcdClient records = leader.records()) {
+      follower.follow(leader);
+      CuratorStatus leading = leader.curator.status().peek().orElseThrow();
+      String lock = records.kv().range(RecordKeys.LEADER.range()).keys().getFirst().key();
+
+      records.kv().put(lock, new byte[] {(byte) 0xff});
+
+      Values.await(
+          follower.curator.status(),
+          status ->
+              status instanceof CuratorStatus.Following following
+                  && following.leader().equals(leader.id),
+          CuratorFixture.SOON,
+          "the follower to know the leader again");
+      assertEquals(leading, leader.curator.status().peek().orElseThrow());
     }
   }
 }

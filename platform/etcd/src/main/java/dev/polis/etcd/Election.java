@@ -3,6 +3,7 @@ package dev.polis.etcd;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -12,9 +13,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
- * One candidate in an election. Each candidate hangs a lock on its lease; the oldest lock leads.
- * Standing goes on, with pauses that grow while it fails, until {@link #close()} or {@link
- * #handOver()}.
+ * Stands for election. Each candidate hangs a lock on its lease; the oldest lock leads. Standing
+ * goes on, with pauses that grow while it fails, until {@link #close()} or {@link #handOver()}.
+ *
+ * <p>Whatever else may write to the locks does no lasting harm: a candidate writes its own lock
+ * again when somebody has overwritten it, and a lock that hangs on no lease is removed when it is
+ * first in the queue.
  */
 public final class Election implements AutoCloseable {
 
@@ -268,11 +272,14 @@ public final class Election implements AutoCloseable {
     }
 
     /** Publishes who leads; false if our own lock is gone. */
-    private boolean judge(Place mine) {
+    private boolean judge(Place mine) throws InterruptedException {
       KeyValue own = locks.get(mine.lockKey());
       if (own == null || own.createRevision() != mine.createRevision()) {
         neither("the own lock " + mine.lockKey() + " was removed");
         return false;
+      }
+      if (!isOurs(own, mine)) {
+        restore(mine);
       }
       KeyValue first =
           locks.values().stream()
@@ -281,10 +288,38 @@ public final class Election implements AutoCloseable {
       backoff.reset();
       if (first.key().equals(mine.lockKey())) {
         publishLeader(mine);
+      } else if (first.lease() == 0) {
+        remove(first);
       } else {
         publish(new ElectionState.Follower(first));
       }
       return true;
+    }
+
+    private boolean isOurs(KeyValue own, Place mine) {
+      return own.lease() == mine.lease().id() && Arrays.equals(own.value(), options.value());
+    }
+
+    /**
+     * Writes our lock again after somebody else has overwritten it. Its place in the queue, which
+     * is the revision of its creation, stays.
+     */
+    private void restore(Place mine) throws InterruptedException {
+      client
+          .kv()
+          .txn()
+          .when(Compare.createRevision(mine.lockKey()).is(mine.createRevision()))
+          .then(Op.put(mine.lockKey(), options.value(), mine.lease()))
+          .commit();
+    }
+
+    /**
+     * Removes a lock without a lease. No candidate holds it, since every candidate's lock hangs on
+     * a lease, and it would never go by itself. The watch tells when it is gone.
+     */
+    private void remove(KeyValue lock) throws InterruptedException {
+      neither("the lock " + lock.key() + " hangs on no lease, so it is nobody's and is removed");
+      client.kv().txn().when(Compare.unchanged(lock)).then(Op.delete(lock.key())).commit();
     }
 
     private synchronized void publishLeader(Place mine) {

@@ -95,6 +95,56 @@ class ElectionTest {
   }
 
   @Test
+  @DisplayName("a lock that hangs on no lease is removed, before an election and during one")
+  void lockWithoutLease() throws Exception {
+    KeyValues kv = clients.get(0).kv();
+    String abandoned = PREFIX.key("0");
+    kv.put(abandoned, new byte[] {(byte) 0xff});
+    Election first = stand(0);
+    awaitLeader(first);
+    assertTrue(kv.get(abandoned).isEmpty(), "the abandoned lock is still there");
+
+    Election second = stand(1);
+    awaitFollower(second, 0);
+    KeyValue lock = kv.get(((ElectionState.Leader) now(first)).lockKey()).orElseThrow();
+    first.close();
+    awaitLeader(second);
+    // What is left of a leader whose lock was overwritten is older than each later lock.
+    kv.put(PREFIX.key("1"), lock.value());
+    Election third = stand(2);
+    awaitFollower(third, 1);
+    second.close();
+    awaitLeader(third);
+    assertTrue(kv.get(PREFIX.key("1")).isEmpty(), "the abandoned lock is still there");
+  }
+
+  private static ElectionState now(Election election) {
+    return election.state().peek().orElseThrow();
+  }
+
+  @Test
+  @DisplayName("a lock that somebody overwrote is written again by its candidate, who leads on")
+  void overwrittenLock() throws Exception {
+    Election first = stand(0);
+    ElectionState.Leader led = awaitLeader(first);
+    Election second = stand(1);
+    awaitFollower(second, 0);
+    KeyValues kv = clients.get(2).kv();
+
+    kv.put(led.lockKey(), new byte[] {(byte) 0xff});
+
+    Await.until(
+        SOON,
+        "the lock to be written again, on its lease",
+        () ->
+            kv.get(led.lockKey())
+                .filter(lock -> lock.text().equals(name(0)) && lock.lease() != 0)
+                .isPresent());
+    awaitFollower(second, 0);
+    assertEquals(led, now(first), "the leadership is the same");
+  }
+
+  @Test
   @DisplayName("CUR-02 one leader, two followers; the leader's member is cut off: another leads")
   void cur02_electionAndPartition() throws Exception {
     Election first = stand(0);
