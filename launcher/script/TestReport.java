@@ -91,7 +91,7 @@ final class TestReport {
           ended = true;
         }
         case "skipped" -> {
-          skips.merge(message(reader).replaceFirst("^Assumption failed: ", ""), 1, Integer::sum);
+          skips.merge(oneLine(reason(message(reader))), 1, Integer::sum);
           ended = true;
         }
         default -> {
@@ -107,11 +107,23 @@ final class TestReport {
         && reader.getLocalName().equals(element);
   }
 
-  /** Returns why a test failed or was skipped; an exception without a message by its type. */
-  private static String message(XMLStreamReader reader) {
+  /**
+   * Returns why a test failed or was skipped, and reads to the end of the element. Surefire writes
+   * the message of a test that gave up, such as by an assumption, into the stack trace alone.
+   */
+  private static String message(XMLStreamReader reader) throws XMLStreamException {
     String message = attribute(reader, "message").strip();
     String type = attribute(reader, "type");
+    String trace = reader.getElementText().strip();
+    if (message.isEmpty() && trace.startsWith(type + ": ")) {
+      message = trace.substring(type.length() + 2).split("\n\tat ")[0];
+    }
     return !message.isEmpty() ? message : type.isEmpty() ? "no reason is given" : type;
+  }
+
+  /** Returns the reason that a person wrote, without what JUnit puts before it. */
+  private static String reason(String message) {
+    return message.replaceFirst("^Assumption failed: ", "").replaceFirst("^.* ==> ", "");
   }
 
   private static String attribute(XMLStreamReader reader, String name) {
@@ -124,8 +136,7 @@ final class TestReport {
       System.out.println("FAILED " + failure.test());
       shortened(failure.message()).forEach(line -> System.out.println("    " + line));
     }
-    skips.forEach(
-        (reason, count) -> System.out.println("skipped " + count + ": " + oneLine(reason)));
+    skips.forEach((reason, count) -> System.out.println("skipped " + count + ": " + reason));
     int skipped = skips.values().stream().mapToInt(Integer::intValue).sum();
     boolean ran = passed + failures.size() > 0;
     boolean good = ran && failures.isEmpty() && mavenCode == 0;
@@ -143,7 +154,7 @@ final class TestReport {
   }
 
   private static List<String> shortened(String message) {
-    List<String> lines = message.lines().toList();
+    List<String> lines = message.lines().filter(Predicate.not(TestReport::isStackFrame)).toList();
     List<String> shown = new ArrayList<>();
     for (String line : lines.subList(0, Math.min(MESSAGE_LINES, lines.size()))) {
       shown.add(
@@ -153,6 +164,10 @@ final class TestReport {
       shown.add("… and " + (lines.size() - MESSAGE_LINES) + " more lines, in the log");
     }
     return shown;
+  }
+
+  private static boolean isStackFrame(String line) {
+    return line.matches("\\s*(at \\S+\\(.*\\)|\\.\\.\\. \\d+ more)\\s*");
   }
 
   private static String oneLine(String text) {

@@ -16,7 +16,7 @@ maven() {
   # All in the foreground: whoever presses Ctrl-C ends Maven and its children, too.
   (cd "$POLIS_REPOSITORY" && JAVA_HOME="$java" mvn --batch-mode -Dstyle.color=never "$@" 2>&1 </dev/null) |
     tee "$log" |
-    { grep --line-buffered -E '^\[[A-Z]+\] (Building |Running |Tests run:.*Time elapsed|Downloading )' || true; } |
+    { grep --line-buffered -E '^\[[A-Z]+\] (Building [^ :]+ [0-9]|Running |Tests run:.*Time elapsed|Downloading )' || true; } |
     follow_maven "$what"
 }
 
@@ -50,9 +50,8 @@ maven_line() {
   case "$1" in
     *"] Building "*)
       # "[INFO] Building dev.polis.event 0.1.0   [7/33]"; without the end where one module is built alone.
-      module="${1#*Building }"
-      [[ "$module" =~ ^([^\ ]+)\ .*\[([0-9]+)/([0-9]+)\]$ ]] && module="${BASH_REMATCH[2]} of ${BASH_REMATCH[3]}: ${BASH_REMATCH[1]}"
-      module="${module%% 0.*}"
+      read -r _ _ module part <<<"$1"
+      [[ ! "$part" =~ \[([0-9]+)/([0-9]+)\]$ ]] || module="${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}: $module"
       detail=""
       [[ -n "$moving" ]] || maven_say "$what $module ($(duration $((SECONDS - started))))"
       ;;

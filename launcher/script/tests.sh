@@ -43,5 +43,5 @@ run_tests() {
 report_tests() {
   find "$POLIS_REPOSITORY" -name .polis -prune -o -path '*/target/*-reports/TEST-*.xml' -newer "$4" -print |
     LC_ALL=C sort |
-    "$1/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$POLIS_REPOSITORY/launcher/script/TestReport.java" "$2" "$3"
+    "$1/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dstdout.encoding=UTF-8 "$POLIS_REPOSITORY/launcher/script/TestReport.java" "$2" "$3"
 }

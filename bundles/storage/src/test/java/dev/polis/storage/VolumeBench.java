@@ -6,10 +6,12 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Needs;
 import dev.polis.logtree.LogTree;
 import dev.polis.process.Commands;
 import dev.polis.process.ProcessManager;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -48,13 +50,26 @@ final class VolumeBench implements AutoCloseable {
   }
 
   /**
-   * Without root a mode that needs it is not tried; as root whatever is missing is a failure of the
-   * test.
+   * Skips the test where this kernel or user cannot have such a volume. A program that is missing
+   * is a failure for root, who has {@code polis test} install it.
    */
-  static void assumeRootFor(StorageSecurity security) {
-    assumeTrue(
-        security != StorageSecurity.ENCRYPTED || Identity.root(),
-        "mounting a loop device needs root; this test did not run");
+  static void assumePossible(StorageSecurity security) {
+    if (security == StorageSecurity.INSECURE) {
+      return;
+    }
+    String purpose = "mounting an " + security + " volume";
+    if (security == StorageSecurity.ENCRYPTED) {
+      Needs.root(purpose);
+      Needs.device(purpose, Path.of("/dev/loop-control"));
+    }
+    Needs.device(purpose, Path.of("/dev/fuse"));
+    if (!Needs.isRoot()) {
+      for (String program : List.of("gocryptfs", "fusermount3")) {
+        assumeTrue(
+            new Commands().has(program),
+            purpose + " needs the program " + program + ", which is missing");
+      }
+    }
   }
 
   /** Ends the server of a volume as a crash would. */

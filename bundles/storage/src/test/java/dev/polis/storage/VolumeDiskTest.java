@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.StorageSecurity;
@@ -13,6 +12,7 @@ import dev.polis.api.storage.UnlockKeys;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Needs;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -32,7 +32,7 @@ class VolumeDiskTest {
 
   @BeforeEach
   void mount() throws Exception {
-    assumeTrue(Identity.root(), "mounting a small file system needs root; this test did not run");
+    Needs.root("mounting a small disk");
     disk = Files.createDirectory(directory.resolve("disk"));
     Shell.run("mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk.toString());
   }

@@ -17,7 +17,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /** What jetcd's own watch does where ours goes on. It measures; only our figure is demanded. */
-@EnabledIfSystemProperty(named = "polis.long", matches = "true")
+@EnabledIfSystemProperty(
+    named = "polis.long",
+    matches = "true",
+    disabledReason = "it measures for minutes; -Dpolis.long=true runs it")
 class JetcdComparisonTest {
 
   private static final Duration SOON = Duration.ofSeconds(10);

@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
 import dev.polis.wire.common.ClusterConfiguration;
 import java.nio.file.Files;
@@ -161,8 +161,6 @@ class FilePlacementTest {
   }
 
   private static void requireRoot() {
-    assumeTrue(
-        System.getProperty("user.name").equals("root"),
-        "mounting a small file system needs root; this test did not run");
+    Needs.root("mounting a small disk");
   }
 }

@@ -16,11 +16,24 @@ import java.util.stream.Stream;
 public class Commands {
 
   // Directories of system programs that a service's or an unprivileged user's PATH often lacks.
+  private static final List<String> SYSTEM =
+      List.of("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin");
+
   private static final List<Path> DIRECTORIES =
-      List.of("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin")
-          .stream()
-          .map(Path::of)
-          .toList();
+      directories(System.getenv().getOrDefault("PATH", ""));
+
+  /**
+   * Returns where programs are looked for: the system's directories, then those of a PATH, in which
+   * "polis up" puts programs that it unpacked.
+   */
+  static List<Path> directories(String path) {
+    return Stream.concat(SYSTEM.stream(), Stream.of(path.split(":")))
+        // A relative one would depend on where the node was started.
+        .filter(directory -> directory.startsWith("/"))
+        .distinct()
+        .map(Path::of)
+        .toList();
+  }
 
   /**
    * Says how a program ended.

@@ -27,7 +27,7 @@ final class ParentMain {
   /** The kernel ends us: no hook, no finally, no flush. */
   private static void die() {
     try {
-      new ProcessBuilder("/bin/kill", "-9", Long.toString(ProcessHandle.current().pid())).start();
+      new ProcessBuilder("kill", "-9", Long.toString(ProcessHandle.current().pid())).start();
       Thread.currentThread().join();
     } catch (java.io.IOException | InterruptedException e) {
       throw new AssertionError("cannot kill myself", e);

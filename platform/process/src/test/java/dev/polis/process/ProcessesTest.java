@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
 import dev.polis.logtree.LogTree;
 import java.io.File;
@@ -209,7 +209,7 @@ class ProcessesTest {
   @Test
   @DisplayName("on a full disk nothing is started, in words; with room it is")
   void fullDisk() throws Exception {
-    assumeTrue(System.getProperty("user.name").equals("root"), "only root can mount a small disk");
+    Needs.root("mounting a small disk");
     try (SmallDisk disk = SmallDisk.mounted(directory);
         var manager = open()) {
       disk.leave(64 << 10);

@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
 import dev.polis.pki.NodeId;
 import io.grpc.StatusException;
@@ -90,9 +90,7 @@ class EnrolmentDiskIT {
 
   @BeforeAll
   static void requireGround() {
-    assumeTrue(
-        System.getProperty("user.name").equals("root"),
-        "small disks are mounted, for which these tests need root");
+    Needs.root("mounting a small disk");
   }
 
   @Test

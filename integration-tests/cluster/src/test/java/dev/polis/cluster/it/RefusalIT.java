@@ -3,13 +3,13 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnknownFieldSet;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.LiveTree;
+import dev.polis.fixtures.Needs;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterRegister;
 import java.io.IOException;
@@ -295,7 +295,7 @@ class RefusalIT {
   @Test
   @DisplayName("a state directory that cannot be written is refused, by its path")
   void unwritable() throws Exception {
-    assumeTrue(System.getProperty("user.name").equals("root"), "only root can act as another user");
+    Needs.root("acting as another user");
     // The distribution may lie where only its owner can read.
     Path open = directory.resolve("open");
     Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));

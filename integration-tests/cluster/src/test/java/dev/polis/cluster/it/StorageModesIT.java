@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Needs;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -90,14 +90,17 @@ class StorageModesIT {
     }
   }
 
-  /** Fails in words where a program is missing. */
+  /** Skips the test where such a volume cannot be; fails in words where a program is missing. */
   static void requireGround(Mode mode) {
     if (!mode.encrypted()) {
       return;
     }
-    assumeTrue(
-        System.getProperty("user.name").equals("root"),
-        "encrypted volumes are mounted, for which these tests need root");
+    String purpose = "mounting an " + mode + " volume";
+    Needs.root(purpose);
+    Needs.device(purpose, Path.of("/dev/fuse"));
+    if (mode == Mode.ENCRYPTED) {
+      Needs.device(purpose, Path.of("/dev/loop-control"));
+    }
     for (String program : mode.programs) {
       boolean found =
           Stream.of("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")

@@ -31,9 +31,13 @@ class TestRunTest {
   private static final String SKIPPED =
       """
       <testcase name='mounts' classname='a.ThreeTest'>
-        <skipped message='Assumption failed: mounting needs root' type='org.opentest4j.TestAbortedException'/>
+        <skipped type='org.opentest4j.TestAbortedException'><![CDATA[org.opentest4j.TestAbortedException: Assumption failed: mounting needs root
+      \tat a.ThreeTest.mounts(ThreeTest.java:7)
+      ]]></skipped>
       </testcase>
       """;
+  private static final String DISABLED =
+      "<testcase name='loops' classname='a.ThreeTest'><skipped message='System property [x] does not exist ==&gt; takes long'/></testcase>";
 
   @TempDir Path directory;
   private ScriptFolder scripts;
@@ -73,14 +77,15 @@ class TestRunTest {
   @Test
   @DisplayName("A run in which all pass ends with 0, and each reason of skips is said once")
   void allPass() throws Exception {
-    maven(0, PASSED, SKIPPED, SKIPPED);
+    maven(0, PASSED, SKIPPED, DISABLED, SKIPPED);
     Finished run = scripts.run("polis", "test");
 
     assertEquals(0, run.code(), run.all());
     assertEquals(
         """
         skipped 2: mounting needs root
-        1 passed, 0 failed, 2 skipped
+        skipped 1: takes long
+        1 passed, 0 failed, 3 skipped
         """,
         run.out());
   }

@@ -46,7 +46,7 @@ class PluginStoreKillTest {
   @EnabledIfSystemProperty(
       named = "polis.long",
       matches = "true",
-      disabledReason = "takes about a minute")
+      disabledReason = "it takes about a minute; -Dpolis.long=true runs it")
   void killedAtRandomMoments() throws Exception {
     Path root = folder.resolve("plugins");
     StoreFixture.install(PluginStore.open(root), folder, StoreFixture.plugins("1.0.0"));
