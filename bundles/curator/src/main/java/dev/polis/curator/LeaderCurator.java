@@ -2,6 +2,7 @@ package dev.polis.curator;
 
 import com.google.protobuf.Timestamp;
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.roles.RoleName;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcPeer;
@@ -25,6 +26,7 @@ import dev.polis.wire.curator.UpdateNodeStatusRequest;
 import dev.polis.wire.curator.UpdateNodeStatusResponse;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
+import dev.polis.wire.roles.Role;
 import io.grpc.stub.StreamObserver;
 import java.net.InetAddress;
 import java.time.Instant;
@@ -97,11 +99,22 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
     } catch (IllegalArgumentException e) {
       throw Refusal.invalid("status.external_address \"%s\" is no IPv4 or IPv6 address", address);
     }
+    request.getStatus().getRunningRoles().getRolesList().stream()
+        .map(Role::getName)
+        .forEach(LeaderCurator::checkRole);
     Instant now = clock.instant();
     return request.getStatus().toBuilder()
         .setTimestamp(
             Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()))
         .build();
+  }
+
+  private static void checkRole(String name) {
+    RoleName.problemOf(name)
+        .ifPresent(
+            problem -> {
+              throw Refusal.invalid("status.running_roles: \"%s\" %s", name, problem);
+            });
   }
 
   @Override

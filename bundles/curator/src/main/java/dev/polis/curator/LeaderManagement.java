@@ -22,7 +22,6 @@ import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.api.UpdateNodeRolesResponse;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterDirectory;
-import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.stored.Node;
 import io.grpc.stub.StreamObserver;
@@ -147,56 +146,14 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
     String id =
         NodeRecords.idOf(
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
+    RoleChanges changes = RoleChanges.of(request);
     LeaderCalls.unary(
         gate,
         caller,
         term -> {
-          term.records().updateNode(id, node -> withRoles(node, request));
+          term.records().updateNode(id, changes::apply);
           return UpdateNodeRolesResponse.getDefaultInstance();
         });
-  }
-
-  private static Node withRoles(Node node, UpdateNodeRolesRequest request) {
-    if (!NodeRecords.isUp(node)) {
-      throw Refusal.precondition(
-          "node %s is %s; roles are given to nodes that are UP", node.getId(), node.getFsmState());
-    }
-    NodeRoles.Builder roles = node.getRoles().toBuilder();
-    changeConsensus(node, request, roles);
-    if (request.hasKubernetesWorker()) {
-      if (request.getKubernetesWorker()) {
-        roles.setKubernetesWorker(NodeRoles.KubernetesWorker.getDefaultInstance());
-      } else {
-        roles.clearKubernetesWorker();
-      }
-    }
-    if (request.hasKubernetesController()) {
-      if (request.getKubernetesController()) {
-        roles.setKubernetesController(NodeRoles.KubernetesController.getDefaultInstance());
-      } else {
-        roles.clearKubernetesController();
-      }
-    }
-    if (roles.hasKubernetesController() && !roles.hasConsensusMember()) {
-      throw Refusal.precondition(
-          "node %s cannot be a KubernetesController without being a ConsensusMember", node.getId());
-    }
-    return node.toBuilder().setRoles(roles).build();
-  }
-
-  private static void changeConsensus(
-      Node node, UpdateNodeRolesRequest request, NodeRoles.Builder roles) {
-    if (!request.hasConsensusMember()
-        || request.getConsensusMember() == roles.hasConsensusMember()) {
-      return;
-    }
-    throw request.getConsensusMember()
-        ? Refusal.precondition(
-            "node %s cannot become a ConsensusMember: this version keeps consensus on the first node",
-            node.getId())
-        : Refusal.precondition(
-            "node %s is the only ConsensusMember; without it the cluster would lose its records",
-            node.getId());
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.polis.curator;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Duration;
 import dev.polis.api.curator.NodeLabels;
+import dev.polis.api.roles.RoleRecord;
 import dev.polis.etcd.KeyValue;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
@@ -54,7 +55,7 @@ final class NodeRecords {
             .setPubkey(stored.getPublicKey())
             .setId(stored.getId())
             .setState(stored.getFsmState())
-            .setRoles(rolesWithoutPayload(stored.getRoles()))
+            .setRoles(RoleRecord.of(RoleRecord.names(stored.getRoles())))
             .setHealth(heartbeats.health(stored.getId(), stored.getFsmState()))
             .setTpmUsage(stored.getTpmUsage())
             .setLabels(stored.getLabels());
@@ -71,26 +72,9 @@ final class NodeRecords {
     return Duration.newBuilder().setSeconds(since.toSeconds()).setNanos(since.getNano()).build();
   }
 
-  private static NodeRoles rolesWithoutPayload(NodeRoles roles) {
-    var bare = NodeRoles.newBuilder();
-    if (roles.hasConsensusMember()) {
-      bare.setConsensusMember(NodeRoles.ConsensusMember.getDefaultInstance());
-    }
-    if (roles.hasKubernetesController()) {
-      bare.setKubernetesController(NodeRoles.KubernetesController.getDefaultInstance());
-    }
-    if (roles.hasKubernetesWorker()) {
-      bare.setKubernetesWorker(NodeRoles.KubernetesWorker.getDefaultInstance());
-    }
-    return bare.build();
-  }
-
   /** Returns whether the node has any role. */
   static boolean hasRoles(Node node) {
-    NodeRoles roles = node.getRoles();
-    return roles.hasConsensusMember()
-        || roles.hasKubernetesController()
-        || roles.hasKubernetesWorker();
+    return !node.getRoles().equals(NodeRoles.getDefaultInstance());
   }
 
   static Map<String, String> labels(Node node) {

@@ -37,6 +37,8 @@ import dev.polis.wire.curator.RegisterNodeRequest;
 import dev.polis.wire.curator.UpdateNodeStatusRequest;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
+import dev.polis.wire.roles.Role;
+import dev.polis.wire.roles.RoleChange;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
@@ -312,6 +314,69 @@ class CuratorServiceTest {
                 Status.Code.FAILED_PRECONDITION,
                 () -> owner().updateNodeRoles(roles().setConsensusMember(false).build()))
             .contains("only ConsensusMember"));
+  }
+
+  @Test
+  @DisplayName("CUR-11 a role with an open name is given, listed, filtered by, and taken away")
+  void cur11_openRoles() throws Exception {
+    owner().updateNodeRoles(roles().addOthers(role("NightlyBackup", true)).build());
+    owner().updateNodeRoles(roles().addOthers(role("Archive", true)).build());
+    owner().updateNodeRoles(roles().addOthers(role("NightlyBackup", true)).build());
+    assertEquals(List.of("Archive", "NightlyBackup"), openRoles());
+    assertTrue(nodes("").getFirst().getRoles().hasConsensusMember(), "the others stay");
+    assertEquals(1, nodes("node.roles.others.exists(role, role.name == 'NightlyBackup')").size());
+
+    owner()
+        .updateNodeRoles(
+            roles()
+                .addOthers(role("NightlyBackup", false))
+                .addOthers(role("Archive", false))
+                .build());
+    assertEquals(List.of(), openRoles());
+  }
+
+  @Test
+  @DisplayName("CUR-11 malformed, doubled and well-known names among the open ones are refused")
+  void cur11_openRolesRefused() throws Exception {
+    assertTrue(
+        refused(
+                Status.Code.INVALID_ARGUMENT,
+                () -> owner().updateNodeRoles(roles().addOthers(role("night/ly", true)).build()))
+            .contains("role \"night/ly\" is no role name: use 1 to 63"));
+    assertTrue(
+        refused(
+                Status.Code.INVALID_ARGUMENT,
+                () ->
+                    owner()
+                        .updateNodeRoles(
+                            roles()
+                                .addOthers(role("Archive", true))
+                                .addOthers(role("Archive", false))
+                                .build()))
+            .contains("role Archive is named twice"));
+    assertTrue(
+        refused(
+                Status.Code.INVALID_ARGUMENT,
+                () ->
+                    owner()
+                        .updateNodeRoles(roles().addOthers(role("KubernetesWorker", true)).build()))
+            .contains("has a field of its own"));
+    UpdateNodeRolesRequest.Builder many = roles();
+    for (int i = 0; i <= RoleChanges.MOST_OTHERS; i++) {
+      many.addOthers(role("Role" + i, true));
+    }
+    assertTrue(
+        refused(Status.Code.FAILED_PRECONDITION, () -> owner().updateNodeRoles(many.build()))
+            .contains("at most 64 are possible"));
+    assertEquals(List.of(), openRoles());
+  }
+
+  private static RoleChange role(String name, boolean wanted) {
+    return RoleChange.newBuilder().setName(name).setWanted(wanted).build();
+  }
+
+  private List<String> openRoles() throws Exception {
+    return nodes("").getFirst().getRoles().getOthersList().stream().map(Role::getName).toList();
   }
 
   private static UpdateNodeRolesRequest.Builder roles() {

@@ -2,17 +2,19 @@ package dev.polis.roles;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.consensus.Consensus;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.network.Network;
 import dev.polis.api.roles.LocalRoleServer;
 import dev.polis.api.roles.LocalRoles;
-import dev.polis.api.roles.Role;
+import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RolePlugin;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
@@ -20,7 +22,10 @@ import dev.polis.wire.version.Version;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
+import java.util.SortedSet;
 import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -38,12 +43,13 @@ public final class RoleComponent implements LocalRoleServer {
   private static final int BOOT_ID_BYTES = 16;
 
   private final BootReport boot;
+  private final Log log;
   private final Subtree subtree;
   private final HealthScope health;
   private final RolePlugins plugins;
-  private final RoleServer server;
+  private final RoleService service;
 
-  /** Activates the organ, which waits until the node is a member. */
+  /** Activates the organ, which reports to the cluster once the node is a member. */
   @Activate
   public RoleComponent(
       BundleContext bundle,
@@ -55,22 +61,28 @@ public final class RoleComponent implements LocalRoleServer {
       @Reference ClusterManager cluster,
       @Reference Storage storage,
       @Reference Network network,
+      @Reference Consensus consensus,
       @Reference Curator curator) {
     this.boot = boot;
     this.subtree = supervisor.organ("roles");
-    this.plugins = new RolePlugins(subtree.subtree("plugins"), logs.log(subtree.dn()));
-    this.server =
-        new RoleServer(
+    this.log = logs.log(subtree.dn());
+    this.plugins = new RolePlugins(subtree.subtree("plugins"), log, boot::stopReason);
+    this.service =
+        new RoleService(
             cluster,
             storage,
             network,
             curator,
             plugins,
-            Duration.ofMillis(config.heartbeat_interval()),
-            config.curator_port(),
-            bootId(),
-            version(bundle));
-    subtree.run("server", server::run);
+            consensus,
+            supervisor,
+            healths,
+            new RoleService.Reporting(
+                Duration.ofMillis(config.heartbeat_interval()),
+                config.curator_port(),
+                bootId(),
+                version(bundle)));
+    service.start(subtree);
     health = healths.organ("roles", subtree.dn());
   }
 
@@ -91,13 +103,25 @@ public final class RoleComponent implements LocalRoleServer {
         .build();
   }
 
-  /** A plugin came. */
+  /** Takes a plugin in, unless the name of its role is malformed. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addPlugin(RolePlugin plugin, Map<String, Object> properties) {
-    plugins.add(plugin, Role.of(String.valueOf(properties.get(RolePlugin.ROLE))));
+    String name = String.valueOf(properties.get(RolePlugin.ROLE));
+    Optional<String> problem = RoleName.problemOf(name);
+    if (problem.isPresent()) {
+      log.error(
+          "role plugin %s is not run: its property %s is \"%s\", which %s",
+          plugin.getClass().getName(), RolePlugin.ROLE, name, problem.get());
+      return;
+    }
+    plugins.add(
+        plugin,
+        new RoleName(name),
+        properties.get(Constants.SERVICE_RANKING) instanceof Integer ranking ? ranking : 0,
+        (Long) properties.get(Constants.SERVICE_ID));
   }
 
-  /** A plugin goes; returns when its work has ended. */
+  /** Forgets a plugin that goes; returns when its work has ended. */
   void removePlugin(RolePlugin plugin) {
     plugins.remove(plugin);
   }
@@ -106,11 +130,17 @@ public final class RoleComponent implements LocalRoleServer {
   @Deactivate
   void deactivate() {
     health.close();
-    subtree.close(boot.stopReason());
+    plugins.close();
+    subtree.close(boot.stopReason(), RolePlugins.PATIENCE);
   }
 
   @Override
   public Value<LocalRoles> roles() {
-    return server.roles();
+    return service.roles();
+  }
+
+  @Override
+  public Value<SortedSet<RoleName>> running() {
+    return service.running();
   }
 }

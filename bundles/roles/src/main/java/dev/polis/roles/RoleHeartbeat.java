@@ -26,18 +26,18 @@ final class RoleHeartbeat {
 
   void run(Context context) throws InterruptedException {
     context.healthy();
-    RolePause pause = new RolePause();
+    RoleBackoff backoff = new RoleBackoff();
     while (true) {
       try {
-        beat(pause);
+        beat(backoff);
       } catch (StatusException | TimeoutException e) {
         context.log().warning("heartbeat stream ended: %s", e.getMessage());
-        pause.pause();
+        backoff.pause();
       }
     }
   }
 
-  private void beat(RolePause pause)
+  private void beat(RoleBackoff backoff)
       throws InterruptedException, StatusException, TimeoutException {
     BlockingClientCall<HeartbeatUpdateRequest, HeartbeatUpdateResponse> call =
         connection.curator().withWaitForReady().heartbeat();
@@ -47,7 +47,7 @@ final class RoleHeartbeat {
         if (answer(call) == null) {
           throw new TimeoutException("the leader ended the stream");
         }
-        pause.reset();
+        backoff.reset();
         Thread.sleep(jittered());
       }
     } finally {

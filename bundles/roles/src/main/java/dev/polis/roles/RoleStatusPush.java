@@ -1,21 +1,25 @@
 package dev.polis.roles;
 
-import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.roles.RoleName;
+import dev.polis.api.roles.RoleRecord;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.UpdateNodeStatusRequest;
-import dev.polis.wire.version.Version;
 import io.grpc.StatusException;
 import java.net.InetAddress;
+import java.util.Map;
 import java.util.Optional;
+import java.util.SortedSet;
 import java.util.concurrent.TimeUnit;
 
-/** Tells the cluster this node's address, version and services, whenever they change. */
+/**
+ * Reports this node's address, version, services and running roles to the cluster on each change.
+ */
 final class RoleStatusPush {
 
   /** An answer that takes longer is asked for again. */
@@ -24,37 +28,36 @@ final class RoleStatusPush {
   private final RoleConnection connection;
   private final Value<NetworkStatus> network;
   private final Value<CuratorStatus> curator;
-  private final int curatorPort;
-  private final ByteString bootId;
-  private final Version version;
+  private final Value<SortedSet<RoleName>> running;
+  private final RoleService.Reporting reporting;
 
   RoleStatusPush(
       RoleConnection connection,
       Value<NetworkStatus> network,
       Value<CuratorStatus> curator,
-      int curatorPort,
-      ByteString bootId,
-      Version version) {
+      Value<SortedSet<RoleName>> running,
+      RoleService.Reporting reporting) {
     this.connection = connection;
     this.network = network;
     this.curator = curator;
-    this.curatorPort = curatorPort;
-    this.bootId = bootId;
-    this.version = version;
+    this.running = running;
+    this.reporting = reporting;
   }
 
   void run(Context context) throws InterruptedException {
     MutableValue<NodeStatus> wanted = new MutableValue<>();
-    context.run("network", child -> follow(child, network, wanted));
-    context.run("curator", child -> follow(child, curator, wanted));
+    AnyChange.follow(
+        context,
+        Map.of("network", network, "curator", curator, "roles", running),
+        () -> status().ifPresent(wanted::set));
     context.healthy();
-    RolePause pause = new RolePause();
+    RoleBackoff backoff = new RoleBackoff();
     try (Watcher<NodeStatus> changes = wanted.watch()) {
       NodeStatus pushed = NodeStatus.getDefaultInstance();
       while (true) {
         NodeStatus before = pushed;
         NodeStatus now = changes.get(status -> !status.equals(before));
-        while (!push(now, context, pause)) {
+        while (!push(now, context, backoff)) {
           now = changes.poll().orElse(now);
         }
         pushed = now;
@@ -62,21 +65,7 @@ final class RoleStatusPush {
     }
   }
 
-  /** Two values make one status; whichever changes, it is put together anew. */
-  private void follow(Context context, Value<?> value, MutableValue<NodeStatus> wanted)
-      throws InterruptedException {
-    context.healthy();
-    try (Watcher<?> changes = value.watch()) {
-      while (true) {
-        changes.get();
-        synchronized (wanted) {
-          status().ifPresent(wanted::set);
-        }
-      }
-    }
-  }
-
-  private boolean push(NodeStatus status, Context context, RolePause pause)
+  private boolean push(NodeStatus status, Context context, RoleBackoff backoff)
       throws InterruptedException {
     try {
       connection
@@ -88,11 +77,11 @@ final class RoleStatusPush {
                   .setNodeId(connection.self().text())
                   .setStatus(status)
                   .build());
-      pause.reset();
+      backoff.reset();
       return true;
     } catch (StatusException e) {
       context.log().warning("the status of this node could not be reported: %s", e.getMessage());
-      pause.pause();
+      backoff.pause();
       return false;
     }
   }
@@ -113,15 +102,16 @@ final class RoleStatusPush {
     NodeStatus.Builder status =
         NodeStatus.newBuilder()
             .setExternalAddress(address.getHostAddress())
-            .setVersion(version)
-            .setBootId(bootId);
+            .setVersion(reporting.version())
+            .setBootId(reporting.bootId())
+            .setRunningRoles(RoleRecord.running(running.peek().orElseThrow()));
     curator
         .peek()
         .filter(now -> !(now instanceof CuratorStatus.Idle))
         .ifPresent(
             now ->
                 status.setRunningCurator(
-                    NodeStatus.RunningCurator.newBuilder().setPort(curatorPort)));
+                    NodeStatus.RunningCurator.newBuilder().setPort(reporting.curatorPort())));
     return status.build();
   }
 }

@@ -1,32 +1,45 @@
 /**
- * Roles: reports this node to its cluster, learns what the cluster wants of it, and does it.
+ * Roles: runs what the cluster wants of this node, and reports to the cluster what runs.
  *
  * <pre>
- *   network ─┐                     ┌─▶ heartbeat ──every 2.5 s──▶ curator
- *   curator ─┼─▶ status push ──────┼─────on change─────────────▶ (leader)
- *            │                     │                               │
- *            │                     └── watch of the own record ◀───┘
- *            │                                  │
- *            │                  data/node/roles.pb   (remembered for the next start)
- *            ▼                                  ▼
- *        RolePlugin ◀── start / stop ── Value&lt;LocalRoles&gt;
+ *   data/node/roles.pb ──"remembered"──▶ wanted roles ◀──"record"── watch of the own record ◀── curator
+ *   (once the disk is open)                   │                                               (leader)
+ *                                          "starter"                                              ▲
+ *                                             ▼                                                   │
+ *   RolePlugin role=… (any bundle) ──▶ plugins: one subtree for each role                         │
+ *                                             │                                                   │
+ *   supervision tree, consensus ──────▶ "running" ──▶ running roles ──"status-push", on change────┤
+ *                                             └─────▶ "health": one scope for each wanted role    │
+ *                                                                 "heartbeat", every 2.5 s ───────┘
  * </pre>
  *
- * <p>All three talk to the leader over one channel that follows it, with this node's certificate,
- * like every other node does; that the leader is usually this very node makes no difference.
+ * <p>The names in quotes are runnables under {@code root.roles}. Those that talk to the leader are
+ * children of {@code server}, which waits until the node is a member; they share one channel that
+ * follows the leader, with this node's certificate. That the leader is usually this very node makes
+ * no difference.
  *
- * <p>The remembered roles are started before the cluster is reached, so that a node that comes up
- * during an outage does its work. A role that stops is closed as a subtree: that is a wish, leaves
- * no FATAL behind and causes no back-off.
+ * <p><b>Roles do not wait for the cluster.</b> The roles that were wanted last are remembered on
+ * the data volume and start as soon as it is open, so that a node which comes up during an outage
+ * does its work. What the cluster says later counts.
  *
- * <p>Not promised: that a plugin which refuses to end is replaced while it lingers; supervision
- * names it.
+ * <p><b>Wanted and running are two things.</b> A role is wanted when the record names it. It runs
+ * when its plugin is healthy; ConsensusMember has no plugin and runs when consensus does. A wanted
+ * role without a plugin is a condition of its health, {@code role-without-plugin}.
  *
- * <p>Why the push is not part of the heartbeat: a status is written to etcd, a heartbeat is not.
+ * <p><b>A role is stopped for a reason</b> ({@link dev.polis.boot.StopReason}): ROLE_REMOVED when
+ * the record no longer names it, and the launcher's reason when its plugin, this organ or the node
+ * goes. Of several plugins of one role one runs; a newer one takes over, and two never run at once.
+ *
+ * <p><b>Not promised</b>: that a plugin which refuses to end does not delay the others; it does, by
+ * {@link RolePlugins#PATIENCE} at most, and supervision names it. That the record of running roles
+ * is that of this moment: a node that lost its cluster cannot correct it.
+ *
+ * <p><b>Why the push is not part of the heartbeat</b>: a status is written to etcd, a heartbeat is
+ * not. <b>Why roles are no enum</b>: then only this project could bring one.
  *
  * <ul>
- *   <li>Needs: BootReport, ClusterManager, Curator, HealthRegistry, LogTree, Network, Storage,
- *       Supervisor
+ *   <li>Needs: BootReport, ClusterManager, Consensus, Curator, HealthRegistry, LogTree, Network,
+ *       Storage, Supervisor
  *   <li>Uses if there: RolePlugin
  *   <li>Provides: LocalRoleServer
  *   <li>Configuration: dev.polis.roles

@@ -15,12 +15,13 @@ import picocli.CommandLine.Spec;
 /** What concerns nodes. */
 @Command(
     name = "node",
-    description = "Shows the nodes of the cluster.",
+    description = "Shows the nodes of the cluster, and changes their roles.",
     mixinStandardHelpOptions = true,
     subcommands = {
       NodeCommand.ListCommand.class,
       NodeCommand.DescribeCommand.class,
-      NodeLogsCommand.class
+      NodeLogsCommand.class,
+      NodeRoleCommand.class
     })
 final class NodeCommand {
 
@@ -101,8 +102,7 @@ final class NodeCommand {
               field ->
                   spec.commandLine()
                       .getOut()
-                      .printf(
-                          "%-12s %s%n", field.getKey() + ":", Document.plain(field.getValue())));
+                      .printf("%-12s %s%n", field.getKey() + ":", NodeRows.text(field.getValue())));
       spec.commandLine().getOut().println();
     }
   }

@@ -1,15 +1,19 @@
 package dev.polis.ctl;
 
 import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
+import dev.polis.api.roles.RoleName;
+import dev.polis.api.roles.RoleRecord;
 import dev.polis.ctl.Document.Column;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.Node;
-import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.version.Version;
 import io.grpc.stub.BlockingClientCall;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SortedSet;
 
 /** Fetches nodes and shows them. */
 final class NodeRows {
@@ -38,7 +42,8 @@ final class NodeRows {
         Column.of("STATE", "state"),
         Column.of("ADDRESS", "address"),
         Column.of("HEALTH", "health"),
-        Column.of("ROLES", "roles"),
+        roles("ROLES WANTED", "rolesWanted"),
+        roles("ROLES RUNNING", "rolesRunning"),
         Column.wide("TPM", "tpm"),
         Column.of("VERSION", "version"),
         Column.of("HEARTBEAT", "heartbeat"),
@@ -55,7 +60,12 @@ final class NodeRows {
             ? "unknown"
             : node.getStatus().getExternalAddress());
     row.addProperty("health", WireName.shortened(node.getHealth()));
-    row.add("roles", roles(node.getRoles()));
+    row.add("rolesWanted", names(RoleRecord.names(node.getRoles())));
+    row.add(
+        "rolesRunning",
+        RoleRecord.running(node.getStatus())
+            .<JsonElement>map(NodeRows::names)
+            .orElse(JsonNull.INSTANCE));
     row.addProperty("tpm", tpm(node));
     row.addProperty("version", version(node.getStatus().getVersion()));
     row.addProperty(
@@ -69,17 +79,21 @@ final class NodeRows {
     return row;
   }
 
-  private static JsonArray roles(NodeRoles roles) {
+  private static Column roles(String title, String key) {
+    return new Column(title, row -> text(row.get(key)), false);
+  }
+
+  /** Renders a field for people, who are told when something is unknown or empty. */
+  static String text(JsonElement value) {
+    if (value.isJsonNull()) {
+      return "unknown";
+    }
+    return value.isJsonArray() && value.getAsJsonArray().isEmpty() ? "none" : Document.plain(value);
+  }
+
+  private static JsonArray names(SortedSet<RoleName> roles) {
     JsonArray names = new JsonArray();
-    if (roles.hasConsensusMember()) {
-      names.add("ConsensusMember");
-    }
-    if (roles.hasKubernetesController()) {
-      names.add("KubernetesController");
-    }
-    if (roles.hasKubernetesWorker()) {
-      names.add("KubernetesWorker");
-    }
+    roles.forEach(role -> names.add(role.text()));
     return names;
   }
 

@@ -4,7 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import com.google.protobuf.ByteString;
+import dev.polis.api.roles.RoleName;
+import dev.polis.api.roles.RoleRecord;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -21,13 +25,17 @@ import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
+import dev.polis.wire.api.UpdateNodeRolesRequest;
+import dev.polis.wire.api.UpdateNodeRolesResponse;
 import dev.polis.wire.common.NodeState;
+import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
 import dev.polis.wire.curator.GetCACertificateResponse;
 import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.debug.GetConditionRequest;
 import dev.polis.wire.debug.GetConditionResponse;
+import dev.polis.wire.roles.RoleChange;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.net.InetSocketAddress;
@@ -42,6 +50,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -62,6 +71,7 @@ class CtlSessionTest {
   private static final CertificateAuthority CLUSTER = CertificateAuthority.create("this cluster");
   private static final AtomicReference<Node> NODE = new AtomicReference<>();
   private static final AtomicReference<Status> REFUSAL = new AtomicReference<>(Status.OK);
+  private static final AtomicReference<UpdateNodeRolesRequest> CHANGES = new AtomicReference<>();
   private static LocalRpcHost host;
 
   @TempDir Path state;
@@ -126,6 +136,18 @@ class CtlSessionTest {
       caller.onNext(NODE.get());
       caller.onCompleted();
     }
+
+    @Override
+    public void updateNodeRoles(
+        UpdateNodeRolesRequest request, StreamObserver<UpdateNodeRolesResponse> caller) {
+      CHANGES.set(request);
+      caller.onNext(UpdateNodeRolesResponse.getDefaultInstance());
+      caller.onCompleted();
+    }
+  }
+
+  private static NodeStatus.Builder running(RoleName... roles) {
+    return NodeStatus.newBuilder().setRunningRoles(RoleRecord.running(List.of(roles)));
   }
 
   /** Issues a certificate for whatever key the caller proved. */
@@ -249,6 +271,83 @@ class CtlSessionTest {
     assertEquals(ExitCode.OK.code(), run.code(), run.err());
     assertTrue(run.out().contains("metropolis-1   UP"), run.out());
     assertEquals("", run.err());
+  }
+
+  @Test
+  @DisplayName("roles that are wanted and roles that run are two columns, also in json and yaml")
+  void rolesWantedAndRunning() {
+    RoleName backup = new RoleName("NightlyBackup");
+    NODE.set(
+        NODE.get().toBuilder()
+            .setRoles(RoleRecord.of(List.of(RoleName.CONSENSUS_MEMBER, backup)))
+            .setStatus(running(RoleName.CONSENSUS_MEMBER))
+            .build());
+    String wanted = "ConsensusMember,NightlyBackup";
+    String table = run(ADDRESS, "node", "list").out();
+    assertTrue(table.contains("ROLES WANTED                    ROLES RUNNING"), table);
+    assertTrue(table.contains(wanted + "   ConsensusMember "), table);
+    String described = run(ADDRESS, "node", "describe").out();
+    assertTrue(described.contains("rolesWanted: " + wanted), described);
+    assertTrue(described.contains("rolesRunning: ConsensusMember\n"), described);
+    JsonObject json =
+        JsonParser.parseString(run(ADDRESS, "node", "list", "-o", "json").out())
+            .getAsJsonArray()
+            .get(0)
+            .getAsJsonObject();
+    assertEquals("[\"ConsensusMember\",\"NightlyBackup\"]", json.get("rolesWanted").toString());
+    assertEquals("[\"ConsensusMember\"]", json.get("rolesRunning").toString());
+    String yaml = run(ADDRESS, "node", "list", "-o", "yaml").out();
+    assertTrue(yaml.contains("rolesRunning:"), yaml);
+  }
+
+  @Test
+  @DisplayName("a node that does not say what it runs is told from one that runs nothing")
+  void rolesUnknownOrNone() {
+    assertTrue(run(ADDRESS, "node", "list").out().contains("none           unknown"));
+    NODE.set(NODE.get().toBuilder().setStatus(running()).build());
+    assertTrue(run(ADDRESS, "node", "list").out().contains("none           none"));
+  }
+
+  @Test
+  @DisplayName("roles are added and removed by name, known and open ones in one request")
+  void rolesAreChanged() {
+    CtlRun run =
+        run(ADDRESS, "node", "role", "add", "metropolis-1", "KubernetesWorker", "NightlyBackup");
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    assertTrue(CHANGES.get().getKubernetesWorker(), CHANGES.get()::toString);
+    assertFalse(CHANGES.get().hasConsensusMember(), CHANGES.get()::toString);
+    assertEquals(
+        List.of(RoleChange.newBuilder().setName("NightlyBackup").setWanted(true).build()),
+        CHANGES.get().getOthersList());
+    assertTrue(run.out().contains("ROLES WANTED"), "it shows what came of it: " + run.out());
+
+    assertEquals(
+        ExitCode.OK.code(),
+        run(ADDRESS, "node", "role", "remove", "metropolis-1", "NightlyBackup").code());
+    assertFalse(CHANGES.get().getOthers(0).getWanted(), CHANGES.get()::toString);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "night/ly, use 1 to 63 letters and digits",
+    "kubernetesworker, use 1 to 63 letters and digits",
+    "Kubernetesworker, did you mean KubernetesWorker?"
+  })
+  @DisplayName("a malformed role name is refused with words before anything is asked")
+  void malformedRole(String name, String words) {
+    CtlRun run = run(NOBODY, "node", "role", "add", "metropolis-1", name);
+    assertEquals(ExitCode.USAGE.code(), run.code());
+    assertTrue(run.err().contains("\"" + name + "\" is no role name: " + words), run.err());
+  }
+
+  @Test
+  @DisplayName("a role for a node that is not there changes nothing and names those there are")
+  void roleOfNobody() {
+    CHANGES.set(UpdateNodeRolesRequest.getDefaultInstance());
+    CtlRun run = run(ADDRESS, "node", "role", "add", "metropolis-2", "NightlyBackup");
+    assertEquals(ExitCode.NOT_FOUND.code(), run.code());
+    assertTrue(run.err().contains("[metropolis-1]"), run.err());
+    assertEquals(UpdateNodeRolesRequest.getDefaultInstance(), CHANGES.get());
   }
 
   @Test

@@ -28,6 +28,7 @@ import dev.polis.wire.ext.AuthorizationOuterClass;
 import dev.polis.wire.ext.Permission;
 import dev.polis.wire.options.Options;
 import dev.polis.wire.plugins.PluginsOuterClass;
+import dev.polis.wire.roles.Roles;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -67,7 +68,8 @@ class WireFormatTest {
           dev.polis.wire.storage.Storage.getDescriptor(),
           PluginsOuterClass.getDescriptor(),
           DebugOuterClass.getDescriptor(),
-          EtcdOuterClass.getDescriptor());
+          EtcdOuterClass.getDescriptor(),
+          Roles.getDescriptor());
 
   @Test
   @DisplayName("every name and number is the one other programs rely on")

@@ -85,7 +85,12 @@ class NodeLifeIT {
     assertEquals("UP", shown.get("state").getAsString());
     assertEquals("HEALTHY", shown.get("health").getAsString());
     assertEquals(ADDRESS, shown.get("address").getAsString());
-    assertTrue(shown.get("roles").toString().contains("ConsensusMember"), shown.toString());
+    assertEquals(
+        "[\"ConsensusMember\",\"KubernetesController\"]", shown.get("rolesWanted").toString());
+    assertEquals(
+        "[\"ConsensusMember\"]",
+        shown.get("rolesRunning").toString(),
+        "no bundle brings KubernetesController");
     assertTrue(recordsInEtcd().contains(RECORDS + "/nodes/" + id));
     Finished down = node.down();
     assertEquals(0, down.code(), down.all());

@@ -1,11 +1,20 @@
 package dev.polis.api.roles;
 
 import dev.polis.event.Value;
+import java.util.SortedSet;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** Publishes the roles of this node. Thread-safe. */
 @ProviderType
 public interface LocalRoleServer {
-  /** Returns the roles; empty until the first are known. */
+  /** Returns the roles that the cluster wants of this node; empty until the first are known. */
   Value<LocalRoles> roles();
+
+  /**
+   * Returns the roles whose work goes on at this moment. A wanted role that no bundle brings, or
+   * whose plugin has not become healthy, is not among them.
+   *
+   * @return a value that is never empty
+   */
+  Value<SortedSet<RoleName>> running();
 }

@@ -1,28 +1,32 @@
 package dev.polis.api.roles;
 
+import java.util.Collection;
 import java.util.Collections;
-import java.util.EnumSet;
-import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * The roles of this node.
+ * The roles that the cluster wants of this node.
  *
- * @param roles the roles, in the order of {@link Role}
+ * @param roles the roles, sorted by name
  * @param fromCluster whether the cluster said so since this node started; otherwise they are those
  *     remembered from before
  */
-public record LocalRoles(Set<Role> roles, boolean fromCluster) {
+public record LocalRoles(SortedSet<RoleName> roles, boolean fromCluster) {
   public LocalRoles {
-    EnumSet<Role> ordered = EnumSet.noneOf(Role.class);
-    ordered.addAll(roles);
-    roles = Collections.unmodifiableSet(ordered);
+    roles = Collections.unmodifiableSortedSet(new TreeSet<>(roles));
   }
 
   /** Returns the roles as operators read them: comma-separated names, or "none". */
   public String describe() {
+    return describe(roles);
+  }
+
+  /** Returns roles as operators read them: comma-separated names, or "none". */
+  public static String describe(Collection<RoleName> roles) {
     return roles.isEmpty()
         ? "none"
-        : roles.stream().map(Role::roleName).collect(Collectors.joining(","));
+        : roles.stream().map(RoleName::text).collect(Collectors.joining(","));
   }
 }

@@ -10,7 +10,7 @@ import org.osgi.annotation.versioning.ConsumerType;
 @ConsumerType
 public interface RolePlugin {
 
-  /** Service property: the name of the role, one of {@link Role#roleName()}. */
+  /** Service property: the name of the role, a {@link RoleName}. */
   String ROLE = "role";
 
   /**

@@ -4,13 +4,15 @@
  * <pre>
  *   curator's record of this node ──watch──▶ role server ──start / stop──▶ RolePlugin role=…
  *                                                │                        RolePlugin role=…
- *                                                └──▶ Value&lt;LocalRoles&gt;
+ *                                                ├──▶ Value&lt;LocalRoles&gt;  the roles that are wanted
+ *                                                └──▶ the roles that run, reported to the cluster
  * </pre>
  *
  * <p>A role is an OSGi service that implements {@link dev.polis.api.roles.RolePlugin} and carries
- * the property {@code role}. It is started when the record of this node names that role and stopped
- * when it does not, or when the plugin goes away. Stopping is a wish, not a failure: it leaves no
- * FATAL entry and causes no back-off.
+ * the property {@code role}. Names are open, see {@link dev.polis.api.roles.RoleName}: any bundle
+ * can bring a role. It is started when the record of this node names that role. It is stopped, for
+ * a {@link dev.polis.boot.StopReason}, when the record does not, when the plugin goes away, or when
+ * the node stops. A stop is not a failure: it leaves no FATAL entry and causes no back-off.
  *
  * <p>Not promised: an order between roles. A role that needs another one watches its services.
  */

@@ -3,8 +3,8 @@ package dev.polis.roles;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Pauses between attempts to reach the leader: grow by half each time, and are never the same. */
-final class RolePause {
+/** Pauses between attempts to reach the leader, longer each time, and by chance never the same. */
+final class RoleBackoff {
 
   /** An election without contention takes about this long. */
   private static final Duration FIRST = Duration.ofMillis(250);

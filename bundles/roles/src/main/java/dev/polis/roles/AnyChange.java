@@ -1,0 +1,37 @@
+package dev.polis.roles;
+
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.supervision.Context;
+import java.util.Map;
+
+/** Computes something anew whenever one of the values changes that it is made of. */
+final class AnyChange {
+
+  private AnyChange() {}
+
+  /**
+   * Starts one child for each value. It calls back for the present value and after each change, one
+   * call at a time.
+   *
+   * @param sources the values, by the names of the children
+   */
+  static void follow(Context context, Map<String, Value<?>> sources, Runnable update) {
+    Object turn = new Object();
+    sources.forEach(
+        (name, source) -> context.run(name, child -> follow(child, source, turn, update)));
+  }
+
+  private static void follow(Context context, Value<?> source, Object turn, Runnable update)
+      throws InterruptedException {
+    context.healthy();
+    try (Watcher<?> changes = source.watch()) {
+      while (true) {
+        changes.get();
+        synchronized (turn) {
+          update.run();
+        }
+      }
+    }
+  }
+}

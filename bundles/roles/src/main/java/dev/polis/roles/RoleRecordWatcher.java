@@ -1,0 +1,87 @@
+package dev.polis.roles;
+
+import dev.polis.api.roles.LocalRoles;
+import dev.polis.api.roles.RoleRecord;
+import dev.polis.event.MutableValue;
+import dev.polis.logtree.Log;
+import dev.polis.supervision.Context;
+import dev.polis.wire.common.NodeRoles;
+import dev.polis.wire.curator.Node;
+import dev.polis.wire.curator.WatchEvent;
+import dev.polis.wire.curator.WatchRequest;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.util.Optional;
+
+/** Watches this node's record in the cluster, and publishes and remembers its roles. */
+final class RoleRecordWatcher {
+
+  private final RoleConnection connection;
+  private final RememberedRoles remembered;
+  private final MutableValue<LocalRoles> roles;
+
+  RoleRecordWatcher(
+      RoleConnection connection, RememberedRoles remembered, MutableValue<LocalRoles> roles) {
+    this.connection = connection;
+    this.remembered = remembered;
+    this.roles = roles;
+  }
+
+  void run(Context context) throws InterruptedException {
+    context.healthy();
+    RoleBackoff backoff = new RoleBackoff();
+    while (true) {
+      try {
+        follow(context.log(), backoff);
+      } catch (StatusException e) {
+        context.log().warning("the watch of this node's record ended: %s", e.getMessage());
+      }
+      backoff.pause();
+    }
+  }
+
+  private void follow(Log log, RoleBackoff backoff) throws InterruptedException, StatusException {
+    BlockingClientCall<?, WatchEvent> call =
+        connection
+            .curator()
+            .withWaitForReady()
+            .watch(
+                WatchRequest.newBuilder()
+                    .setNodeInCluster(
+                        WatchRequest.NodeInCluster.newBuilder().setNodeId(connection.self().text()))
+                    .build());
+    try {
+      for (WatchEvent event = call.read(); event != null; event = call.read()) {
+        backoff.reset();
+        accept(event, log);
+      }
+    } finally {
+      call.cancel("this watch is over", null);
+    }
+  }
+
+  private void accept(WatchEvent event, Log log) {
+    for (Node node : event.getNodesList()) {
+      if (node.getId().equals(connection.self().text())) {
+        publish(node.getRoles(), log);
+      }
+    }
+    if (event.getNodeTombstonesCount() > 0) {
+      log.error("the cluster has removed this node; its roles end");
+      publish(NodeRoles.getDefaultInstance(), log);
+    }
+  }
+
+  private void publish(NodeRoles record, Log log) {
+    LocalRoles next = new LocalRoles(RoleRecord.names(record), true);
+    Optional<LocalRoles> before = roles.peek();
+    if (before.isPresent() && before.get().equals(next)) {
+      return;
+    }
+    log.info("roles that the cluster wants of this node: %s", next.describe());
+    RoleRecord.malformed(record)
+        .forEach(name -> log.warning("role \"%s\" is left out: it is no role name", name));
+    remembered.write(next, log);
+    roles.set(next);
+  }
+}

@@ -1,0 +1,85 @@
+package dev.polis.roles;
+
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.roles.RoleName;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.RunState;
+import dev.polis.supervision.RunnableStatus;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * Finds out which roles are at work: those whose plugin is healthy, and the member of consensus,
+ * which an organ runs and no plugin.
+ */
+final class RunningRoles {
+
+  private static final Set<RunState> AT_WORK = Set.of(RunState.HEALTHY, RunState.DONE);
+
+  private final Value<SortedMap<RoleName, String>> started;
+  private final Value<List<RunnableStatus>> runnables;
+  private final Value<ConsensusStatus> consensus;
+  private final MutableValue<SortedSet<RoleName>> running =
+      new MutableValue<>(Collections.emptySortedSet());
+
+  /**
+   * @param started the subtrees of the roles whose plugins were started
+   */
+  RunningRoles(
+      Value<SortedMap<RoleName, String>> started,
+      Value<List<RunnableStatus>> runnables,
+      Value<ConsensusStatus> consensus) {
+    this.started = started;
+    this.runnables = runnables;
+    this.consensus = consensus;
+  }
+
+  Value<SortedSet<RoleName>> value() {
+    return running;
+  }
+
+  void run(Context context) throws InterruptedException {
+    AnyChange.follow(
+        context,
+        Map.of("started", started, "runnables", runnables, "consensus", consensus),
+        this::update);
+    context.healthy();
+    context.awaitCancelled();
+  }
+
+  private void update() {
+    SortedSet<RoleName> now = compute();
+    if (!running.peek().orElseThrow().equals(now)) {
+      running.set(Collections.unmodifiableSortedSet(now));
+    }
+  }
+
+  private SortedSet<RoleName> compute() {
+    SortedSet<RoleName> now = new TreeSet<>();
+    List<RunnableStatus> all = runnables.peek().orElse(List.of());
+    started
+        .peek()
+        .orElse(Collections.emptySortedMap())
+        .forEach(
+            (role, dn) -> {
+              if (isAtWork(all, dn + "." + RolePlugins.RUNNABLE)) {
+                now.add(role);
+              }
+            });
+    if (consensus.peek().filter(ConsensusStatus.Running.class::isInstance).isPresent()) {
+      now.add(RoleName.CONSENSUS_MEMBER);
+    }
+    return now;
+  }
+
+  private static boolean isAtWork(List<RunnableStatus> all, String dn) {
+    return all.stream().anyMatch(each -> each.dn().equals(dn) && AT_WORK.contains(each.state()));
+  }
+}

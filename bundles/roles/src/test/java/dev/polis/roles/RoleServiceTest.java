@@ -1,0 +1,259 @@
+package dev.polis.roles;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.ByteString;
+import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.curator.Curator;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.roles.LocalRoles;
+import dev.polis.api.roles.RoleName;
+import dev.polis.api.roles.RoleRecord;
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.Storage;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.boot.StopReason;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Values;
+import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Await;
+import dev.polis.health.HealthTable;
+import dev.polis.logtree.LogEntry;
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.Severity;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.SupervisionTree;
+import dev.polis.wire.common.NodeStatus;
+import dev.polis.wire.roles.Role;
+import dev.polis.wire.version.Version;
+import java.net.InetAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class RoleServiceTest {
+
+  private static final Duration SOON = Duration.ofSeconds(10);
+
+  private static final RoleName BACKUP = new RoleName("NightlyBackup");
+
+  private static final RoleService.Reporting REPORTING =
+      new RoleService.Reporting(
+          Duration.ofMillis(20), 7835, RoleComponent.bootId(), Version.getDefaultInstance());
+
+  @TempDir Path directory;
+
+  private final RecordingCurator curator = new RecordingCurator();
+  private final SupervisionTree tree = SupervisionTree.open(curator.logs);
+  private final Subtree subtree = tree.organ("roles");
+
+  @AfterEach
+  void close() {
+    tree.close();
+    curator.close();
+  }
+
+  @Test
+  @DisplayName("ROL-01 a boot id is 16 bytes, not all zero, and another at each boot")
+  void rol01_bootId() {
+    ByteString id = RoleComponent.bootId();
+    assertEquals(16, id.size());
+    assertNotEquals(ByteString.copyFrom(new byte[16]), id);
+    assertNotEquals(id, RoleComponent.bootId());
+  }
+
+  @Test
+  @DisplayName("ROL-02 the status is reported once an address is known, and at each change only")
+  void rol02_statusPush() throws Exception {
+    MutableValue<NetworkStatus> network =
+        new MutableValue<>(new NetworkStatus.Waiting("nothing yet"));
+    MutableValue<CuratorStatus> local = new MutableValue<>(new CuratorStatus.Idle());
+    MutableValue<SortedSet<RoleName>> running = new MutableValue<>(new TreeSet<>());
+    try (RoleConnection connection = curator.connect()) {
+      RoleStatusPush push = new RoleStatusPush(connection, network, local, running, REPORTING);
+      assertTrue(push.status().isEmpty(), "there is nothing to report without an address");
+      subtree.run("push", push::run);
+      network.set(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
+      awaitReports(1);
+      network.set(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
+      network.set(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.2")));
+      awaitReports(2);
+      local.set(new CuratorStatus.Leading(1));
+      awaitReports(3);
+      local.set(new CuratorStatus.Idle());
+      awaitReports(4);
+      running.set(new TreeSet<>(List.of(BACKUP, RoleName.CONSENSUS_MEMBER)));
+      awaitReports(5);
+    }
+    List<NodeStatus> reported = curator.reported;
+    assertEquals("127.0.0.1", reported.get(0).getExternalAddress());
+    assertEquals(16, reported.get(0).getBootId().size());
+    assertEquals("127.0.0.2", reported.get(1).getExternalAddress());
+    assertEquals(7835, reported.get(2).getRunningCurator().getPort());
+    assertFalse(reported.get(3).hasRunningCurator());
+    assertEquals(Optional.of(new TreeSet<>()), RoleRecord.running(reported.get(3)));
+    assertEquals(
+        Optional.of(new TreeSet<>(List.of(RoleName.CONSENSUS_MEMBER, BACKUP))),
+        RoleRecord.running(reported.get(4)));
+  }
+
+  private void awaitReports(int count) throws Exception {
+    Await.until(SOON, count + " reports of the status", () -> curator.reported.size() == count);
+  }
+
+  @Test
+  @DisplayName("D-50 a report that failed is repeated")
+  void d50_reportIsRepeated() throws Exception {
+    curator.refusals.set(2);
+    try (RoleConnection connection = curator.connect()) {
+      RoleStatusPush push =
+          new RoleStatusPush(
+              connection,
+              new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1"))),
+              new MutableValue<>(new CuratorStatus.Idle()),
+              new MutableValue<>(new TreeSet<>()),
+              REPORTING);
+      subtree.run("push", push::run);
+      awaitReports(1);
+    }
+  }
+
+  @Test
+  @DisplayName("D-08 heartbeats come well within the time-out of 10 s")
+  void d08_heartbeats() throws Exception {
+    try (RoleConnection connection = curator.connect()) {
+      subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20))::run);
+      Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
+    }
+  }
+
+  @Test
+  @DisplayName("the roles that the cluster wants are published, and remembered for the next start")
+  void rolesAreRemembered() throws Exception {
+    Root root = Root.at(directory);
+    RememberedRoles remembered = new RememberedRoles(root.data().node().roles());
+    MutableValue<LocalRoles> roles = new MutableValue<>();
+    try (RoleConnection connection = curator.connect()) {
+      subtree.run("record", new RoleRecordWatcher(connection, remembered, roles)::run);
+      curator.roles.set(RoleRecord.of(List.of(RoleName.KUBERNETES_WORKER, BACKUP)));
+      Values.await(
+          roles,
+          now ->
+              now.fromCluster() && now.roles().equals(Set.of(RoleName.KUBERNETES_WORKER, BACKUP)),
+          SOON,
+          "the roles that the cluster gave");
+    }
+    assertEquals(
+        new TreeSet<>(List.of(RoleName.KUBERNETES_WORKER, BACKUP)),
+        remembered.read(curator.logs.log("test")).orElseThrow().roles());
+  }
+
+  @Test
+  @DisplayName("a malformed role in the record is left out with a warning, the others count")
+  void malformedRole() throws Exception {
+    MutableValue<LocalRoles> roles = new MutableValue<>();
+    try (RoleConnection connection = curator.connect()) {
+      subtree.run(
+          "record",
+          new RoleRecordWatcher(
+                  connection, new RememberedRoles(Root.at(directory).data().node().roles()), roles)
+              ::run);
+      curator.roles.set(
+          RoleRecord.of(List.of(BACKUP)).toBuilder()
+              .addOthers(Role.newBuilder().setName("from/the future"))
+              .build());
+      Values.await(roles, now -> now.roles().equals(Set.of(BACKUP)), SOON, "the good role");
+    }
+    assertTrue(
+        logged(Severity.WARNING)
+            .contains("role \"from/the future\" is left out: it is no role name"),
+        () -> logged(Severity.WARNING).toString());
+  }
+
+  @Test
+  @DisplayName("remembered roles run while the cluster cannot be reached, once the disk is open")
+  void remembersWithoutCluster() throws Exception {
+    Root root = Root.at(directory);
+    new RememberedRoles(root.data().node().roles())
+        .write(new LocalRoles(new TreeSet<>(List.of(BACKUP)), true), curator.logs.log("test"));
+    MutableValue<DataStatus> data = new MutableValue<>(new DataStatus.NotMounted("not yet"));
+    CountDownLatch atWork = new CountDownLatch(1);
+    Subtree organ = tree.organ("organ");
+    RolePlugins plugins =
+        new RolePlugins(
+            organ.subtree("plugins"),
+            curator.logs.log("root.organ"),
+            () -> StopReason.CODE_REPLACED);
+    plugins.add(
+        context -> {
+          context.healthy();
+          atWork.countDown();
+          context.awaitCancelled();
+        },
+        BACKUP,
+        0,
+        1);
+    try (HealthTable health = HealthTable.open(tree)) {
+      RoleService service =
+          new RoleService(
+              Fake.of(
+                  ClusterManager.class,
+                  "awaitHome",
+                  () -> {
+                    new CountDownLatch(1).await();
+                    throw new AssertionError("not reached");
+                  }),
+              Fake.of(Storage.class, "data", () -> data, "root", () -> root),
+              Fake.of(Network.class),
+              Fake.of(Curator.class),
+              plugins,
+              Fake.of(
+                  Consensus.class,
+                  "status",
+                  () -> new MutableValue<>(new ConsensusStatus.Failed("no etcd can be reached"))),
+              tree,
+              health,
+              REPORTING);
+      service.start(organ);
+      assertTrue(service.roles().peek().isEmpty(), "the disk is not open yet");
+
+      data.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
+
+      assertTrue(atWork.await(SOON.toSeconds(), TimeUnit.SECONDS), "the role does not run");
+      assertFalse(service.roles().peek().orElseThrow().fromCluster());
+      Values.await(
+          service.running(), now -> now.equals(Set.of(BACKUP)), SOON, "the role to be running");
+      organ.close(StopReason.CODE_REPLACED);
+    }
+  }
+
+  private List<String> logged(Severity atLeast) {
+    try (LogReader reader =
+        curator.logs.read(
+            LogQuery.of("root").withChildren().backlogAll().minimumSeverity(atLeast))) {
+      return reader.backlog().stream()
+          .map(LogEntry::payload)
+          .map(payload -> String.join("\n", ((LogPayload.Leveled) payload).lines()))
+          .toList();
+    }
+  }
+}
