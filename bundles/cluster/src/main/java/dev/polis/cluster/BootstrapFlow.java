@@ -209,6 +209,7 @@ final class BootstrapFlow {
         keys.node().getPublic(),
         keys.join().getPublic(),
         keys.unlock().cluster(),
+        journal.getStorageSecurity(),
         Ed25519.publicKey(parameters.getOwnerPublicKey().toByteArray()),
         journal.getClusterConfiguration(),
         journal.getTpmUsage(),

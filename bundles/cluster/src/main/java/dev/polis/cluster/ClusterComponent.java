@@ -7,9 +7,7 @@ import dev.polis.api.curator.Curator;
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
-import dev.polis.cluster.NodeParameterSource.Form;
 import dev.polis.event.Value;
-import dev.polis.files.layout.Root;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
@@ -18,12 +16,13 @@ import dev.polis.logtree.LogTree;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
-import java.nio.file.Path;
+import io.grpc.BindableService;
 import java.security.SecureRandom;
-import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Dictionary;
+import java.util.Hashtable;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -39,10 +38,12 @@ public final class ClusterComponent implements ClusterManager {
   private final Subtree subtree;
   private final HealthScope health;
   private final ClusterService service;
+  private final ServiceRegistration<BindableService> recovery;
 
   /** Activates the organ, which begins to enrol the node at once. */
   @Activate
   public ClusterComponent(
+      BundleContext bundle,
       ClusterConfig config,
       @Reference BootReport boot,
       @Reference LogTree logs,
@@ -53,49 +54,44 @@ public final class ClusterComponent implements ClusterManager {
       @Reference Network network,
       @Reference Consensus consensus,
       @Reference Curator curator) {
+    // Before anything is opened: a refusal here leaves nothing behind.
+    ClusterSettings settings = ClusterSettings.of(config);
     this.boot = boot;
     this.subtree = supervisor.organ("cluster");
     Log log = logs.log(subtree.dn() + ".manager");
     EnrolmentOrgans organs =
         new EnrolmentOrgans(
-            storage,
-            network,
-            consensus,
-            curator,
-            rpc,
-            boot,
-            Duration.ofSeconds(config.consensus_ready()));
-    EnrolmentSteps steps = new EnrolmentSteps(boot, log, config.halt_after());
+            storage, network, consensus, curator, rpc, boot, settings.readyWithin());
+    EnrolmentSteps steps = new EnrolmentSteps(boot, log);
     this.service =
         new ClusterService(
             organs,
             new EnrolmentMachine(log),
-            new NodeParametersLoader(sources(config, storage.root().esp()), log),
+            new NodeParametersLoader(settings.sources(storage.root().esp()), log),
             new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
-            new JoinFlow(organs, steps, new RecoveryKeyFile(config.recovery_key())),
+            new JoinFlow(organs, steps, settings.recoveryKey()),
             steps);
+    this.recovery = registered(bundle, storage, curator, log);
     subtree.run("manager", service::run);
     health = healths.organ("cluster", subtree.dn());
     subtree.run("health", StatusHealth.task(service.status(), health, ClusterHealth::of));
   }
 
-  private static List<NodeParameterSource> sources(ClusterConfig config, Root.Esp esp) {
-    List<NodeParameterSource> sources = new ArrayList<>();
-    if (!config.parameters().isEmpty()) {
-      Path file = Path.of(config.parameters());
-      sources.add(new NodeParameterSource("command line", file, Form.of(file), true));
-    }
-    sources.add(new NodeParameterSource("fw_cfg", Path.of(config.fw_cfg()), Form.BINARY, false));
-    sources.add(new NodeParameterSource("ESP", esp.parameters().path(), Form.BINARY, false));
-    sources.add(
-        new NodeParameterSource("ESP, JSON", esp.parametersJson().path(), Form.JSON, false));
-    return sources;
+  private ServiceRegistration<BindableService> registered(
+      BundleContext bundle, Storage storage, Curator curator, Log log) {
+    Dictionary<String, Object> onManagement = new Hashtable<>();
+    onManagement.put(RpcHost.LISTENER, RpcHost.MANAGEMENT);
+    return bundle.registerService(
+        BindableService.class,
+        new RecoveryService(storage, curator, service.status(), log),
+        onManagement);
   }
 
   /** Stops enrolling or following; what was started goes on. */
   @Deactivate
   void deactivate() {
     health.close();
+    recovery.unregister();
     subtree.close(boot.stopReason());
   }
 

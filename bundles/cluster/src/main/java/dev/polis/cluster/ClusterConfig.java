@@ -3,7 +3,7 @@ package dev.polis.cluster;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Settings of the cluster organ. */
+/** Declares what an operator may configure of the cluster organ. */
 @ObjectClassDefinition(
     id = "dev.polis.cluster",
     name = "Cluster manager",
@@ -30,7 +30,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       name = "Recovery key",
       description =
           "file with the owner's X25519 recovery key in PEM, for an encrypted node that no other can"
-              + " help; empty for none")
+              + " help; - for standard input; empty for none")
   String recovery_key() default "";
 
   /** How long consensus may take to become ready, in seconds. */
@@ -39,12 +39,4 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       description = "seconds that consensus may take to become ready",
       min = "1")
   int consensus_ready() default 60;
-
-  /** For tests of crashes: the step of the enrolment after which the JVM halts; empty for none. */
-  @AttributeDefinition(
-      name = "Halt after",
-      description =
-          "for tests of crashes: name of the step of the enrolment after which the process ends as if"
-              + " killed; empty for none")
-  String halt_after() default "";
 }

@@ -8,6 +8,7 @@ import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.boot.Wait;
@@ -20,6 +21,8 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.security.PrivateKey;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * The organs that the manager drives, and how it waits for each.
@@ -130,8 +133,24 @@ record EnrolmentOrgans(
         credentials, true, user -> consensus.access(user.userName()));
   }
 
-  /** Says where this node can be reached. */
+  /**
+   * Says where this node can be reached, how its data volume is protected, and what its owner
+   * should mend.
+   */
   String summary(NodeCredentials credentials) {
+    List<String> lines = new ArrayList<>();
+    lines.add(place(credentials));
+    if (storage.data().peek().orElseThrow() instanceof DataStatus.Mounted mounted) {
+      lines.add("data volume: " + mounted.describe());
+    }
+    storage
+        .recovery()
+        .advice()
+        .ifPresent(advice -> lines.add("WARNING: " + advice.reason() + "; " + advice.remedy()));
+    return String.join("\n", lines);
+  }
+
+  private String place(NodeCredentials credentials) {
     NodeId id = credentials.id();
     String address =
         network.status().peek().orElseThrow() instanceof NetworkStatus.Up up

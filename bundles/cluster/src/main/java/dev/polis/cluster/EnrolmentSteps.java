@@ -14,27 +14,12 @@ final class EnrolmentSteps {
     T run(Wait wait) throws Exception;
   }
 
-  /** The exit code a shell reports of a process that was killed with signal 9. */
-  private static final int KILLED = 137;
-
   private final BootReport boot;
   private final Log log;
-  private final String haltAfter;
 
   EnrolmentSteps(BootReport boot, Log log) {
-    this(boot, log, "");
-  }
-
-  /**
-   * Steps that may end the JVM, for tests of crashes: from outside no kill can be timed so well.
-   *
-   * @param haltAfter the name of the step after which the JVM ends at once, nothing closed, nothing
-   *     flushed; empty for none
-   */
-  EnrolmentSteps(BootReport boot, Log log, String haltAfter) {
     this.boot = boot;
     this.log = log;
-    this.haltAfter = haltAfter;
   }
 
   Log log() {
@@ -51,9 +36,6 @@ final class EnrolmentSteps {
   <T> T step(String name, Step<T> step) throws InterruptedException {
     try (Wait wait = boot.waiting(name)) {
       T result = step.run(wait);
-      if (name.equals(haltAfter)) {
-        Runtime.getRuntime().halt(KILLED);
-      }
       wait.done(result instanceof String text ? text : "");
       return result;
     } catch (InterruptedException e) {

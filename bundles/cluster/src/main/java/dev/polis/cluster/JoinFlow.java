@@ -14,9 +14,9 @@ final class JoinFlow {
 
   private final EnrolmentOrgans organs;
   private final EnrolmentSteps steps;
-  private final RecoveryKeyFile recoveryKey;
+  private final RecoveryKeySource recoveryKey;
 
-  JoinFlow(EnrolmentOrgans organs, EnrolmentSteps steps, RecoveryKeyFile recoveryKey) {
+  JoinFlow(EnrolmentOrgans organs, EnrolmentSteps steps, RecoveryKeySource recoveryKey) {
     this.organs = organs;
     this.steps = steps;
     this.recoveryKey = recoveryKey;
@@ -63,7 +63,9 @@ final class JoinFlow {
       throw new EnrolmentException(
           "the volume is %s and the cluster's half of its key is on no other node; there is no"
                   .formatted(security)
-              + " recovery share either, because the node parameters named no recovery_public_key");
+              + " recovery share either: the node parameters named no recovery_public_key, and none"
+              + " was enrolled while the node ran. Nothing opens this volume; if there is a copy of"
+              + " esp/recovery_share.pb, restore it");
     }
     try (Secret key = recoveryKey.read()) {
       steps.log().info("opening the data volume with the owner's %s", recoveryKey);

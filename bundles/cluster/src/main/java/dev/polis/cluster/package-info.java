@@ -1,5 +1,5 @@
 /**
- * The cluster manager: decides how this node becomes a member, and says how it stands.
+ * Decides how this node becomes a member of a cluster, and publishes how it stands.
  *
  * <pre>
  *   parameters (flag · fw_cfg · ESP)     sealed configuration     enrolment journal
@@ -7,7 +7,7 @@
  *                           ▼
  *     EnrolmentMachine  NEW ─▶ CREATING_CLUSTER ─▶ RUNNING        (BootstrapFlow)
  *                        └───▶ JOINING ──────────▶ RUNNING        (JoinFlow)
- *                        any error ─▶ FAILED ─▶ trapdoor
+ *                        any error ─▶ FAILED ─▶ fatal error report
  *                           │ drives, step by step
  *        network ▶ storage ▶ consensus ▶ curator ▶ RPC host
  *                           │
@@ -24,6 +24,9 @@
  * <p>While a cluster is being created, the cluster's half of the volume key has no other home than
  * the journal; it is erased there as soon as the curator holds it.
  *
+ * <p>Once the node is a member, {@link dev.polis.cluster.RecoveryService} seals the cluster's half
+ * to a recovery key of the owner again, for an owner who has none or lost it.
+ *
  * <p>Not promised: to recover from a failed enrolment by itself. What fails here (a damaged file, a
  * foreign volume, parameters that contradict each other) needs a person; the node says what and
  * stops, and nothing was overwritten.
@@ -35,12 +38,12 @@
  *   <li>Needs: BootReport, Consensus, Curator, HealthRegistry, LogTree, Network, RpcHost, Storage,
  *       Supervisor
  *   <li>Uses if there: none
- *   <li>Provides: ClusterManager
+ *   <li>Provides: BindableService, ClusterManager
  *   <li>Configuration: dev.polis.cluster
  *   <li>Files: data/node/credentials/ca.pem, data/node/credentials/cert-key.pem,
  *       data/node/credentials/cert.pem, esp/cluster_directory.pb, esp/parameters.json,
  *       esp/parameters.pb
- *   <li>Ports: none
+ *   <li>Ports: management
  * </ul>
  */
 package dev.polis.cluster;

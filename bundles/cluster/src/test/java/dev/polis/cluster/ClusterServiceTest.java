@@ -12,13 +12,20 @@ import dev.polis.api.cluster.ConsensusUnavailableException;
 import dev.polis.api.cluster.ConsensusUser;
 import dev.polis.api.cluster.DisownedException;
 import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.cluster.NodeParameterSource.Form;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.Stored;
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
 import dev.polis.wire.common.ClusterConfiguration;
@@ -33,7 +40,10 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -104,18 +114,25 @@ class ClusterServiceTest {
   }
 
   private ClusterService start(RecordingOrgans recording, Duration readyWithin) {
+    ClusterService service = service(recording, readyWithin);
+    run(service);
+    return service;
+  }
+
+  private ClusterService service(RecordingOrgans recording, Duration readyWithin) {
     EnrolmentOrgans organs = recording.organs(readyWithin);
     EnrolmentSteps steps = new EnrolmentSteps(organs.boot(), log);
-    ClusterService service =
-        new ClusterService(
-            organs,
-            new EnrolmentMachine(log),
-            new NodeParametersLoader(
-                List.of(new NodeParameterSource("command line", parameters, Form.BINARY, true)),
-                log),
-            new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
-            new JoinFlow(organs, steps, new RecoveryKeyFile("")),
-            steps);
+    return new ClusterService(
+        organs,
+        new EnrolmentMachine(log),
+        new NodeParametersLoader(
+            List.of(new NodeParameterSource("command line", parameters, Form.BINARY, true)), log),
+        new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
+        new JoinFlow(organs, steps, new RecoveryKeySource.None()),
+        steps);
+  }
+
+  private void run(ClusterService service) {
     runner =
         Thread.ofVirtual()
             .start(
@@ -126,7 +143,6 @@ class ClusterServiceTest {
                     Thread.currentThread().interrupt();
                   }
                 });
-    return service;
   }
 
   private static ClusterStatus awaitHome(ClusterService service) throws Exception {
@@ -245,6 +261,7 @@ class ClusterServiceTest {
   @ValueSource(
       strings = {
         "mountNew",
+        "publishLocalName",
         "journal STEP_VOLUME_CREATED",
         "startNew",
         "bootstrap",
@@ -252,7 +269,9 @@ class ClusterServiceTest {
         "journal STEP_CREDENTIALS_SAVED",
         "sealed",
         "journal STEP_DONE",
-        "journal erased"
+        "journal erased",
+        "identify",
+        "serve"
       })
   @DisplayName("D-09 a bootstrap that was interrupted anywhere ends with the same node")
   void d09_resumed(String interrupted) throws Exception {
@@ -260,13 +279,47 @@ class ClusterServiceTest {
     RecordingOrgans broken = new RecordingOrgans(directory, interrupted);
     start(broken);
     runner.join(SOON.toMillis());
-    ByteString nodeKey = broken.journal().orElseThrow().getNodePrivateKey();
     recording.takeOver(broken);
     ClusterStatus home = awaitHome(start(recording));
+    BootstrapRequest created = recording.requested == null ? broken.requested : recording.requested;
+    NodeCredentials credentials = home.credentials().orElseThrow();
+    assertEquals(created.nodeKey(), credentials.publicKey(), "the node has another key");
+    assertEquals(created.id(), credentials.id());
     assertEquals(
-        nodeKey, ByteString.copyFrom(Ed25519.seed(home.credentials().orElseThrow().privateKey())));
+        broken.volumeKeys.cluster(), created.clusterUnlockKey(), "the cluster holds another half");
+    if (recording.volumeKeys != null) {
+      assertEquals(broken.volumeKeys, recording.volumeKeys, "the volume was asked for anew");
+    }
+    if (broken.requested != null && recording.requested != null) {
+      assertEquals(broken.requested, recording.requested, "another cluster was asked for");
+    }
+    SealedConfiguration sealed = recording.sealed().orElseThrow();
+    assertEquals(broken.volumeKeys.node(), sealed.nodeUnlockKey(), "the volume cannot be opened");
+    assertEquals(credentials.ca(), sealed.clusterCa(), "the node cannot come back without its CA");
     assertTrue(recording.journal().isEmpty(), "the journal still holds the keys");
     assertEquals(List.of(), repeated(broken, recording), "journaled twice");
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  @DisplayName(
+      "D-09 a member whose sealed configuration cannot be read is not enrolled again, though there are parameters")
+  void d09_damagedConfiguration(boolean corrupted) throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+    Path file = recording.root().esp().sealedConfiguration().path();
+    recording.sealedReading =
+        corrupted
+            ? new Stored.Corrupted<>(file, "its checksum does not fit its content")
+            : new Stored.Unreadable<>(
+                file,
+                "bad sector",
+                new FileException(Problem.IO, "bad sector", "replace the disk"));
+    ClusterService service = start(recording);
+    runner.join(SOON.toMillis());
+    String message = assertThrows(EnrolmentException.class, service::awaitHome).getMessage();
+    assertTrue(message.contains(file.toString()), message);
+    assertEquals(List.of(), recording.calls, "something was asked of an organ");
+    assertTrue(recording.journal().isEmpty(), "an enrolment was begun");
   }
 
   /** The entries of the journal that both runs wrote, apart from the one that failed. */
@@ -368,41 +421,123 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("SEED-10 awaitHome passes all states on the way, and tells a disowned node so")
-  void seed10_statesOnTheWay() throws Exception {
-    MutableValue<ClusterStatus> status =
-        new MutableValue<>(ClusterSnapshot.outside(ClusterState.UNKNOWN, "test"));
-    CompletableFuture<ClusterState> waiting = asked(status);
-    status.set(ClusterSnapshot.outside(ClusterState.FOREIGN, "test"));
-    status.set(ClusterSnapshot.outside(ClusterState.TRUSTED, "test"));
-    status.set(ClusterSnapshot.outside(ClusterState.HOME, "test"));
-    assertEquals(ClusterState.HOME, waiting.get(SOON.toSeconds(), TimeUnit.SECONDS));
-    status.set(ClusterSnapshot.outside(ClusterState.DISOWNING, "removed by the operator"));
-    String message =
-        assertThrows(DisownedException.class, () -> ClusterService.awaitHome(status, () -> false))
-            .getMessage();
-    assertEquals("the cluster has disowned this node: removed by the operator", message);
+  @DisplayName(
+      "SEED-09 credentials and consensus clients are there while the node is a member, and never before or after a failure")
+  void seed09_accessors() throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+    ClusterService service = service(recording, SOON);
+    requireNoAccess(service, "NEW");
+    List<String> early = new CopyOnWriteArrayList<>();
+    recording.onCall =
+        call -> {
+          if (hasAccess(service)) {
+            early.add(call);
+          }
+        };
+    run(service);
+    ClusterStatus home = awaitHome(service);
+    assertEquals(List.of(), early, "a node that is being enrolled gave access");
+    assertEquals(recording.requested.nodeKey(), home.credentials().orElseThrow().publicKey());
+    recording.consensusUsers.clear();
+    assertEquals(1, home.consensusClient(ConsensusUser.CURATOR).endpoints().size());
+    assertEquals(List.of("curator"), recording.consensusUsers);
+    stop();
+
+    RecordingOrgans failing = new RecordingOrgans(directory.resolve("failing"), "serve");
+    ClusterService failed = start(failing);
+    runner.join(SOON.toMillis());
+    requireNoAccess(failed, "FAILED");
   }
 
-  private static CompletableFuture<ClusterState> asked(MutableValue<ClusterStatus> status) {
-    return CompletableFuture.supplyAsync(
-        () -> {
-          try {
-            return ClusterService.awaitHome(status, () -> false).state();
-          } catch (InterruptedException e) {
-            throw new AssertionError("nobody interrupts this test", e);
-          }
-        });
+  private static void requireNoAccess(ClusterService service, String phase) {
+    ClusterStatus status = service.status().peek().orElseThrow();
+    assertTrue(status.credentials().isEmpty(), "credentials in " + phase);
+    assertThrows(
+        ConsensusUnavailableException.class,
+        () -> status.consensusClient(ConsensusUser.CURATOR),
+        "a client of consensus in " + phase);
+  }
+
+  private static boolean hasAccess(ClusterService service) {
+    ClusterStatus status = service.status().peek().orElseThrow();
+    try {
+      status.consensusClient(ConsensusUser.CURATOR);
+      return true;
+    } catch (ConsensusUnavailableException e) {
+      return status.credentials().isPresent();
+    }
+  }
+
+  /** Waits for HOME on a thread of its own, and counts the states that it has seen and passed. */
+  private static final class Waiting {
+    final AtomicInteger passed = new AtomicInteger();
+    final CompletableFuture<ClusterState> answer = new CompletableFuture<>();
+    private final Thread thread;
+
+    Waiting(MutableValue<ClusterStatus> status) {
+      thread =
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    try {
+                      answer.complete(ClusterService.awaitHome(status, this::undecided).state());
+                    } catch (InterruptedException | RuntimeException e) {
+                      answer.completeExceptionally(e);
+                    }
+                  });
+    }
+
+    private boolean undecided() {
+      passed.incrementAndGet();
+      return false;
+    }
+
+    void awaitPassed(int states) throws Exception {
+      Await.until("awaitHome to pass state " + states, () -> passed.get() >= states);
+      assertFalse(answer.isDone(), "awaitHome has ended in state " + states);
+    }
+
+    Throwable failure() {
+      return assertThrows(
+              ExecutionException.class, () -> answer.get(SOON.toSeconds(), TimeUnit.SECONDS))
+          .getCause();
+    }
+  }
+
+  private static MutableValue<ClusterStatus> unknown() {
+    return new MutableValue<>(ClusterSnapshot.outside(ClusterState.UNKNOWN, "test"));
+  }
+
+  @Test
+  @DisplayName("SEED-10 awaitHome passes all states on the way, and tells a disowned node so")
+  void seed10_statesOnTheWay() throws Exception {
+    MutableValue<ClusterStatus> status = unknown();
+    Waiting waiting = new Waiting(status);
+    waiting.awaitPassed(1);
+    status.set(ClusterSnapshot.outside(ClusterState.FOREIGN, "test"));
+    waiting.awaitPassed(2);
+    status.set(ClusterSnapshot.outside(ClusterState.TRUSTED, "test"));
+    waiting.awaitPassed(3);
+    status.set(ClusterSnapshot.outside(ClusterState.HOME, "test"));
+    assertEquals(ClusterState.HOME, waiting.answer.get(SOON.toSeconds(), TimeUnit.SECONDS));
+    status.set(ClusterSnapshot.outside(ClusterState.DISOWNING, "removed by the operator"));
+    Throwable failure = new Waiting(status).failure();
+    assertEquals(DisownedException.class, failure.getClass());
+    assertEquals(
+        "the cluster has disowned this node: removed by the operator", failure.getMessage());
   }
 
   @Test
   @DisplayName("SEED-10 a cancelled wait says so, and a later one works")
   void seed10_cancelled() throws Exception {
-    MutableValue<ClusterStatus> status =
-        new MutableValue<>(ClusterSnapshot.outside(ClusterState.UNKNOWN, "test"));
-    Thread.currentThread().interrupt();
-    assertThrows(InterruptedException.class, () -> ClusterService.awaitHome(status, () -> false));
+    MutableValue<ClusterStatus> status = unknown();
+    Waiting waiting = new Waiting(status);
+    waiting.awaitPassed(1);
+    waiting.thread.interrupt();
+    assertEquals(InterruptedException.class, waiting.failure().getClass());
+    Waiting later = new Waiting(status);
+    later.awaitPassed(1);
     status.set(ClusterSnapshot.outside(ClusterState.HOME, "test"));
-    assertEquals(ClusterState.HOME, ClusterService.awaitHome(status, () -> false).state());
+    assertEquals(ClusterState.HOME, later.answer.get(SOON.toSeconds(), TimeUnit.SECONDS));
   }
 }

@@ -11,13 +11,16 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
 import dev.polis.api.storage.RecoveryShareStore;
+import dev.polis.api.storage.RecoveryStatus;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Storage;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.api.storage.UnlockKeys;
 import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
+import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.MutableValue;
 import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
@@ -33,6 +36,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -45,6 +49,7 @@ final class RecordingOrgans {
   final List<String> calls = new CopyOnWriteArrayList<>();
   final List<String> waits = new CopyOnWriteArrayList<>();
   final List<String> fatals = new CopyOnWriteArrayList<>();
+  final List<String> consensusUsers = new CopyOnWriteArrayList<>();
   final MutableValue<String> homeSummary = new MutableValue<>();
   final MutableValue<CuratorStatus> curatorStatus = new MutableValue<>(new CuratorStatus.Idle());
   final MutableValue<ConsensusStatus> consensusStatus =
@@ -59,6 +64,17 @@ final class RecordingOrgans {
   private volatile Optional<EnrolmentJournal> journal = Optional.empty();
   private volatile Optional<SealedConfiguration> sealed = Optional.empty();
   volatile boolean consensusComesUp = true;
+  volatile Consumer<String> onCall = _ -> {};
+
+  /** The keys that a volume was asked for with last; null before. */
+  volatile UnlockKeys volumeKeys;
+
+  /** What the curator was asked to create last; null before. */
+  volatile BootstrapRequest requested;
+
+  /** What reading the sealed configuration gives, instead of what was written; null for that. */
+  volatile Stored<SealedConfiguration> sealedReading;
+
   volatile Runnable beforeFailure = () -> {};
   volatile Supplier<X509Certificate> renewals =
       () -> {
@@ -102,6 +118,7 @@ final class RecordingOrgans {
 
   private void record(String call) {
     calls.add(call);
+    onCall.accept(call);
     if (call.equals(failingCall)) {
       beforeFailure.run();
       throw new IllegalStateException("injected failure of " + call);
@@ -117,10 +134,14 @@ final class RecordingOrgans {
       case "root" -> root;
       case "data" -> dataStatus;
       case "preferred" -> StorageSecurity.INSECURE;
+      case "recovery" -> new RecoveryStatus.NotNeeded();
       case "enrolmentJournal" -> journalStore();
       case "sealedConfiguration" -> sealedStore();
       case "recoveryShare" -> fake(RecoveryShareStore.class, this::share);
       case "mountNew", "mountExisting" -> {
+        if (method.getName().equals("mountNew")) {
+          volumeKeys = (UnlockKeys) arguments[1];
+        }
         record(method.getName());
         dataStatus.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
         yield null;
@@ -165,6 +186,9 @@ final class RecordingOrgans {
     return new SealedConfigurationStore() {
       @Override
       public Stored<SealedConfiguration> read() {
+        if (sealedReading != null) {
+          return sealedReading;
+        }
         Path path = root.esp().sealedConfiguration().path();
         return sealed
             .<Stored<SealedConfiguration>>map(present -> new Stored.Present<>(path, present))
@@ -201,6 +225,10 @@ final class RecordingOrgans {
                         : new ConsensusStatus.Starting("etcd to answer"));
                 yield null;
               }
+              case "access" -> {
+                consensusUsers.add((String) arguments[0]);
+                yield EtcdAccess.plaintext("http://127.0.0.1:7833");
+              }
               case "awaitRunning" -> InvocationHandler.invokeDefault(self, method, arguments);
               default -> throw new AssertionError("nobody asked consensus for " + method);
             });
@@ -210,8 +238,9 @@ final class RecordingOrgans {
     return switch (method.getName()) {
       case "status" -> curatorStatus;
       case "bootstrap" -> {
-        record("bootstrap");
         BootstrapRequest request = (BootstrapRequest) arguments[0];
+        requested = request;
+        record("bootstrap");
         yield new BootstrapOutcome(authority.certificate(), authority.issueNode(request.nodeKey()));
       }
       case "serve" -> {

@@ -65,6 +65,7 @@ final class CuratorBootstrap {
           .setPublicKey(raw(request.nodeKey()))
           .setJoinKey(raw(request.joinKey()))
           .setClusterUnlockKey(ByteString.copyFrom(unlockKey))
+          .setStorageSecurity(request.storageSecurity())
           .setFsmState(NodeState.NODE_STATE_UP)
           .setTpmUsage(request.tpmUsage())
           .setLabels(NodeRecords.wire(request.labels()))

@@ -11,6 +11,7 @@ import dev.polis.event.Value;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
+import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
@@ -99,6 +100,11 @@ public final class CuratorComponent implements Curator {
   @Override
   public X509Certificate renew(NodeCredentials credentials) throws InterruptedException {
     return service.renew(credentials);
+  }
+
+  @Override
+  public Secret clusterUnlockKey(NodeCredentials credentials) throws InterruptedException {
+    return service.clusterUnlockKey(credentials);
   }
 
   @Override

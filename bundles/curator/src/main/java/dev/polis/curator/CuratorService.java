@@ -12,6 +12,7 @@ import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
+import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
@@ -119,6 +120,23 @@ final class CuratorService implements Curator, AutoCloseable {
           "the certificate of %s cannot be renewed now: %s"
               .formatted(credentials.id(), e.getMessage()),
           e);
+    }
+  }
+
+  @Override
+  public Secret clusterUnlockKey(NodeCredentials credentials) throws InterruptedException {
+    String id = credentials.id().text();
+    try {
+      ByteString half = gate.require().records().requireNode(id).getClusterUnlockKey();
+      if (half.isEmpty()) {
+        throw new CuratorException(
+            "the record of %s holds no half of a volume key; its volume is not encrypted"
+                .formatted(id));
+      }
+      return Secret.take(half.toByteArray());
+    } catch (RpcException | EtcdException e) {
+      throw new CuratorException(
+          "the record of %s cannot be read now: %s".formatted(id, e.getMessage()), e);
     }
   }
 

@@ -58,6 +58,7 @@ final class NodeRecords {
             .setRoles(RoleRecord.of(RoleRecord.names(stored.getRoles())))
             .setHealth(heartbeats.health(stored.getId(), stored.getFsmState()))
             .setTpmUsage(stored.getTpmUsage())
+            .setStorageSecurity(stored.getStorageSecurity())
             .setLabels(stored.getLabels());
     if (stored.hasStatus()) {
       node.setStatus(stored.getStatus());

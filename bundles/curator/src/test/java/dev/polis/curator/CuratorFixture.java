@@ -33,6 +33,7 @@ import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
+import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.common.NodeTPMUsage;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
@@ -57,6 +58,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * that only say where that etcd is and which address the node has.
  */
 public final class CuratorFixture implements AutoCloseable {
+
+  /** The cluster's half of the node's volume key. */
+  static final String UNLOCK_KEY = "0123456789abcdef0123456789ABCDEF";
 
   static final Duration SOON = Duration.ofSeconds(15);
 
@@ -180,7 +184,8 @@ public final class CuratorFixture implements AutoCloseable {
         id,
         nodeKey.getPublic(),
         joinKey.getPublic(),
-        Secret.of(new byte[32]),
+        Secret.of(UNLOCK_KEY),
+        NodeStorageSecurity.NODE_STORAGE_SECURITY_ENCRYPTED,
         owner.getPublic(),
         ClusterConfiguration.newBuilder()
             .setClusterDomain("cluster.internal")

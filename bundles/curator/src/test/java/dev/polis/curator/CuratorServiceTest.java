@@ -12,6 +12,7 @@ import dev.polis.api.curator.BootstrapOutcome;
 import dev.polis.api.curator.CuratorException;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
+import dev.polis.logtree.Secret;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
 import dev.polis.wire.api.ConfigureClusterRequest;
@@ -26,6 +27,7 @@ import dev.polis.wire.api.UpdateNodeLabelsRequest;
 import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.NodeStatus;
+import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.CuratorGrpc.CuratorBlockingV2Stub;
 import dev.polis.wire.curator.CuratorLocalGrpc;
@@ -144,6 +146,20 @@ class CuratorServiceTest {
           assertThrows(CuratorException.class, () -> other.curator.bootstrap(other.request()))
               .getMessage();
       assertTrue(foreign.startsWith("attempted to re-register node"), foreign);
+    }
+  }
+
+  @Test
+  void theRecordOfTheFirstNodeSaysHowItsVolumeIsProtected() throws Exception {
+    assertEquals(
+        NodeStorageSecurity.NODE_STORAGE_SECURITY_ENCRYPTED,
+        nodes("").getFirst().getStorageSecurity());
+  }
+
+  @Test
+  void theClustersHalfOfTheVolumeKeyIsReadFromTheRecordOfTheNode() throws Exception {
+    try (Secret half = fixture.curator.clusterUnlockKey(fixture.credentials())) {
+      assertEquals(Secret.of(CuratorFixture.UNLOCK_KEY), half);
     }
   }
 

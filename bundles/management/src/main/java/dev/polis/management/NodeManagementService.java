@@ -45,6 +45,7 @@ final class NodeManagementService extends NodeManagementGrpc.NodeManagementImplB
   @Override
   public void reboot(RebootRequest request, StreamObserver<RebootResponse> caller) {
     RebootRules.requirePossible(request);
+    power.requireNoLockOut();
     power.offAfter((ServerCallStreamObserver<RebootResponse>) caller);
     caller.onNext(RebootResponse.getDefaultInstance());
     caller.onCompleted();

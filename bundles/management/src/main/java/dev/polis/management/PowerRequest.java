@@ -2,6 +2,7 @@ package dev.polis.management;
 
 import dev.polis.boot.BootReport;
 import dev.polis.logtree.Log;
+import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcPeer;
 import io.grpc.stub.ServerCallStreamObserver;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -15,6 +16,19 @@ final class PowerRequest {
   PowerRequest(BootReport boot, Log log) {
     this.boot = boot;
     this.log = log;
+  }
+
+  /**
+   * Refuses a power-off after which nothing opens the data volume.
+   *
+   * @throws RpcException FAILED_PRECONDITION, with what to do first
+   */
+  void requireNoLockOut() {
+    boot.lockOut()
+        .ifPresent(
+            reason -> {
+              throw RpcException.failedPrecondition("not powered off: " + reason);
+            });
   }
 
   /**

@@ -3,6 +3,7 @@ package dev.polis.metrics;
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
+import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
@@ -41,6 +42,7 @@ public final class MetricsComponent {
       @Reference HealthRegistry health,
       @Reference RpcHost rpc,
       @Reference ProcessManager processes,
+      @Reference Storage storage,
       @Reference Network network,
       @Reference ClusterManager cluster) {
     this.boot = boot;
@@ -53,6 +55,7 @@ public final class MetricsComponent {
                 health,
                 rpc,
                 processes,
+                storage.data(),
                 network,
                 cluster,
                 () -> Arrays.asList(bundle.getBundles())));

@@ -4,7 +4,9 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
+import dev.polis.api.storage.DataStatus;
 import dev.polis.boot.StopReason;
+import dev.polis.event.Value;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;
@@ -27,6 +29,7 @@ final class MetricsService {
       HealthRegistry health,
       RpcHost rpc,
       ProcessManager processes,
+      Value<DataStatus> data,
       Network network,
       ClusterManager cluster,
       Supplier<List<Bundle>> bundles) {}
@@ -48,6 +51,7 @@ final class MetricsService {
             List.of(
                 supervision,
                 new HealthMetrics(parts.health()),
+                new StorageMetrics(parts.data()),
                 new BundleMetrics(parts.bundles()),
                 new RpcMetrics(parts.rpc()::statistics),
                 new LogMetrics(parts.logs()::statistics)));

@@ -29,7 +29,7 @@
  *
  * <ul>
  *   <li>Needs: BootReport, ClusterManager, HealthRegistry, LogTree, Network, ProcessManager,
- *       RpcHost, Supervisor
+ *       RpcHost, Storage, Supervisor
  *   <li>Uses if there: MetricsExporter
  *   <li>Provides: none
  *   <li>Configuration: dev.polis.metrics

@@ -4,6 +4,9 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.Storage;
+import dev.polis.api.storage.StorageSecurity;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.fixtures.Await;
@@ -64,6 +67,8 @@ final class MetricsFixture implements AutoCloseable {
   final CertificateAuthority ca = CertificateAuthority.create("Test cluster");
   final LogTree logs = LogTree.create();
   final SupervisionTree tree = SupervisionTree.open(logs);
+  final MutableValue<DataStatus> data =
+      new MutableValue<>(new DataStatus.Mounted(StorageSecurity.ENCRYPTED, "a test"));
   final MutableValue<NetworkStatus> network =
       new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
   final LocalRpcHost host =
@@ -123,6 +128,7 @@ final class MetricsFixture implements AutoCloseable {
             HealthTable.open(tree),
             host,
             processes,
+            fake(Storage.class, method -> data),
             fake(Network.class, method -> network),
             fake(ClusterManager.class, method -> cluster));
   }

@@ -12,8 +12,9 @@ import dev.polis.pki.RecoveryKey;
 import dev.polis.wire.storage.RecoveryShare;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Arrays;
+import java.nio.file.attribute.FileTime;
 import java.util.HexFormat;
 import java.util.Optional;
 
@@ -24,11 +25,21 @@ final class RecoveryCheck {
   private final RecoveryShareStore share;
   private final Path keyBeside;
 
+  /** What was read last, so that the private key is not read every time; null before. */
+  private Seen seenOrNull;
+
+  /**
+   * Remembers a file and the public half of the key in it.
+   *
+   * @param modified when it was last written
+   * @param publicKey hexadecimal; empty if the file holds no key
+   */
+  private record Seen(FileTime modified, String publicKey) {}
+
   RecoveryCheck(Root root, RecoveryShareStore share) {
     this.root = root;
     this.share = share;
-    // Where "polis up" puts the key that it makes at the first start.
-    this.keyBeside = root.path().resolve("owner").resolve("recovery-key.pem");
+    this.keyBeside = root.owner().recoveryKey().path();
   }
 
   /** Looks at the files now; the status of the volume says whether they matter. */
@@ -66,20 +77,33 @@ final class RecoveryCheck {
         || present.getEncapsulatedKey().isEmpty()) {
       return new RecoveryStatus.Damaged(path + ": a part of it is missing");
     }
-    return new RecoveryStatus.Ready(
-        HexFormat.of().formatHex(publicKey),
-        holdsKeyOf(publicKey) ? Optional.of(keyBeside) : Optional.empty());
+    String sealedTo = HexFormat.of().formatHex(publicKey);
+    return keyBeside().filter(sealedTo::equals).isPresent()
+        ? new RecoveryStatus.KeyBesideVolume(sealedTo, keyBeside)
+        : new RecoveryStatus.Ready(sealedTo);
   }
 
-  /** Returns whether the private key lies in the state directory; a former one does no harm. */
-  private boolean holdsKeyOf(byte[] publicKey) {
-    if (!Files.exists(keyBeside)) {
-      return false;
-    }
+  /** Returns the public half of the key in the state directory; a former key does no harm. */
+  private synchronized Optional<String> keyBeside() {
     try {
-      return Arrays.equals(publicKey, RecoveryKey.publicKey(Files.readString(keyBeside)));
-    } catch (IOException | PkiException e) {
-      return false; // what cannot be read as a key opens nothing
+      FileTime modified = Files.getLastModifiedTime(keyBeside);
+      if (seenOrNull == null || !seenOrNull.modified().equals(modified)) {
+        seenOrNull = new Seen(modified, publicKeyIn(Files.readString(keyBeside)));
+      }
+      return Optional.of(seenOrNull.publicKey());
+    } catch (NoSuchFileException e) {
+      seenOrNull = null;
+      return Optional.empty();
+    } catch (IOException e) {
+      return Optional.empty(); // what this process cannot read it cannot name either
+    }
+  }
+
+  private static String publicKeyIn(String text) {
+    try {
+      return HexFormat.of().formatHex(RecoveryKey.publicKey(text));
+    } catch (PkiException e) {
+      return ""; // what is no key opens nothing
     }
   }
 }

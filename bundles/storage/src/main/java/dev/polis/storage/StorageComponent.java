@@ -18,7 +18,6 @@ import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
-import dev.polis.health.StatusHealth;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
 import dev.polis.process.ProcessManager;
@@ -73,7 +72,7 @@ public final class StorageComponent implements Storage {
     this.subtree = supervisor.organ("storage");
     subtree.run("volume", service::watch);
     this.health = healths.organ("storage", subtree.dn());
-    subtree.run("health", StatusHealth.task(service.data(), health, StorageHealth::of));
+    subtree.run("health", new StorageHealth(service, health)::run);
   }
 
   /** Stops watching; unmounts only if the work of this node ends. */

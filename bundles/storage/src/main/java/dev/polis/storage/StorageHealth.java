@@ -1,21 +1,103 @@
 package dev.polis.storage;
 
 import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.RecoveryStatus;
+import dev.polis.api.storage.Storage;
+import dev.polis.event.Watcher;
 import dev.polis.health.HealthCondition;
-import java.util.Optional;
+import dev.polis.health.HealthScope;
+import dev.polis.supervision.Context;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeoutException;
 
-/** Says what a status of the data volume means for the health of this organ. */
+/**
+ * Publishes how the data volume is protected, and what its owner should mend, as conditions of the
+ * organ's health.
+ */
 final class StorageHealth {
 
-  private StorageHealth() {}
+  /** Tells how the volume is protected, and what a stronger protection would need. */
+  static final String SECURITY = "volume-security";
 
-  static Optional<HealthCondition> of(DataStatus status) {
+  private static final String NOT_MOUNTED = "volume-not-mounted";
+  private static final String LOST = "volume-lost";
+
+  // Files of the owner come and go without a notice; a person waits for a screen no longer.
+  private static final Duration LOOK_EVERY = Duration.ofSeconds(2);
+
+  private final Storage storage;
+  private final HealthScope scope;
+  private final Set<String> published = new HashSet<>();
+  private boolean wasMounted;
+
+  StorageHealth(Storage storage, HealthScope scope) {
+    this.storage = storage;
+    this.scope = scope;
+  }
+
+  /** Follows the volume until cancelled. */
+  void run(Context context) throws InterruptedException {
+    context.healthy();
+    try (Watcher<DataStatus> watcher = storage.data().watch()) {
+      DataStatus now = watcher.get();
+      while (true) {
+        publish(conditions(now));
+        now = next(watcher, now);
+      }
+    }
+  }
+
+  private static DataStatus next(Watcher<DataStatus> watcher, DataStatus present)
+      throws InterruptedException {
+    try {
+      return watcher.get(_ -> true, LOOK_EVERY);
+    } catch (TimeoutException e) {
+      return present;
+    }
+  }
+
+  private List<HealthCondition> conditions(DataStatus status) {
     return switch (status) {
-      case DataStatus.Mounted mounted -> Optional.empty();
+      case DataStatus.Mounted mounted -> {
+        wasMounted = true;
+        yield ofMounted(mounted, storage.recovery());
+      }
+      case DataStatus.NotMounted(String reason) when wasMounted ->
+          List.of(
+              HealthCondition.down(
+                  LOST,
+                  "the data volume is gone: " + reason,
+                  "restart the node to mount it again"));
       case DataStatus.NotMounted(String reason) ->
-          Optional.of(
-              HealthCondition.waiting(
-                  "volume-not-mounted", "the data volume is not mounted: " + reason));
+          List.of(
+              HealthCondition.waiting(NOT_MOUNTED, "the data volume is not mounted: " + reason));
     };
+  }
+
+  static List<HealthCondition> ofMounted(DataStatus.Mounted mounted, RecoveryStatus recovery) {
+    List<HealthCondition> conditions = new ArrayList<>();
+    conditions.add(HealthCondition.up(SECURITY, "the data volume is " + mounted.describe()));
+    recovery
+        .advice()
+        .ifPresent(
+            advice ->
+                conditions.add(
+                    HealthCondition.degraded(advice.code(), advice.reason(), advice.remedy())));
+    return conditions;
+  }
+
+  private void publish(List<HealthCondition> conditions) {
+    Set<String> gone = new HashSet<>(published);
+    for (HealthCondition condition : conditions) {
+      scope.set(condition);
+      published.add(condition.code());
+      gone.remove(condition.code());
+    }
+    gone.forEach(scope::clear);
+    published.removeAll(gone);
   }
 }

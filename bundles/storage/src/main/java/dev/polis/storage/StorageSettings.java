@@ -12,9 +12,9 @@ import java.util.Optional;
  * @param root the state directory, absolute
  * @param security of a new data volume
  * @param volumeBytes size of a new data volume
- * @param device partition for the data volume; empty for an image file
+ * @param deviceOrNull partition for the data volume; null for an image file
  */
-record StorageSettings(Path root, Wish security, long volumeBytes, Optional<Path> device) {
+record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOrNull) {
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.storage");
 
@@ -54,9 +54,12 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Optional<Path
                     SMALLEST_MEBIBYTES,
                     Integer.MAX_VALUE)
             << 20,
-        config.device().isEmpty()
-            ? Optional.empty()
-            : Optional.of(path("device", config.device())));
+        config.device().isEmpty() ? null : path("device", config.device()));
+  }
+
+  /** Returns the partition for the data volume; empty for an image file. */
+  Optional<Path> device() {
+    return Optional.ofNullable(deviceOrNull);
   }
 
   private static Path root(String configured) {

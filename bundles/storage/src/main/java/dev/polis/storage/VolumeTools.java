@@ -80,7 +80,7 @@ final class VolumeTools {
       if (access == Access.ABSENT) {
         kernel++;
         missing.add("device " + device);
-        remedies.add(DEVICES.get(device));
+        remedies.add(DEVICES.getOrDefault(device, "provide " + device));
       } else if (access == Access.DENIED && !(rootNeeded && !root)) {
         missing.add("the right to open " + device);
         remedies.add("start the node as root, or let its user open " + device);

@@ -1,10 +1,16 @@
 /**
- * The storage organ: the state directory, the data volume and what unlocks it.
+ * Keeps the state directory of a node, its data volume and what unlocks it.
  *
  * <pre>
- *   StorageComponent ── SealedConfigurationFile, EnrolmentJournalFile, RecoveryShareFile     files on esp/
- *        │
- *        └─ VolumeManager        what may be made, discarded, mounted
+ *   StorageConfig ─▶ StorageSettings ─▶ StorageService ◀─ StorageComponent
+ *        ┌─────────────────────────────────┤
+ *        │                                 ├─ SealedConfigurationFile, EnrolmentJournalFile, RecoveryShareFile
+ *        │                                 ├─ RecoveryCheck   what opens the volume after a power-off
+ *        │                                 └─ StorageHealth   conditions for screens and metrics
+ *        └─ VolumeManager        mounts, and publishes whether data/ can be used
+ *             ├─ VolumeMaker     makes and discards; nothing else does
+ *             ├─ VolumeMarks     whose a volume is, and whether it is finished
+ *             └─ VolumeCatalog   which ways there are, and what this machine lacks for each
  *               ├─ VolumePlain        INSECURE                 a directory
  *               ├─ VolumeLuksMapper   both encrypted modes     LUKS2 on dm-crypt (and dm-integrity)
  *               ├─ VolumeLuksFuse     ENCRYPTED                LUKS image, qemu-storage-daemon, loop, XFS
@@ -13,9 +19,8 @@
  *
  * <p>The kernel's device-mapper is used where there is one; the two ways in user space are for
  * kernels without. A machine that can give neither is refused the mode in words; no mode is ever
- * replaced by a weaker one. {@link dev.polis.storage.VolumeManager} alone decides what may be made
- * or discarded, so that the guard against formatting a disk that is in use is one page and not
- * four.
+ * replaced by a weaker one. {@link dev.polis.storage.VolumeMaker} alone makes and discards volumes,
+ * so that the guard against formatting a disk that is in use is one page and not four.
  *
  * <p>Keys reach programs through standard input, or, where a program reads only files, through a
  * file on a tmpfs that is wiped when it has been read. They are in no argument list, which every
@@ -32,7 +37,8 @@
  *   <li>Provides: Storage
  *   <li>Configuration: dev.polis.storage
  *   <li>Files: data/volume, ephemeral/storage, esp/enrolment_journal.pb, esp/recovery_share.pb,
- *       esp/sealed_configuration.pb, esp/volume_format, volume.gocryptfs, volume.luks
+ *       esp/sealed_configuration.pb, esp/volume_format, owner/recovery-key.pem, volume.gocryptfs,
+ *       volume.luks
  *   <li>Ports: none
  * </ul>
  */

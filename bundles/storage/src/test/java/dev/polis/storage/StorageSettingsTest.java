@@ -39,8 +39,7 @@ class StorageSettingsTest {
   void theStrongestSecurityIsNoneThatIsNamed() {
     StorageSettings settings = StorageSettings.of(new Config("/state", "strongest", 8192, ""));
     assertEquals(
-        new StorageSettings(
-            Path.of("/state"), StorageSettings.Wish.STRONGEST, 8L << 30, Optional.empty()),
+        new StorageSettings(Path.of("/state"), StorageSettings.Wish.STRONGEST, 8L << 30, null),
         settings);
     assertEquals(Optional.empty(), settings.security().named());
   }

@@ -114,7 +114,7 @@ class VolumeKillTest {
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
-                CrashAgent.whenEntered(directory, step, STEPS),
+                CrashAgent.whenEntered(step, STEPS),
                 "-cp",
                 System.getProperty("java.class.path") + File.pathSeparator + classPath(),
                 Victim.class.getName(),

@@ -33,6 +33,7 @@ import picocli.CommandLine.Spec;
       BundleCommand.class,
       DebugCommand.class,
       ParamsCommand.class,
+      RecoveryKeyCommand.class,
       ContextCommand.class,
       ExplainCommand.class,
       CompletionCommand.class

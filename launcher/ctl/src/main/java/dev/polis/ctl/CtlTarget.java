@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /**
  * A cluster to talk to, and as whom.
@@ -16,8 +17,9 @@ import java.nio.file.Path;
  * @param endpoint address of a node
  * @param nodeCa the cluster's certificate as a node on this machine keeps it; trusted at first
  *     contact, since whoever can read it is on the node
+ * @param stateOrNull the state directory of the node; null if it is not on this machine
  */
-record CtlTarget(String name, Path folder, String endpoint, Path nodeCa) {
+record CtlTarget(String name, Path folder, String endpoint, Path nodeCa, Path stateOrNull) {
 
   /** Where a node listens that was not told otherwise. */
   private static final String LOOPBACK = "127.0.0.1";
@@ -34,15 +36,16 @@ record CtlTarget(String name, Path folder, String endpoint, Path nodeCa) {
         state.toString(),
         layout.owner().path(),
         addressOf(layout),
-        layout.data().node().credentials().clusterCa().path());
+        layout.data().node().credentials().clusterCa().path(),
+        layout.path());
   }
 
   static CtlTarget ofFolder(String name, Path folder, String endpoint) {
-    return new CtlTarget(name, folder, endpoint, folder.resolve("ca.pem"));
+    return new CtlTarget(name, folder, endpoint, folder.resolve("ca.pem"), null);
   }
 
   CtlTarget at(String other) {
-    return new CtlTarget(name, folder, other, nodeCa);
+    return new CtlTarget(name, folder, other, nodeCa, stateOrNull);
   }
 
   private static String addressOf(Root layout) {
@@ -65,6 +68,15 @@ record CtlTarget(String name, Path folder, String endpoint, Path nodeCa) {
 
   Path ownerKey() {
     return folder.resolve("owner-key.pem");
+  }
+
+  /** Returns the state directory of the node; empty if it is not on this machine. */
+  Optional<Path> state() {
+    return Optional.ofNullable(stateOrNull);
+  }
+
+  Path recoveryKey() {
+    return folder.resolve("recovery-key.pem");
   }
 
   Path ownerCertificate() {

@@ -9,6 +9,7 @@ import dev.polis.api.roles.RoleRecord;
 import dev.polis.ctl.Document.Column;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.Node;
+import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.version.Version;
 import io.grpc.stub.BlockingClientCall;
 import java.util.ArrayList;
@@ -44,6 +45,7 @@ final class NodeRows {
         Column.of("HEALTH", "health"),
         roles("ROLES WANTED", "rolesWanted"),
         roles("ROLES RUNNING", "rolesRunning"),
+        Column.wide("STORAGE", "storage"),
         Column.wide("TPM", "tpm"),
         Column.of("VERSION", "version"),
         Column.of("HEARTBEAT", "heartbeat"),
@@ -66,6 +68,7 @@ final class NodeRows {
         RoleRecord.running(node.getStatus())
             .<JsonElement>map(NodeRows::names)
             .orElse(JsonNull.INSTANCE));
+    row.addProperty("storage", storage(node));
     row.addProperty("tpm", tpm(node));
     row.addProperty("version", version(node.getStatus().getVersion()));
     row.addProperty(
@@ -95,6 +98,13 @@ final class NodeRows {
     JsonArray names = new JsonArray();
     roles.forEach(role -> names.add(role.text()));
     return names;
+  }
+
+  /** Returns how the data volume is protected; records of older versions do not say. */
+  private static String storage(Node node) {
+    return node.getStorageSecurity() == NodeStorageSecurity.NODE_STORAGE_SECURITY_INVALID
+        ? "unknown"
+        : WireName.shortened(node.getStorageSecurity());
   }
 
   private static String tpm(Node node) {

@@ -11,6 +11,7 @@ import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
 import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.plugins.PluginsGrpc;
+import dev.polis.wire.recovery.RecoveryGrpc;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -72,6 +73,10 @@ final class Session implements AutoCloseable {
 
   PluginsGrpc.PluginsBlockingV2Stub bundles() {
     return limited(PluginsGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
+  }
+
+  RecoveryGrpc.RecoveryBlockingV2Stub recovery() {
+    return limited(RecoveryGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
   }
 
   /** Without a deadline: a log that is followed has no end. */

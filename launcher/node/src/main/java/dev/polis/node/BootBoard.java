@@ -7,9 +7,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /** Where everything that is reported meets: open waits, home, the ending. Thread-safe. */
 final class BootBoard implements BootReport {
@@ -50,6 +52,7 @@ final class BootBoard implements BootReport {
 
   private final LongSupplier nanos;
   private final Audience audience;
+  private final Supplier<Optional<String>> lockOut;
   private final List<BoardWait> open = new ArrayList<>();
   private final AtomicReference<StopReason> stopReason =
       new AtomicReference<>(StopReason.CODE_REPLACED);
@@ -60,8 +63,17 @@ final class BootBoard implements BootReport {
    * @param nanos a clock that only goes forward
    */
   BootBoard(LongSupplier nanos, Audience audience) {
+    this(nanos, audience, Optional::empty);
+  }
+
+  /**
+   * @param nanos a clock that only goes forward
+   * @param lockOut says why a power-off would lock the owner out
+   */
+  BootBoard(LongSupplier nanos, Audience audience, Supplier<Optional<String>> lockOut) {
     this.nanos = nanos;
     this.audience = audience;
+    this.lockOut = lockOut;
   }
 
   @Override
@@ -91,6 +103,11 @@ final class BootBoard implements BootReport {
   public void powerOff(String reason) {
     audience.poweringOff(Objects.requireNonNull(reason, "reason"));
     stop(StopReason.POWER_OFF);
+  }
+
+  @Override
+  public Optional<String> lockOut() {
+    return lockOut.get();
   }
 
   @Override

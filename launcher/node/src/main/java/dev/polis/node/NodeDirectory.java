@@ -46,6 +46,20 @@ record NodeDirectory(Root layout) {
     return launcher().powerOff().path();
   }
 
+  Path data() {
+    return layout.data().path();
+  }
+
+  /** Holds both halves of the volume's key until the enrolment is done. */
+  Path enrolmentJournal() {
+    return layout.esp().enrolmentJournal().path();
+  }
+
+  /** Lets the owner open the data volume of a node that no other can help. */
+  Path recoveryShare() {
+    return layout.esp().recoveryShare().path();
+  }
+
   Path processes() {
     return layout.ephemeral().processes().path();
   }

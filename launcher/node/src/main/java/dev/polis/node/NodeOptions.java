@@ -13,6 +13,8 @@ import picocli.CommandLine.Option;
  * configuration, the option is refused. What was not given is null, as the parser leaves it.
  */
 final class NodeOptions {
+  private static final Path STANDARD_INPUT = Path.of("-");
+
   @Option(
       names = "--state",
       required = true,
@@ -54,7 +56,8 @@ final class NodeOptions {
   @Option(
       names = "--recovery-key",
       paramLabel = "FILE",
-      description = "The owner's recovery key, for an encrypted node that no other can help.")
+      description =
+          "The owner's recovery key, for an encrypted node that no other can help; - reads it from standard input.")
   private Path recoveryKey;
 
   @Option(
@@ -92,11 +95,20 @@ final class NodeOptions {
     }
     file(all, "dev.polis.consensus", "etcd", etcd, "--etcd");
     file(all, "dev.polis.cluster", "parameters", parameters, "--parameters");
-    file(all, "dev.polis.cluster", "recovery.key", recoveryKey, "--recovery-key");
+    if (asksForRecoveryKey()) {
+      all.set("dev.polis.cluster", "recovery.key", STANDARD_INPUT.toString(), "--recovery-key");
+    } else {
+      file(all, "dev.polis.cluster", "recovery.key", recoveryKey, "--recovery-key");
+    }
     for (String setting : settings) {
       all.assign(setting, keys);
     }
     return all.resolve(keys);
+  }
+
+  /** Returns whether the recovery key comes on standard input. */
+  boolean asksForRecoveryKey() {
+    return STANDARD_INPUT.equals(recoveryKey);
   }
 
   private static void file(

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.Dictionary;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
@@ -66,6 +67,9 @@ final class RunCommand implements Callable<Integer> {
           "What to do after a fatal error: ${COMPLETION-CANDIDATES}. Default: exit; park as process 1.")
   private OnFatal onFatal = ProcessHandle.current().pid() == 1 ? OnFatal.park : OnFatal.exit;
 
+  /** The key that came on standard input; null if none was asked for. */
+  private RecoveryKeyInput recoveryKeyOrNull;
+
   @Override
   public Integer call() throws Exception {
     PrintStream out =
@@ -74,6 +78,11 @@ final class RunCommand implements Callable<Integer> {
     // What organs print must not break the live line.
     System.setOut(terminal.stream());
     NodeDirectory directory = NodeDirectory.of(node.state);
+    if (node.asksForRecoveryKey()) {
+      RecoveryKeyInput key = RecoveryKeyInput.take();
+      System.setIn(key);
+      recoveryKeyOrNull = key;
+    }
     try (StateLock _ = StateLock.take(directory)) {
       return start(directory, terminal);
     } catch (BundleException | IOException e) {
@@ -117,7 +126,8 @@ final class RunCommand implements Callable<Integer> {
       Terminal terminal)
       throws Exception {
     try (BootScreen screen = new BootScreen(terminal)) {
-      BootBoard board = new BootBoard(System::nanoTime, screen);
+      BootBoard board = new BootBoard(System::nanoTime, screen, () -> lockOut(directory, terminal));
+      Optional.ofNullable(recoveryKeyOrNull).ifPresent(key -> board.home().thenRun(key::wipe));
       handleSignals(directory, board, terminal);
       List<AutoCloseable> duties = new ArrayList<>();
       if (ProcessHandle.current().pid() == 1) {
@@ -174,6 +184,15 @@ final class RunCommand implements Callable<Integer> {
     }
   }
 
+  private static Optional<String> lockOut(NodeDirectory directory, Terminal terminal) {
+    try {
+      return LockOut.of(directory);
+    } catch (IOException e) {
+      terminal.line("whether the data volume can be opened again is not known: " + e);
+      return Optional.empty();
+    }
+  }
+
   private static void handleSignals(NodeDirectory directory, BootBoard board, Terminal terminal) {
     // SIGHUP comes when the terminal of a node in the foreground closes. A JVM that was started
     // with it ignored, as under nohup, goes on ignoring it.
@@ -186,13 +205,21 @@ final class RunCommand implements Callable<Integer> {
         signal -> {
           long now = System.nanoTime();
           if (first.compareAndSet(0, now)) {
-            terminal.line("stopping; once more to end at once");
-            board.stop(StopReason.POWER_OFF);
+            interrupted(board, terminal);
           } else if (Duration.ofNanos(now - first.get()).compareTo(ONE_KEYSTROKE) > 0) {
             terminal.line("stopped by force; children and mounts are left to the next start");
             Runtime.getRuntime().halt(Exit.FORCED);
           }
         });
+  }
+
+  /** Powers off, unless that would lock the owner out: then the volume stays mounted. */
+  private static void interrupted(BootBoard board, Terminal terminal) {
+    Optional<String> lockOut = board.lockOut();
+    terminal.line("stopping; once more to end at once");
+    lockOut.ifPresent(
+        reason -> terminal.line("children and mounts stay for the next start, because " + reason));
+    board.stop(lockOut.isEmpty() ? StopReason.POWER_OFF : StopReason.PROCESS_RESTART);
   }
 
   /** Stops the node as a signal asks for it, and prints which signal that was. */

@@ -59,6 +59,15 @@ final class StateMounts {
   }
 
   /**
+   * Reads what a node has mounted below a directory; what was mounted last comes first.
+   *
+   * @throws IOException if the mounts can not be read
+   */
+  static List<Mount> mounted(Path root) throws IOException {
+    return parse(Files.readAllLines(MOUNTS), root);
+  }
+
+  /**
    * Unmounts.
    *
    * @return what is still mounted below the directory
@@ -67,7 +76,7 @@ final class StateMounts {
    */
   static List<Mount> unmount(Path root, Consumer<String> progress)
       throws IOException, InterruptedException {
-    for (Mount mount : parse(Files.readAllLines(MOUNTS), root)) {
+    for (Mount mount : mounted(root)) {
       progress.accept("unmounting " + mount.point());
       boolean fuse = mount.type().startsWith("fuse");
       run(
@@ -76,7 +85,7 @@ final class StateMounts {
               ? List.of("fusermount3", "-u", mount.point().toString())
               : List.of("umount", mount.point().toString()));
     }
-    return parse(Files.readAllLines(MOUNTS), root);
+    return mounted(root);
   }
 
   /** Detaches loop devices whose file lies below the directory. */

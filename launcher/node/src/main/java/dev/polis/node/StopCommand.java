@@ -2,6 +2,7 @@ package dev.polis.node;
 
 import dev.polis.process.ProcessRecord;
 import dev.polis.process.ProcessRecords;
+import java.io.Console;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,6 +43,11 @@ final class StopCommand implements Callable<Integer> {
       description = "How long the node may take; default ${DEFAULT-VALUE}.")
   private long timeout;
 
+  @Option(
+      names = "--anyway",
+      description = "Power off even if nothing opens the data volume afterwards.")
+  private boolean anyway;
+
   @Override
   public Integer call() throws Exception {
     NodeDirectory directory = NodeDirectory.of(state);
@@ -49,6 +55,9 @@ final class StopCommand implements Callable<Integer> {
       throw new Refusal(
           directory.root()
               + " is no state directory: it does not exist; give the --state the node was started with");
+    }
+    if (!anyway) {
+      confirmLockOut(directory);
     }
     Optional<ProcessHandle> running = StateLock.running(directory);
     if (running.isPresent()) {
@@ -60,6 +69,24 @@ final class StopCommand implements Callable<Integer> {
     }
     say(running.isPresent() ? "stopped" : "no node was running");
     return Exit.OK;
+  }
+
+  /** Asks, on a terminal, before the owner is locked out; without one, refuses. */
+  private static void confirmLockOut(NodeDirectory directory) throws IOException, Refusal {
+    Optional<String> reason = LockOut.of(directory);
+    if (reason.isEmpty()) {
+      return;
+    }
+    Console console = System.console();
+    if (console == null || !console.isTerminal()) {
+      throw new Refusal(
+          "not stopped: " + reason.get() + "; \"polis down --anyway\" stops it all the same");
+    }
+    say(reason.get());
+    String answer = console.readLine("Stop it, and lose what is on the volume? y/N ");
+    if (answer == null || !answer.strip().equalsIgnoreCase("y")) {
+      throw new Refusal("not stopped, as you wish");
+    }
   }
 
   private void stop(NodeDirectory directory, ProcessHandle node)

@@ -1,5 +1,6 @@
 package dev.polis.boot;
 
+import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -53,6 +54,16 @@ public interface BootReport {
    * @param reason who wants it and why, for the person at the keyboard: one line
    */
   void powerOff(String reason);
+
+  /**
+   * Returns why a power-off would lock the owner out, and what to do first. Whoever is asked for a
+   * power-off refuses it with these words.
+   *
+   * @return empty if a power-off does no harm
+   */
+  default Optional<String> lockOut() {
+    return Optional.empty();
+  }
 
   /**
    * Returns why an organ that is deactivated now is stopped. Organs ask it in their deactivate

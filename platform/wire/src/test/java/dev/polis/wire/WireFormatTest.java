@@ -28,6 +28,7 @@ import dev.polis.wire.ext.AuthorizationOuterClass;
 import dev.polis.wire.ext.Permission;
 import dev.polis.wire.options.Options;
 import dev.polis.wire.plugins.PluginsOuterClass;
+import dev.polis.wire.recovery.RecoveryOuterClass;
 import dev.polis.wire.roles.Roles;
 import java.io.IOException;
 import java.io.InputStream;
@@ -69,7 +70,8 @@ class WireFormatTest {
           PluginsOuterClass.getDescriptor(),
           DebugOuterClass.getDescriptor(),
           EtcdOuterClass.getDescriptor(),
-          Roles.getDescriptor());
+          Roles.getDescriptor(),
+          RecoveryOuterClass.getDescriptor());
 
   @Test
   @DisplayName("every name and number is the one other programs rely on")

@@ -3,8 +3,10 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.polis.fixtures.CrashAgent;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.storage.EnrolmentJournal;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -47,7 +49,10 @@ class EnrolmentCrashIT {
 
   private static final boolean LONG = Boolean.getBoolean("polis.long");
 
-  static final int KILLED = 137;
+  /** Runs each step of an enrolment under its name. */
+  private static final String STEP = "dev.polis.cluster.EnrolmentSteps.step";
+
+  static final int KILLED = CrashAgent.KILLED;
 
   /** Kills at moments of chance. */
   private static final int KILLS = LONG ? 100 : 10;
@@ -158,10 +163,9 @@ class EnrolmentCrashIT {
   }
 
   /** Options with which a node ends, as if it was killed, after a step. */
-  static String[] haltAfter(String step, String... more) {
-    String[] options = Arrays.copyOf(more, more.length + 2);
-    options[more.length] = "--set";
-    options[more.length + 1] = "dev.polis.cluster.halt.after=" + step;
+  static String[] haltAfter(String step, String... more) throws IOException {
+    String[] options = Arrays.copyOf(more, more.length + 1);
+    options[more.length] = CrashAgent.whenReturned(STEP, step);
     return options;
   }
 

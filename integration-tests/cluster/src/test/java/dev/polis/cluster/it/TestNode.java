@@ -4,12 +4,14 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonParser;
 import dev.polis.ctl.Ctl;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.NodeProcesses;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -89,6 +91,7 @@ final class TestNode implements AutoCloseable {
     return address;
   }
 
+  /** The command line of a start; what begins as an option of a JVM is one. */
   private List<String> run(String... more) throws Exception {
     List<String> command =
         distribution.launcher("run", "--state", state.toString(), "--address", address);
@@ -96,7 +99,13 @@ final class TestNode implements AutoCloseable {
       command.add("--etcd");
       command.add(EtcdBinary.folder().toString());
     }
-    command.addAll(List.of(more));
+    for (String option : more) {
+      if (option.startsWith(CrashAgent.OPTION)) {
+        command.add(1, option);
+      } else {
+        command.add(option);
+      }
+    }
     return command;
   }
 
@@ -107,14 +116,22 @@ final class TestNode implements AutoCloseable {
   }
 
   void start(String... more) throws Exception {
+    startWith(new byte[0], more);
+  }
+
+  /** Starts the node with something on its standard input. */
+  void startWith(byte[] input, String... more) throws Exception {
     Files.createDirectories(state.resolve("log"));
     Path output = log();
-    process =
-        Optional.of(
-            new ProcessBuilder(run(more))
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile())
-                .start());
+    Process started =
+        new ProcessBuilder(run(more))
+            .redirectErrorStream(true)
+            .redirectOutput(output.toFile())
+            .start();
+    process = Optional.of(started);
+    try (OutputStream stdin = started.getOutputStream()) {
+      stdin.write(input);
+    }
   }
 
   private Path log() {
@@ -297,8 +314,10 @@ final class TestNode implements AutoCloseable {
   }
 
   /** Stops the node and its children. */
-  Finished down() throws Exception {
-    return finish(Distribution.built().launcher("stop", "--state", state.toString()), Map.of());
+  Finished down(String... more) throws Exception {
+    List<String> command = Distribution.built().launcher("stop", "--state", state.toString());
+    command.addAll(List.of(more));
+    return finish(command, Map.of());
   }
 
   /** A digest of every file below a folder, to see whether anything changed. */
@@ -346,7 +365,7 @@ final class TestNode implements AutoCloseable {
   public void close() {
     try {
       if (Files.isDirectory(state)) {
-        down();
+        down("--anyway");
       }
       process.ifPresent(Process::destroyForcibly);
     } catch (Exception e) {

@@ -3,6 +3,7 @@ package dev.polis.api.curator;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.common.NodeTPMUsage;
 import java.security.PublicKey;
 import java.util.Objects;
@@ -15,6 +16,7 @@ import java.util.Objects;
  * @param joinKey its Ed25519 join public key
  * @param clusterUnlockKey the cluster's half of the volume key: 32 bytes, or none at all when the
  *     volume is not encrypted
+ * @param storageSecurity how the node's data volume is protected
  * @param ownerKey the Ed25519 public key of the initial owner
  * @param configuration the cluster configuration, complete and validated
  * @param tpmUsage what the node does with its TPM
@@ -25,6 +27,7 @@ public record BootstrapRequest(
     PublicKey nodeKey,
     PublicKey joinKey,
     Secret clusterUnlockKey,
+    NodeStorageSecurity storageSecurity,
     PublicKey ownerKey,
     ClusterConfiguration configuration,
     NodeTPMUsage tpmUsage,
@@ -35,6 +38,7 @@ public record BootstrapRequest(
     Objects.requireNonNull(nodeKey, "nodeKey");
     Objects.requireNonNull(joinKey, "joinKey");
     Objects.requireNonNull(clusterUnlockKey, "clusterUnlockKey");
+    Objects.requireNonNull(storageSecurity, "storageSecurity");
     Objects.requireNonNull(ownerKey, "ownerKey");
     Objects.requireNonNull(configuration, "configuration");
     Objects.requireNonNull(tpmUsage, "tpmUsage");

@@ -1,6 +1,7 @@
 package dev.polis.api.curator;
 
 import dev.polis.event.Value;
+import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import java.security.cert.X509Certificate;
 import org.osgi.annotation.versioning.ProviderType;
@@ -43,6 +44,17 @@ public interface Curator {
    * @throws InterruptedException if the caller was interrupted while waiting for leadership
    */
   X509Certificate renew(NodeCredentials credentials) throws InterruptedException;
+
+  /**
+   * Reads the cluster's half of this node's volume key from the node's record. Needs a leader,
+   * which this node has to be: others ask theirs.
+   *
+   * @param credentials this node's credentials
+   * @return the half, which the caller closes
+   * @throws CuratorException if the record holds none, or cannot be read now
+   * @throws InterruptedException if the caller was interrupted while waiting for leadership
+   */
+  Secret clusterUnlockKey(NodeCredentials credentials) throws InterruptedException;
 
   /**
    * Returns what this curator does now.

@@ -7,6 +7,20 @@ import java.util.Optional;
 public sealed interface RecoveryStatus {
 
   /**
+   * Tells an owner what to mend, on all screens in the same words.
+   *
+   * @param code a stable name for programs, in kebab-case
+   * @param reason what is the case, in one sentence without its full stop
+   * @param remedy what to do about it
+   */
+  record Advice(String code, String reason, String remedy) {}
+
+  /** Returns what the owner should mend; empty if there is nothing. */
+  default Optional<Advice> advice() {
+    return Optional.empty();
+  }
+
+  /**
    * Nothing can be said yet: the volume is not mounted, or the node is still being enrolled and the
    * journal holds both halves of the key.
    *
@@ -18,21 +32,57 @@ public sealed interface RecoveryStatus {
   record NotNeeded() implements RecoveryStatus {}
 
   /** There is no recovery share: once the volume is unmounted, nothing opens it again. */
-  record Missing() implements RecoveryStatus {}
+  record Missing() implements RecoveryStatus {
+    @Override
+    public Optional<Advice> advice() {
+      return Optional.of(
+          new Advice(
+              "no-recovery-share",
+              "no recovery key opens the data volume: once it is unmounted, nothing does",
+              "make one now: ./polis ctl recovery-key enroll --to FILE"));
+    }
+  }
 
   /**
    * There is a recovery share, and it cannot be used.
    *
    * @param reason why, in words
    */
-  record Damaged(String reason) implements RecoveryStatus {}
+  record Damaged(String reason) implements RecoveryStatus {
+    @Override
+    public Optional<Advice> advice() {
+      return Optional.of(
+          new Advice(
+              "recovery-share-damaged",
+              "the recovery share cannot be used, so once the data volume is unmounted nothing opens it: "
+                  + reason,
+              "make another one now: ./polis ctl recovery-key enroll --to FILE"));
+    }
+  }
 
   /**
-   * There is a recovery share.
+   * There is a recovery share, and the key is not in the state directory.
    *
    * @param publicKey the recovery key it is sealed to: an X25519 public key, hexadecimal
-   * @param keyBesideVolume the file in the state directory that holds the private key, if it is
-   *     still there: whoever takes the disk has both
    */
-  record Ready(String publicKey, Optional<Path> keyBesideVolume) implements RecoveryStatus {}
+  record Ready(String publicKey) implements RecoveryStatus {}
+
+  /**
+   * There is a recovery share, and the private key lies in the state directory: whoever takes the
+   * disk has both.
+   *
+   * @param publicKey the recovery key it is sealed to: an X25519 public key, hexadecimal
+   * @param key the file that holds the private key
+   */
+  record KeyBesideVolume(String publicKey, Path key) implements RecoveryStatus {
+    @Override
+    public Optional<Advice> advice() {
+      return Optional.of(
+          new Advice(
+              "recovery-key-beside-volume",
+              "the recovery key lies beside the data volume that it opens, in %s: whoever takes the disk reads everything"
+                  .formatted(key),
+              "move it to another disk: ./polis ctl recovery-key move FILE"));
+    }
+  }
 }

@@ -1,0 +1,71 @@
+package dev.polis.cluster;
+
+import dev.polis.cluster.NodeParameterSource.Form;
+import dev.polis.config.SettingCheck;
+import dev.polis.files.layout.Root;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Holds the checked configuration of the cluster organ.
+ *
+ * @param parametersOrNull a file with node parameters, before all other places; null for none
+ * @param firmware where QEMU's firmware configuration shows node parameters
+ * @param recoveryKey where the owner's recovery key is
+ * @param readyWithin how long consensus may take to become ready
+ */
+record ClusterSettings(
+    Path parametersOrNull, Path firmware, RecoveryKeySource recoveryKey, Duration readyWithin) {
+
+  private static final SettingCheck CHECK = SettingCheck.of("dev.polis.cluster");
+
+  // A member that needs longer than a day to become ready never will.
+  private static final Duration LONGEST = Duration.ofDays(1);
+
+  /**
+   * Checks a configuration.
+   *
+   * @throws dev.polis.config.SettingException if a value cannot be used
+   */
+  static ClusterSettings of(ClusterConfig config) {
+    return new ClusterSettings(
+        config.parameters().isEmpty() ? null : path("parameters", config.parameters()),
+        path("fw.cfg", CHECK.present("fw.cfg", config.fw_cfg())),
+        recoveryKey(config.recovery_key()),
+        CHECK.seconds("consensus.ready", config.consensus_ready(), Duration.ofSeconds(1), LONGEST));
+  }
+
+  private static RecoveryKeySource recoveryKey(String configured) {
+    return switch (configured) {
+      case "" -> new RecoveryKeySource.None();
+      case "-" -> new RecoveryKeySource.StandardInput(System.in);
+      default -> new RecoveryKeySource.File(path("recovery.key", configured));
+    };
+  }
+
+  private static Path path(String key, String configured) {
+    try {
+      return Path.of(configured);
+    } catch (InvalidPathException e) {
+      throw CHECK.refuse(key, configured, "which is no path: " + e.getReason());
+    }
+  }
+
+  /** Returns the places where node parameters may be, the most important first. */
+  List<NodeParameterSource> sources(Root.Esp esp) {
+    List<NodeParameterSource> sources = new ArrayList<>();
+    if (parametersOrNull != null) {
+      sources.add(
+          new NodeParameterSource(
+              "command line", parametersOrNull, Form.of(parametersOrNull), true));
+    }
+    sources.add(new NodeParameterSource("fw_cfg", firmware, Form.BINARY, false));
+    sources.add(new NodeParameterSource("ESP", esp.parameters().path(), Form.BINARY, false));
+    sources.add(
+        new NodeParameterSource("ESP, JSON", esp.parametersJson().path(), Form.JSON, false));
+    return List.copyOf(sources);
+  }
+}

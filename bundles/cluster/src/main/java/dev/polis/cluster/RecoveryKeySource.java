@@ -1,0 +1,108 @@
+package dev.polis.cluster;
+
+import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.logtree.Secret;
+import dev.polis.pki.PkiException;
+import dev.polis.pki.RecoveryKey;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/** Says where the owner's recovery key is: an X25519 private key in PEM (PKCS #8). */
+sealed interface RecoveryKeySource {
+
+  /**
+   * Reads the key.
+   *
+   * @return its 32 raw bytes, which the caller closes
+   * @throws EnrolmentException if none was given, it cannot be read or is no such key
+   */
+  Secret read();
+
+  /** The operator gave none. */
+  record None() implements RecoveryKeySource {
+    @Override
+    public Secret read() {
+      throw new EnrolmentException(
+          "the volume is encrypted and the cluster's half of its key is on no other node; give the"
+              + " owner's recovery key with --recovery-key FILE, or with --recovery-key - on standard"
+              + " input");
+    }
+
+    @Override
+    public String toString() {
+      return "no recovery key";
+    }
+  }
+
+  /**
+   * It is in a file.
+   *
+   * @param path the file
+   */
+  record File(Path path) implements RecoveryKeySource {
+    @Override
+    public Secret read() {
+      try {
+        return parsed(Files.readAllBytes(path), "recovery key " + path);
+      } catch (IOException e) {
+        throw refusal("recovery key " + path, e.toString(), e);
+      }
+    }
+
+    @Override
+    public String toString() {
+      return "recovery key " + path;
+    }
+  }
+
+  /**
+   * It comes on standard input, once: it lies on no disk, and in no list of arguments.
+   *
+   * @param input standard input
+   */
+  record StandardInput(InputStream input) implements RecoveryKeySource {
+
+    // The PEM text has about 120 characters; more is something else.
+    private static final int LONGEST = 4096;
+
+    @Override
+    public Secret read() {
+      try {
+        byte[] text = input.readNBytes(LONGEST);
+        if (text.length == 0) {
+          throw new EnrolmentException(
+              "recovery key on standard input: there is none, or it was read already; start the node"
+                  + " again with the key on its standard input");
+        }
+        return parsed(text, "recovery key on standard input");
+      } catch (IOException e) {
+        throw refusal("recovery key on standard input", e.toString(), e);
+      }
+    }
+
+    @Override
+    public String toString() {
+      return "recovery key on standard input";
+    }
+  }
+
+  private static Secret parsed(byte[] text, String name) {
+    try {
+      return Secret.take(RecoveryKey.privateKey(new String(text, StandardCharsets.US_ASCII)));
+    } catch (PkiException e) {
+      // In place of its words, which do not know the file: the innermost of ours is what is shown.
+      throw refusal(name, e.getMessage(), e.getCause());
+    } finally {
+      Arrays.fill(text, (byte) 0);
+    }
+  }
+
+  private static EnrolmentException refusal(String name, String reason, Throwable cause) {
+    return new EnrolmentException(
+        "%s: %s; give the owner's X25519 private key in PEM".formatted(name, reason), cause);
+  }
+}

@@ -1,0 +1,98 @@
+package dev.polis.storage;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.files.layout.Root;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is said of a volume that is weaker than it could be, on machines that lack something. */
+class VolumeCatalogTest {
+
+  @TempDir Path directory;
+
+  private String shortfall(StorageSecurity present, boolean root, String... missing)
+      throws Exception {
+    Commands commands =
+        new Commands() {
+          @Override
+          boolean has(String program) {
+            return !Set.of(missing).contains(program);
+          }
+        };
+    return VolumeCatalog.of(
+            Root.at(directory),
+            VolumeBench.SIZE,
+            Optional.empty(),
+            new VolumeTools(commands, root),
+            new VolumeDaemonsManaged(null))
+        .shortfall(present);
+  }
+
+  private static void assumeFuseAndNoMapper() {
+    assumeTrue(VolumeTools.opens(Path.of("/dev/fuse")), "this test needs /dev/fuse");
+    assumeFalse(VolumeLuksMapper.available(), "this kernel has device-mapper");
+  }
+
+  @Test
+  void missingProgramsAreNamedWithTheirPackages() throws Exception {
+    assumeFuseAndNoMapper();
+    String said = shortfall(StorageSecurity.INSECURE, true, "gocryptfs", "qemu-storage-daemon");
+    assertTrue(
+        said.contains(
+            "AUTHENTICATED_ENCRYPTED needs program gocryptfs (install the Debian packages gocryptfs)"),
+        said);
+    assertTrue(said.contains("ENCRYPTED needs program qemu-storage-daemon"), said);
+    assertTrue(said.contains("qemu-system-common"), said);
+  }
+
+  @Test
+  void aSecurityThatThisMachineCanGiveIsNamedWithItsOption() throws Exception {
+    assumeFuseAndNoMapper();
+    assertEquals(
+        "This machine can give AUTHENTICATED_ENCRYPTED: start with --security"
+            + " authenticated-encrypted and another state directory",
+        shortfall(StorageSecurity.ENCRYPTED, true));
+  }
+
+  @Test
+  void aVolumeIsInsecureBecauseTheNodeDoesNotRunAsRoot() throws Exception {
+    String said = shortfall(StorageSecurity.INSECURE, false, "gocryptfs");
+    assertTrue(said.startsWith("It is the default for a node that does not run as root"), said);
+  }
+
+  @Test
+  void aWeakerEncryptionNeedsRootInWords() throws Exception {
+    assumeFuseAndNoMapper();
+    String said = shortfall(StorageSecurity.INSECURE, false, "gocryptfs");
+    assertTrue(said.contains("ENCRYPTED needs the right to mount"), said);
+    assertTrue(said.contains("start the node as root"), said);
+  }
+
+  @Test
+  void nothingIsSaidOfTheStrongestSecurity() throws Exception {
+    assertEquals("", shortfall(StorageSecurity.AUTHENTICATED_ENCRYPTED, true, "gocryptfs"));
+  }
+
+  @Test
+  void aMissingDeviceIsNamedWithItsKernelModule() {
+    VolumeTools tools = new VolumeTools(new Commands(), true);
+    Shortage shortage =
+        tools.shortage(java.util.List.of(), java.util.List.of(directory.resolve("nothing")), true);
+    assertEquals(1, shortage.kernel());
+    assertFalse(shortage.isEmpty());
+    assumeFalse(VolumeLuksMapper.available(), "this kernel has device-mapper");
+    Shortage mapper =
+        tools.shortage(
+            java.util.List.of(), java.util.List.of(Path.of("/dev/mapper/control")), true);
+    assertTrue(mapper.words().contains("modprobe -a dm_crypt dm_integrity"), mapper.words());
+  }
+}

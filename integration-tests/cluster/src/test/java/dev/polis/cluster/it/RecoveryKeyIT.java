@@ -1,0 +1,187 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.polis.cluster.it.StorageModesIT.Mode;
+import dev.polis.fixtures.CrashAgent;
+import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.NodeProcesses;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The key that opens an encrypted volume when no other node can help: lost, found and moved. */
+class RecoveryKeyIT {
+
+  private static final String SHARE = "dev.polis.storage.RecoveryShareFile.seal";
+  private static final int REFUSED = 3;
+
+  @TempDir Path directory;
+
+  private static String[] encrypted(Mode mode) {
+    return new String[] {"--security", mode.option, "--set", StorageModesIT.SMALL};
+  }
+
+  /** A node whose parameters name no recovery key, as those of other clients do. */
+  private TestNode withoutRecoveryKey(String address) throws Exception {
+    TestNode node = TestNode.prepared(directory.resolve("n"), address);
+    Path file = node.state().resolve("esp/parameters.json");
+    JsonObject parameters = JsonParser.parseString(Files.readString(file)).getAsJsonObject();
+    assertTrue(parameters.getAsJsonObject("clusterBootstrap").remove("recoveryPublicKey") != null);
+    Files.writeString(file, parameters.toString());
+    Files.delete(node.state().resolve("owner/recovery-key.pem"));
+    return node;
+  }
+
+  private Finished enroll(TestNode node, Path file) {
+    return node.ctl("recovery-key", "enroll", "--to", file.toString());
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
+  @DisplayName(
+      "a cluster without a recovery key says so, does not go down in silence, and is mended by enroll")
+  void withoutAKey(Mode mode) throws Exception {
+    StorageModesIT.requireGround(mode);
+    Path key = directory.resolve("elsewhere/key.pem");
+    try (TestNode node = withoutRecoveryKey("127.0.28." + mode.ordinal())) {
+      node.up(encrypted(mode));
+      assertTrue(node.said().contains("data volume: " + mode.name() + ", "), node.said());
+      assertTrue(
+          node.said().contains("WARNING: no recovery key opens the data volume"), node.said());
+      node.takeOwnership();
+      assertEquals(
+          mode.name(),
+          node.json("node", "list")
+              .getAsJsonArray()
+              .get(0)
+              .getAsJsonObject()
+              .get("storage")
+              .getAsString());
+      Finished down = node.down();
+      assertEquals(REFUSED, down.code(), down.all());
+      assertTrue(down.lastLine().contains("recovery-key enroll"), down.lastLine());
+      assertTrue(down.lastLine().contains("--anyway"), down.lastLine());
+      node.id();
+
+      Finished enrolled = enroll(node, key);
+      assertEquals(0, enrolled.code(), enrolled.all());
+      assertEquals(0, node.ctl("recovery-key", "check", key.toString()).code());
+      assertEquals(0, node.down().code());
+      opensWithTheKeyOnStandardInput(node, key);
+
+      replacesALostKey(node, key);
+    }
+  }
+
+  private void opensWithTheKeyOnStandardInput(TestNode node, Path key) throws Exception {
+    byte[] pem = Files.readAllBytes(key);
+    String secret = new String(pem, StandardCharsets.US_ASCII).lines().toList().get(1);
+    node.startWith(pem, "--recovery-key", "-");
+    node.awaitHome();
+    assertFalse(node.said().contains("WARNING"), node.said());
+    ProcessHandle jvm = ProcessHandle.of(node.jvmPid()).orElseThrow();
+    assertFalse(NodeProcesses.commandLine(jvm).contains(secret), "in the list of arguments");
+    assertFalse(
+        Files.readString(Path.of("/proc/" + jvm.pid() + "/environ"), StandardCharsets.ISO_8859_1)
+            .contains(secret),
+        "in the environment");
+    assertEquals(List.of(), filesWith(node.state(), secret), "on the disk");
+  }
+
+  private static List<Path> filesWith(Path folder, String text) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      return files
+          .filter(Files::isRegularFile)
+          .filter(file -> !file.startsWith(folder.resolve("data")))
+          .filter(file -> !file.getFileName().toString().startsWith("volume."))
+          .filter(file -> contains(file, text))
+          .toList();
+    }
+  }
+
+  private static boolean contains(Path file, String text) {
+    try {
+      return Files.readString(file, StandardCharsets.ISO_8859_1).contains(text);
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  private void replacesALostKey(TestNode node, Path lost) throws Exception {
+    Path found = directory.resolve("elsewhere/other.pem");
+    assertEquals(0, enroll(node, found).code());
+    assertEquals(5, node.ctl("recovery-key", "check", lost.toString()).code());
+    assertEquals(0, node.down().code());
+    Finished refused = node.refused("--recovery-key", lost.toString());
+    assertTrue(refused.lastLine().contains("is sealed to the recovery key"), refused.lastLine());
+    node.up("--recovery-key", found.toString());
+    node.id();
+    assertEquals(0, node.down().code());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  @DisplayName("a node that dies while a key is enrolled takes it when the command is repeated")
+  void killedWhileEnrolling(boolean before) throws Exception {
+    Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
+    StorageModesIT.requireGround(mode);
+    Path key = directory.resolve("key.pem");
+    try (TestNode node = withoutRecoveryKey("127.0.28.5")) {
+      node.up(encrypted(mode));
+      node.takeOwnership();
+      node.killJvm();
+      // Before the share is written, or after it and before the answer.
+      node.up(
+          CrashAgent.whenEntered(
+              0, before ? SHARE : "dev.polis.cluster.RecoveryService.logEnrolment"));
+      Finished dead = enroll(node, key);
+      assertEquals(3, dead.code(), dead.all());
+      assertTrue(dead.err().contains("repeat the command"), dead.err());
+      assertEquals(CrashAgent.KILLED, node.awaitEnd());
+      node.up();
+      assertEquals(0, enroll(node, key).code());
+      assertEquals(0, node.down().code());
+      node.up("--recovery-key", key.toString());
+      node.id();
+    }
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
+  @DisplayName(
+      "a recovery key beside its volume is said at each start until it is moved, and opens it from there")
+  void besideTheVolume(Mode mode) throws Exception {
+    StorageModesIT.requireGround(mode);
+    Path safe = directory.resolve("safe.pem");
+    String beside = "WARNING: the recovery key lies beside the data volume";
+    try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.29." + mode.ordinal())) {
+      Path original = node.state().resolve("owner/recovery-key.pem");
+      node.up(encrypted(mode));
+      assertTrue(node.said().contains(beside), node.said());
+      assertEquals(0, node.down().code());
+      node.up("--recovery-key", original.toString());
+      assertTrue(node.said().contains(beside), node.said());
+      Finished moved = node.ctl("recovery-key", "move", safe.toString());
+      assertEquals(0, moved.code(), moved.all());
+      assertFalse(Files.exists(original), "the original is still there");
+      assertEquals(0, node.down().code());
+      node.up("--recovery-key", safe.toString());
+      assertFalse(node.said().contains("WARNING"), node.said());
+      assertTrue(node.said().contains("data volume: " + mode.name()), node.said());
+      assertEquals(0, node.down().code());
+    }
+  }
+}

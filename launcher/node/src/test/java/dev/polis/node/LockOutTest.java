@@ -1,0 +1,52 @@
+package dev.polis.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class LockOutTest {
+  @TempDir Path state;
+  private NodeDirectory directory;
+  private List<StateMounts.Mount> mounts;
+
+  @BeforeEach
+  void mountsAreThoseOfAnEncryptedVolume() throws Exception {
+    Files.createDirectory(state.resolve("esp"));
+    directory = NodeDirectory.of(state);
+    mounts = List.of(new StateMounts.Mount(state.resolve("data"), "fuse.gocryptfs"));
+  }
+
+  @Test
+  void aMountedVolumeWithoutARecoveryShareLocksTheOwnerOut() throws Exception {
+    String reason = LockOut.of(directory, mounts).orElseThrow();
+    assertTrue(reason.contains("no recovery key opens"), reason);
+    assertTrue(reason.contains("--state " + state + " recovery-key enroll"), reason);
+    Files.createFile(directory.recoveryShare());
+    assertTrue(LockOut.of(directory, mounts).isPresent(), "an empty share opens nothing");
+  }
+
+  @Test
+  void aRecoveryShareOrAJournalOpensTheVolumeAgain() throws Exception {
+    Files.writeString(directory.recoveryShare(), "a share");
+    assertEquals(Optional.empty(), LockOut.of(directory, mounts));
+    Files.delete(directory.recoveryShare());
+    Files.writeString(directory.enrolmentJournal(), "a journal");
+    assertEquals(Optional.empty(), LockOut.of(directory, mounts));
+  }
+
+  @Test
+  void whatIsNotMountedIsNotLost() throws Exception {
+    assertEquals(Optional.empty(), LockOut.of(directory, List.of()));
+    assertEquals(
+        Optional.empty(),
+        LockOut.of(
+            directory, List.of(new StateMounts.Mount(state.resolve("ephemeral/x"), "fuse"))));
+  }
+}
