@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.layout.Root;
+import dev.polis.process.Commands;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Set;
@@ -24,7 +25,7 @@ class VolumeCatalogTest {
     Commands commands =
         new Commands() {
           @Override
-          boolean has(String program) {
+          public boolean has(String program) {
             return !Set.of(missing).contains(program);
           }
         };
