@@ -3,18 +3,25 @@ package dev.polis.ctl;
 import com.google.gson.JsonParser;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.api.curator.DomainNames;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.OwnerKey;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
+import dev.polis.wire.UnknownFields;
+import dev.polis.wire.api.GetClusterInfoRequest;
+import dev.polis.wire.api.GetClusterInfoResponse;
+import dev.polis.wire.api.GetRegisterTicketRequest;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
+import dev.polis.wire.api.NodeParameters.ClusterRegister;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import dev.polis.wire.common.NodeLabels;
+import dev.polis.wire.net.Net;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,6 +29,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.PrivateKey;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -77,7 +85,7 @@ final class ParamsCommand {
       try {
         byte[] content = Files.readAllBytes(file);
         if (!file.toString().endsWith(".json")) {
-          return NodeParameters.parseFrom(content);
+          return known(NodeParameters.parseFrom(content), file);
         }
         NodeParameters.Builder parameters = NodeParameters.newBuilder();
         JsonFormat.parser().merge(new String(content, StandardCharsets.UTF_8), parameters);
@@ -94,6 +102,18 @@ final class ParamsCommand {
     }
   }
 
+  /** Refuses what would not be shown. */
+  private static <M extends Message> M known(M message, Path file) {
+    List<String> unknown = UnknownFields.of(message);
+    if (!unknown.isEmpty()) {
+      throw new CtlException(
+          ExitCode.FAILED,
+          "%s has unknown fields: %s; it was written for another version"
+              .formatted(file, String.join(", ", unknown)));
+    }
+    return message;
+  }
+
   static String json(NodeParameters parameters) {
     try {
       return JsonFormat.printer().print(parameters);
@@ -102,13 +122,14 @@ final class ParamsCommand {
     }
   }
 
-  /** Makes parameters that create a cluster, and the keys of its owner. */
+  /** Makes parameters that create a cluster or join one, and the keys of its owner. */
   @Command(
       name = "make",
       description = {
         "Makes parameters that create a cluster, and the owner's two keys if they are not there:",
         "owner-key.pem proves who owns the cluster, recovery-key.pem opens an encrypted volume",
-        "when no other node can help. Keep copies of both."
+        "when no other node can help. Keep copies of both.",
+        "With --register it makes parameters that join the cluster of the present context."
       },
       mixinStandardHelpOptions = true)
   static final class Make implements Callable<Integer> {
@@ -151,20 +172,53 @@ final class ParamsCommand {
         paramLabel = "POLICY",
         description =
             "permissive, needs-encryption, needs-encryption-and-authentication or needs-insecure"
-                + " (default: ${DEFAULT-VALUE})")
-    String storagePolicy = "permissive";
+                + " (default: permissive)")
+    String storagePolicy; // null unless given
 
     @Option(
         names = "--tpm-mode",
         paramLabel = "MODE",
-        description = "required, best-effort or disabled (default: ${DEFAULT-VALUE})")
-    String tpmMode = "best-effort";
+        description = "required, best-effort or disabled (default: best-effort)")
+    String tpmMode; // null unless given
 
     @Option(
         names = "--domain",
         paramLabel = "NAME",
-        description = "the cluster's domain (default: ${DEFAULT-VALUE})")
-    String domain = "cluster.internal";
+        description = "the cluster's domain (default: cluster.internal)")
+    String domain; // null unless given
+
+    @Option(
+        names = "--sync-label",
+        paramLabel = "REGEXP",
+        description = {
+          "copies node labels whose KEY=VALUE matches to Kubernetes; RE2 syntax, may be repeated"
+        })
+    List<String> syncLabels = List.of();
+
+    @Option(
+        names = "--network",
+        paramLabel = "FILE",
+        description = {
+          "the machine's network_config: .json is JSON, all else binary; the node is then started",
+          "with --manage-network"
+        })
+    Path network;
+
+    @Option(
+        names = "--no-recovery-key",
+        description = {
+          "leaves the recovery key out; an encrypted volume of a single node can then not be",
+          "opened after it was stopped"
+        })
+    boolean noRecoveryKey;
+
+    @Option(
+        names = "--register",
+        description = {
+          "makes parameters that join the cluster of the present context, with its ticket,",
+          "certificate and directory"
+        })
+    boolean register;
 
     @Option(
         names = "--label",
@@ -173,32 +227,128 @@ final class ParamsCommand {
     Map<String, String> labels = Map.of();
 
     @Override
-    public Integer call() {
-      NodeParameters parameters =
-          NodeParameters.newBuilder()
-              .setClusterBootstrap(
-                  ClusterBootstrap.newBuilder()
-                      .setOwnerPublicKey(ByteString.copyFrom(ownerKey()))
-                      .setRecoveryPublicKey(ByteString.copyFrom(recoveryKey()))
-                      .setLabels(labels())
-                      .setInitialClusterConfiguration(
-                          ClusterConfiguration.newBuilder()
-                              .setClusterDomain(domain())
-                              .setTpmMode(choice(TPMMode.class, "TPM_MODE_", "--tpm-mode", tpmMode))
-                              .setStorageSecurityPolicy(
-                                  choice(
-                                      StorageSecurityPolicy.class,
-                                      "STORAGE_SECURITY_POLICY_",
-                                      "--storage-policy",
-                                      storagePolicy))))
-              .build();
+    public Integer call() throws InterruptedException {
+      NodeParameters.Builder parameters = NodeParameters.newBuilder();
+      if (network != null) {
+        parameters.setNetworkConfig(networkConfig());
+      }
+      if (register) {
+        refuseClusterOptions();
+        parameters.setClusterRegister(clusterRegister());
+      } else {
+        parameters.setClusterBootstrap(clusterBootstrap());
+      }
       byte[] content =
           to.toString().endsWith(".json")
-              ? json(parameters).getBytes(StandardCharsets.UTF_8)
-              : parameters.toByteArray();
+              ? json(parameters.build()).getBytes(StandardCharsets.UTF_8)
+              : parameters.build().toByteArray();
       CtlFiles.write(to, content);
-      spec.commandLine().getOut().printf("%s creates a cluster owned by %s%n", to, owner);
+      spec.commandLine()
+          .getOut()
+          .printf(
+              register ? "%s joins the cluster of %s%n" : "%s creates a cluster owned by %s%n",
+              to,
+              owner);
       return ExitCode.OK.code();
+    }
+
+    private ClusterBootstrap clusterBootstrap() {
+      ClusterConfiguration.Builder configuration =
+          ClusterConfiguration.newBuilder()
+              .setClusterDomain(domain())
+              .setTpmMode(
+                  choice(TPMMode.class, "TPM_MODE_", "--tpm-mode", given(tpmMode, "best-effort")))
+              .setStorageSecurityPolicy(
+                  choice(
+                      StorageSecurityPolicy.class,
+                      "STORAGE_SECURITY_POLICY_",
+                      "--storage-policy",
+                      given(storagePolicy, "permissive")));
+      for (String expression : syncLabels) {
+        configuration.getKubernetesBuilder().addNodeLabelsToSynchronizeBuilder().setRegexp(expression);
+      }
+      return ClusterBootstrap.newBuilder()
+          .setOwnerPublicKey(ByteString.copyFrom(ownerKey()))
+          .setRecoveryPublicKey(recoveryPublicKey())
+          .setLabels(labels())
+          .setInitialClusterConfiguration(configuration)
+          .build();
+    }
+
+    private static String given(String valueOrNull, String otherwise) {
+      return valueOrNull == null ? otherwise : valueOrNull;
+    }
+
+    /** Asks the cluster for what a new node must know to join it. */
+    private ClusterRegister clusterRegister() throws InterruptedException {
+      try (Session session = Session.open(params.ctl.options)) {
+        GetClusterInfoResponse info =
+            session.call(
+                () -> session.management().getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
+        ByteString ticket =
+            session
+                .call(
+                    () ->
+                        session
+                            .management()
+                            .getRegisterTicket(GetRegisterTicketRequest.getDefaultInstance()))
+                .getTicket();
+        return ClusterRegister.newBuilder()
+            .setClusterDirectory(info.getClusterDirectory())
+            .setCaCertificate(info.getCaCertificate())
+            .setRegisterTicket(ticket)
+            .setRecoveryPublicKey(recoveryPublicKey())
+            .setLabels(labels())
+            .build();
+      }
+    }
+
+    /** What a cluster decides when it is created cannot be chosen by a node that joins it. */
+    private void refuseClusterOptions() {
+      Map<String, Boolean> given =
+          Map.of(
+              "--domain", domain != null,
+              "--tpm-mode", tpmMode != null,
+              "--storage-policy", storagePolicy != null,
+              "--sync-label", !syncLabels.isEmpty(),
+              "--owner-key", ownerKey != null,
+              "--owner-key-form", !ownerKeyForm.isEmpty());
+      List<String> refused =
+          given.entrySet().stream()
+              .filter(Map.Entry::getValue)
+              .map(Map.Entry::getKey)
+              .sorted()
+              .toList();
+      if (!refused.isEmpty()) {
+        throw new ParameterException(
+            spec.commandLine(),
+            "%s cannot be given with --register: the cluster has decided it; leave it out"
+                .formatted(String.join(", ", refused)));
+      }
+    }
+
+    private Net networkConfig() {
+      try {
+        byte[] content = Files.readAllBytes(network);
+        if (!network.toString().endsWith(".json")) {
+          return known(Net.parseFrom(content), network);
+        }
+        Net.Builder net = Net.newBuilder();
+        JsonFormat.parser().merge(new String(content, StandardCharsets.UTF_8), net);
+        return net.build();
+      } catch (InvalidProtocolBufferException e) {
+        throw new CtlException(
+            ExitCode.FAILED, network + " holds no network_config: " + e.getMessage(), e);
+      } catch (NoSuchFileException e) {
+        throw new CtlException(
+            ExitCode.NOT_FOUND, network + " does not exist; name a file of a network_config", e);
+      } catch (IOException e) {
+        throw new CtlException(ExitCode.FAILED, network + " cannot be read: " + e, e);
+      }
+    }
+
+    private ByteString recoveryPublicKey() {
+      return noRecoveryKey ? ByteString.EMPTY : ByteString.copyFrom(recoveryKey());
     }
 
     private <E extends Enum<E>> E choice(
@@ -230,9 +380,9 @@ final class ParamsCommand {
 
     /** A domain that the cluster would refuse is refused before there is a volume. */
     private String domain() {
-      DomainNames.problemOfCluster(domain)
-          .ifPresent(problem -> refuse("--domain", domain, problem));
-      return domain;
+      String name = given(domain, "cluster.internal");
+      DomainNames.problemOfCluster(name).ifPresent(problem -> refuse("--domain", name, problem));
+      return name;
     }
 
     private void refuse(String option, String value, String problem) {

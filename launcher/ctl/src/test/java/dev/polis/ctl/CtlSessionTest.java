@@ -22,11 +22,16 @@ import dev.polis.rpc.RpcSettings;
 import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
+import dev.polis.wire.api.GetClusterInfoRequest;
+import dev.polis.wire.api.GetClusterInfoResponse;
 import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.GetRegisterTicketRequest;
+import dev.polis.wire.api.GetRegisterTicketResponse;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.api.UpdateNodeRolesResponse;
+import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorLocalGrpc;
@@ -128,6 +133,31 @@ class CtlSessionTest {
 
   private static final class Records extends ManagementGrpc.ManagementImplBase {
     @Override
+    public void getClusterInfo(
+        GetClusterInfoRequest request, StreamObserver<GetClusterInfoResponse> caller) {
+      GetClusterInfoResponse.Builder info =
+          GetClusterInfoResponse.newBuilder()
+              .setCaCertificate(ByteString.copyFrom(Pem.der(CLUSTER.certificate())));
+      info.getClusterDirectoryBuilder()
+          .addNodesBuilder()
+          .setId("metropolis-1")
+          .addAddressesBuilder()
+          .setHost(ADDRESS);
+      caller.onNext(info.build());
+      caller.onCompleted();
+    }
+
+    @Override
+    public void getRegisterTicket(
+        GetRegisterTicketRequest request, StreamObserver<GetRegisterTicketResponse> caller) {
+      caller.onNext(
+          GetRegisterTicketResponse.newBuilder()
+              .setTicket(ByteString.copyFromUtf8("the ticket"))
+              .build());
+      caller.onCompleted();
+    }
+
+    @Override
     public void getNodes(GetNodesRequest request, StreamObserver<Node> caller) {
       if (!REFUSAL.get().isOk()) {
         caller.onError(REFUSAL.get().asRuntimeException());
@@ -148,6 +178,31 @@ class CtlSessionTest {
 
   private static NodeStatus.Builder running(RoleName... roles) {
     return NodeStatus.newBuilder().setRunningRoles(RoleRecord.running(List.of(roles)));
+  }
+
+  @Test
+  void paramsOfARegistrationHoldWhatTheClusterAnswers() throws Exception {
+    Path file = state.resolve("register.pb");
+
+    CtlRun run =
+        run(
+            ADDRESS,
+            "params",
+            "make",
+            "--register",
+            "--owner=" + state.resolve("owner"),
+            "--label=zone=a",
+            "--to=" + file);
+
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    var register = NodeParameters.parseFrom(Files.readAllBytes(file)).getClusterRegister();
+    assertEquals("the ticket", register.getRegisterTicket().toStringUtf8());
+    assertEquals(
+        ADDRESS, register.getClusterDirectory().getNodes(0).getAddresses(0).getHost());
+    assertEquals(
+        ByteString.copyFrom(Pem.der(CLUSTER.certificate())), register.getCaCertificate());
+    assertEquals("zone", register.getLabels().getPairs(0).getKey());
+    assertEquals(32, register.getRecoveryPublicKey().size());
   }
 
   /** Issues a certificate for whatever key the caller proved. */

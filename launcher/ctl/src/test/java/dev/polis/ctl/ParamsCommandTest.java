@@ -158,6 +158,52 @@ class ParamsCommandTest {
   }
 
   @Test
+  void make_takesANetworkConfigAndRulesForLabels() throws Exception {
+    Path network =
+        Files.writeString(
+            folder.resolve("net.json"),
+            "{\"interface\": [{\"name\": \"eth0\", \"address\": [\"192.0.2.7/24\"]}],"
+                + " \"nameserver\": [{\"ip\": \"192.0.2.53\"}]}");
+
+    CtlRun run =
+        make("parameters.pb", "--network", network.toString(), "--sync-label=^zone=", "--no-recovery-key");
+
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    NodeParameters parameters = made("parameters.pb");
+    assertEquals("192.0.2.7/24", parameters.getNetworkConfig().getInterface(0).getAddress(0));
+    assertEquals("192.0.2.53", parameters.getNetworkConfig().getNameserver(0).getIp());
+    ClusterBootstrap bootstrap = parameters.getClusterBootstrap();
+    assertEquals(0, bootstrap.getRecoveryPublicKey().size());
+    assertEquals(
+        "^zone=",
+        bootstrap
+            .getInitialClusterConfiguration()
+            .getKubernetes()
+            .getNodeLabelsToSynchronize(0)
+            .getRegexp());
+  }
+
+  @Test
+  void make_refusesANetworkConfigWithAFieldItDoesNotKnow() throws Exception {
+    Path network = Files.writeString(folder.resolve("net.json"), "{\"interfaces\": []}");
+
+    CtlRun run = make("parameters.pb", "--network", network.toString());
+
+    assertEquals(ExitCode.FAILED.code(), run.code(), run.out());
+    assertTrue(run.err().contains("interfaces"), run.err());
+    assertFalse(Files.exists(folder.resolve("parameters.pb")), "nothing was written");
+  }
+
+  @Test
+  void make_refusesToDecideForAClusterThatIsThere() {
+    CtlRun run = make("parameters.pb", "--register", "--domain=lab.example", "--tpm-mode=disabled");
+
+    assertEquals(ExitCode.USAGE.code(), run.code(), run.out());
+    assertTrue(
+        run.err().contains("--domain, --tpm-mode cannot be given with --register"), run.err());
+  }
+
+  @Test
   void show_readsBothForms() {
     make("parameters.pb");
     make("parameters.json");
