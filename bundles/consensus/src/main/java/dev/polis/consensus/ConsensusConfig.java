@@ -3,7 +3,7 @@ package dev.polis.consensus;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** What an operator may set. */
+/** Declares what an operator may set. */
 @ObjectClassDefinition(
     id = "dev.polis.consensus",
     name = "Consensus",
@@ -11,7 +11,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 @interface ConsensusConfig {
 
   @AttributeDefinition(
-      description = "Path of etcd, or of the directory that holds it; empty: looked up in PATH")
+      description = "Path of etcd, or of the directory that holds it; empty: searched in PATH")
   String etcd() default "";
 
   @AttributeDefinition(description = "Port for clients, on the node's address")
@@ -50,7 +50,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
           "Transactions between two raft snapshots; fewer means less memory and a faster restart")
   int snapshot_count() default 10000;
 
-  @AttributeDefinition(description = "Seconds between two looks of the maintenance worker")
+  @AttributeDefinition(description = "Seconds between two checks of the database")
   int maintenance_seconds() default 60;
 
   @AttributeDefinition(

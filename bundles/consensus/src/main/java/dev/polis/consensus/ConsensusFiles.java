@@ -7,7 +7,7 @@ import dev.polis.files.layout.Root;
 
 /**
  * The organ's own files: {@code data/etcd/pki/}, beside etcd's. All are readable by the node's user
- * alone, certificates too: whoever looks for a key here need not wonder which file is one.
+ * alone, certificates too, so that nobody has to know which file is secret.
  */
 final class ConsensusFiles extends DirectoryPlacement {
 

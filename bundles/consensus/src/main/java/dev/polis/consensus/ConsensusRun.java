@@ -50,11 +50,11 @@ final class ConsensusRun implements Task {
   /** The name of the process, and of the journal under the organ's that gets its lines. */
   static final String PROCESS = "etcd";
 
-  // The network organ looks once a second itself. That etcd ends is an event, and not looked for.
-  private static final Duration NETWORK_LOOK = Duration.ofSeconds(1);
+  // The network organ polls once a second itself. The end of etcd is an event and not polled.
+  private static final Duration NETWORK_POLL = Duration.ofSeconds(1);
 
   // etcd is up after about 300 ms, so that a slower pace would be most of the wait.
-  private static final Duration READY_LOOK = Duration.ofMillis(50);
+  private static final Duration READY_POLL = Duration.ofMillis(50);
 
   // Shells and the JDK alike: 128 and the number of the signal.
   private static final int SIGNALS = 128;
@@ -78,13 +78,13 @@ final class ConsensusRun implements Task {
   private final Parts parts;
   private final ConsensusIdentity identity;
   private final Admission admission;
-  private final ConsensusBoard board;
+  private final MemberState state;
 
-  ConsensusRun(Parts parts, ConsensusIdentity identity, Admission admission, ConsensusBoard board) {
+  ConsensusRun(Parts parts, ConsensusIdentity identity, Admission admission, MemberState state) {
     this.parts = parts;
     this.identity = identity;
     this.admission = admission;
-    this.board = board;
+    this.state = state;
   }
 
   @Override
@@ -131,13 +131,13 @@ final class ConsensusRun implements Task {
     synchronized void end(ConsensusStatus status) {
       serving = false;
       if (!context.cancelled()) {
-        board.publish(status);
+        state.publish(status);
       }
     }
 
     private synchronized void publish(ConsensusStatus.Running running) {
       if (serving) {
-        board.publish(running);
+        state.publish(running);
       }
     }
 
@@ -156,7 +156,7 @@ final class ConsensusRun implements Task {
           Watcher<ProcessStatus> ending = process.status().watch()) {
         awaitReady(wait, ending);
         try (EtcdClient client = EtcdClient.connect(rootAccess())) {
-          ConsensusGround ground = settle(client.admin(), client);
+          MemberAccess ground = settle(client.admin(), client);
           wait.done("member " + ground.member().id() + " serves at " + line.clientUrl());
           serve(ground, client.admin(), ending);
         }
@@ -168,7 +168,7 @@ final class ConsensusRun implements Task {
     }
 
     private void awaitAddress() throws InterruptedException {
-      board.publish(new ConsensusStatus.Starting("an address of this node"));
+      state.publish(new ConsensusStatus.Starting("an address of this node"));
       try (Watcher<NetworkStatus> network = parts.network().watch();
           Wait wait = parts.boot().waiting("an address for consensus")) {
         address =
@@ -178,7 +178,7 @@ final class ConsensusRun implements Task {
     }
 
     private void prepare() throws FileException, InterruptedException {
-      board.publish(new ConsensusStatus.Starting("keys and data on the disk"));
+      state.publish(new ConsensusStatus.Starting("keys and data on the disk"));
       record = admission.admit();
       reached(ConsensusStep.RECORDED);
       ConsensusDisk disk = new ConsensusDisk(parts.files());
@@ -235,10 +235,10 @@ final class ConsensusRun implements Task {
     private void awaitReady(Wait wait, Watcher<ProcessStatus> ending)
         throws InterruptedException, IOException {
       long deadline = System.nanoTime() + parts.settings().ready().toNanos();
-      board.publish(new ConsensusStatus.Starting("etcd to answer at " + line.clientUrl()));
+      state.publish(new ConsensusStatus.Starting("etcd to answer at " + line.clientUrl()));
       String complaint = EtcdHttp.problem(process);
       while (!complaint.isEmpty()) {
-        if (ended(ending, READY_LOOK)) {
+        if (ended(ending, READY_POLL)) {
           throw deadBeforeReady();
         }
         if (System.nanoTime() > deadline) {
@@ -264,17 +264,17 @@ final class ConsensusRun implements Task {
       return new ConsensusException(
           "consensus service failed to become ready within %d s: waited for etcd (pid %d), %s; its last log line: %s"
               .formatted(
-                  parts.settings().ready().toSeconds(), process.pid(), complaint, lastWords()));
+                  parts.settings().ready().toSeconds(), process.pid(), complaint, exitDiagnosis()));
     }
 
     private ConsensusException deadBeforeReady() throws IOException {
       return new ConsensusException(
           "consensus service failed to become ready: etcd ended (%s)%s; its last words: %s"
-              .formatted(howItEnded(), takenPorts(), lastWords()));
+              .formatted(howItEnded(), takenPorts(), exitDiagnosis()));
     }
 
-    private String lastWords() {
-      return EtcdLastWords.of(process.log(), parts.files().etcd().data().path());
+    private String exitDiagnosis() {
+      return EtcdExitDiagnosis.of(process.log(), parts.files().etcd().data().path());
     }
 
     private String howItEnded() {
@@ -316,11 +316,11 @@ final class ConsensusRun implements Task {
       return ground(List.of(), "", "").access(ConsensusUser.ROOT);
     }
 
-    private ConsensusGround ground(List<String> peerUrls, String memberId, String clusterId) {
+    private MemberAccess ground(List<String> peerUrls, String memberId, String clusterId) {
       String name = identity.node().text();
       EtcdEndpoint endpoint =
           new EtcdEndpoint(address.getHostAddress(), parts.settings().clientPort(), name);
-      return new ConsensusGround(
+      return new MemberAccess(
           pki,
           endpoint,
           new ConsensusMember(
@@ -328,9 +328,9 @@ final class ConsensusRun implements Task {
     }
 
     /** Everything that must be true of a cluster before anybody is let in. */
-    private ConsensusGround settle(EtcdAdmin admin, EtcdClient client)
+    private MemberAccess settle(EtcdAdmin admin, EtcdClient client)
         throws InterruptedException, FileException {
-      board.publish(new ConsensusStatus.Starting("users and roles in etcd"));
+      state.publish(new ConsensusStatus.Starting("users and roles in etcd"));
       EtcdEndpoint endpoint = admin.endpoints().getFirst();
       EtcdStatus status = admin.status(endpoint);
       String memberId = Long.toHexString(status.memberId());
@@ -362,19 +362,19 @@ final class ConsensusRun implements Task {
       }
     }
 
-    private void serve(ConsensusGround ground, EtcdAdmin admin, Watcher<ProcessStatus> ending)
+    private void serve(MemberAccess ground, EtcdAdmin admin, Watcher<ProcessStatus> ending)
         throws InterruptedException, RestartRequest, IOException {
       context.run("maintenance", child -> maintain(child, ground, admin));
       context.healthy();
       synchronized (this) {
         serving = true;
         served = true;
-        board.stand(ground);
-        board.publish(ground.running(List.of()));
+        state.serve(ground);
+        state.publish(ground.running(List.of()));
       }
       context.log().info("%s", ground.running(List.of()).text());
       try (Watcher<NetworkStatus> network = parts.network().watch()) {
-        while (!ended(ending, NETWORK_LOOK)) {
+        while (!ended(ending, NETWORK_POLL)) {
           Optional<NetworkStatus> change = network.poll();
           if (change.isPresent()
               && change.get() instanceof NetworkStatus.Up(InetAddress now)
@@ -386,10 +386,10 @@ final class ConsensusRun implements Task {
       }
       throw new ConsensusException(
           "etcd (pid %d) ended: %s; its last words: %s"
-              .formatted(process.pid(), howItEnded(), lastWords()));
+              .formatted(process.pid(), howItEnded(), exitDiagnosis()));
     }
 
-    private void maintain(Context child, ConsensusGround ground, EtcdAdmin admin)
+    private void maintain(Context child, MemberAccess ground, EtcdAdmin admin)
         throws InterruptedException, FileException {
       EtcdMaintenance maintenance =
           new EtcdMaintenance(admin, ground.endpoint(), parts.settings(), child.log());
@@ -404,7 +404,7 @@ final class ConsensusRun implements Task {
         }
         pki.ensureOperator();
         try {
-          List<String> now = maintenance.look(sinceLast).alarms();
+          List<String> now = maintenance.check(sinceLast).alarms();
           if (renewed || !now.equals(alarms)) {
             alarms = now;
             publish(ground.running(alarms));

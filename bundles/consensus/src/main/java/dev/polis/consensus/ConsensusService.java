@@ -38,7 +38,7 @@ final class ConsensusService implements Consensus {
   private final Value<DataStatus> data;
   private final Subtree organ;
   private final Log log;
-  private final ConsensusBoard board = new ConsensusBoard();
+  private final MemberState state = new MemberState();
   private final ConsensusDisk disk;
   private final ReentrantLock lock = new ReentrantLock();
   private Started started; // null unless started
@@ -77,10 +77,10 @@ final class ConsensusService implements Consensus {
       } catch (FileException refused) {
         throw new ConsensusException(refused.getMessage(), refused);
       }
-      board.publish(new ConsensusStatus.Starting("its turn"));
+      state.publish(new ConsensusStatus.Starting("its turn"));
       Subtree tree = organ.subtree("member");
       started = new Started(identity, tree);
-      tree.run("run", new ConsensusRun(parts, identity, admission, board));
+      tree.run("run", new ConsensusRun(parts, identity, admission, state));
     } finally {
       lock.unlock();
     }
@@ -127,14 +127,14 @@ final class ConsensusService implements Consensus {
       endRun(reason);
       Optional<ManagedProcess> process = parts.processes().find(ConsensusRun.PROCESS);
       parts.processes().stop(ConsensusRun.PROCESS);
-      process.ifPresent(this::deliverLastWords);
-      board.clear();
+      process.ifPresent(this::deliverRestOfLog);
+      state.clear();
     } finally {
       lock.unlock();
     }
   }
 
-  private void deliverLastWords(ManagedProcess process) {
+  private void deliverRestOfLog(ManagedProcess process) {
     try (LogTail tail = parts.processes().tail(process, parts.logName(), new EtcdConverter())) {
       tail.finish();
     } catch (IOException unreadable) {
@@ -144,10 +144,10 @@ final class ConsensusService implements Consensus {
 
   /** Saves the others an election; it is a courtesy, so that its failure does not keep us. */
   private void handOverLeadership() throws InterruptedException {
-    if (!(board.status().peek().orElseThrow() instanceof ConsensusStatus.Running)) {
+    if (!(state.status().peek().orElseThrow() instanceof ConsensusStatus.Running)) {
       return;
     }
-    ConsensusGround ground = board.ground();
+    MemberAccess ground = state.access();
     try (EtcdClient client = EtcdClient.connect(ground.access(ConsensusUser.ROOT))) {
       EtcdAdmin admin = client.admin();
       EtcdStatus status = admin.status(ground.endpoint());
@@ -167,23 +167,23 @@ final class ConsensusService implements Consensus {
 
   @Override
   public Value<ConsensusStatus> status() {
-    return board.status();
+    return state.status();
   }
 
   @Override
   public EtcdAccess access(String user) {
     ConsensusUser known = ConsensusUser.handedOut(user);
-    return board.ground().access(known);
+    return state.access().access(known);
   }
 
   @Override
   public ConsensusMember memberInfo() {
-    return board.runningGround().member();
+    return state.runningAccess().member();
   }
 
   @Override
   public ConsensusOverview overview() throws InterruptedException {
-    ConsensusGround ground = board.runningGround();
+    MemberAccess ground = state.runningAccess();
     try (EtcdClient client = EtcdClient.connect(ground.access(ConsensusUser.ROOT))) {
       return overview(ground, client.admin());
     } catch (EtcdException unanswered) {
@@ -202,14 +202,14 @@ final class ConsensusService implements Consensus {
   }
 
   private String noEtcd() {
-    return switch (board.status().peek().orElseThrow()) {
+    return switch (state.status().peek().orElseThrow()) {
       case ConsensusStatus.Stopped _ ->
           "this node runs no member of consensus; ask a node that does";
       case ConsensusStatus other -> other.text();
     };
   }
 
-  private ConsensusOverview overview(ConsensusGround ground, EtcdAdmin admin)
+  private ConsensusOverview overview(MemberAccess ground, EtcdAdmin admin)
       throws InterruptedException {
     EtcdStatus status = admin.status(ground.endpoint());
     List<ConsensusMember> members =
@@ -247,7 +247,7 @@ final class ConsensusService implements Consensus {
     lock.lock();
     try {
       endRun(reason);
-      board.clear();
+      state.clear();
     } finally {
       lock.unlock();
     }

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** The configuration, checked: whoever holds one need not look for nonsense. */
+/** Holds the checked configuration. */
 record ConsensusSettings(
     String etcd,
     int clientPort,

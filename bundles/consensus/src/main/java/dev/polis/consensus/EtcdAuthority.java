@@ -14,8 +14,8 @@ import java.util.Arrays;
 
 /**
  * The etcd CA as etcd itself keeps it, where every member finds it and can mint certificates for
- * the next. It was made before there was an etcd to make it in, so it is laid where the PKI store
- * looks for an authority of its name; from then on it is one of that store, with a revocation list.
+ * the next. It was made before there was an etcd to make it in, so it is stored where the PKI store
+ * expects an authority of its name; from then on it is one of that store, with a revocation list.
  */
 final class EtcdAuthority {
 
@@ -45,7 +45,7 @@ final class EtcdAuthority {
    *     together
    */
   void ensure(CertificateAuthority authority) throws InterruptedException {
-    lay(authority);
+    store(authority);
     X509Certificate stored =
         new PkiStore(PkiBackend.etcd(client, client.kv(), PREFIX))
             .ensureAuthority(NAME, CertificateTemplate.authority(ConsensusPki.CA_NAME))
@@ -59,7 +59,7 @@ final class EtcdAuthority {
     }
   }
 
-  private void lay(CertificateAuthority authority) throws InterruptedException {
+  private void store(CertificateAuthority authority) throws InterruptedException {
     byte[] key = authority.privateKey().getEncoded();
     try {
       client

@@ -38,7 +38,7 @@ record EtcdBinary(Path path, EtcdVersion version) {
   /**
    * Finds etcd.
    *
-   * @param configured path of etcd, or of the directory that holds it; empty for a look into PATH
+   * @param configured path of etcd, or of the directory that holds it; empty to search PATH
    * @throws ConsensusException if there is none that can be used
    */
   static EtcdBinary find(String configured) throws InterruptedException {

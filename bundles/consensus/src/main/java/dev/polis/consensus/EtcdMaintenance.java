@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Looks after the member's database. A look is one call of {@link #look}; who calls it, and when,
- * is not its business. Belongs to one thread.
+ * Maintains the member's database: alarms, history, size. The caller chooses when to {@link
+ * #check}. Belongs to one thread.
  *
  * <p>Defragmenting stops the member for its time, so it waits until hardly anything is written, and
  * with other members in the cluster the leader leaves it to the time when it follows. A full
@@ -22,7 +22,7 @@ import java.util.OptionalLong;
  */
 final class EtcdMaintenance {
 
-  /** What a look found. */
+  /** What a check found. */
   record Findings(List<String> alarms, EtcdStatus status) {}
 
   // A small file is not worth a pause, however empty it is.
@@ -47,12 +47,12 @@ final class EtcdMaintenance {
   }
 
   /**
-   * Looks once and does what is due.
+   * Checks the database once and does what is due.
    *
-   * @param sinceLast time since the look before
-   * @throws EtcdException if etcd does not answer; the next look may do better
+   * @param sinceLast time since the check before
+   * @throws EtcdException if etcd does not answer; the next check may succeed
    */
-  Findings look(Duration sinceLast) throws InterruptedException {
+  Findings check(Duration sinceLast) throws InterruptedException {
     EtcdStatus status = admin.status(endpoint);
     List<EtcdAlarm> alarms = admin.alarms();
     if (full(alarms, status)) {

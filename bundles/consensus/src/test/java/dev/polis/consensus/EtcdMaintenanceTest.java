@@ -45,13 +45,13 @@ class EtcdMaintenanceTest {
       assertTrue(full > 12L * MEBIBYTE, () -> "database has " + full);
 
       // The first look does not know yet how much is written.
-      assertEquals(full, maintenance.look(Duration.ZERO).status().databaseBytes());
+      assertEquals(full, maintenance.check(Duration.ZERO).status().databaseBytes());
       for (int i = 0; i < 20; i++) {
         client.kv().put("/busy", new byte[1]);
       }
-      assertEquals(full, maintenance.look(Duration.ofSeconds(1)).status().databaseBytes());
+      assertEquals(full, maintenance.check(Duration.ofSeconds(1)).status().databaseBytes());
 
-      EtcdMaintenance.Findings quiet = maintenance.look(MINUTE);
+      EtcdMaintenance.Findings quiet = maintenance.check(MINUTE);
 
       assertTrue(quiet.status().databaseBytes() < MEBIBYTE, quiet::toString);
       assertEquals(List.of(), quiet.alarms());

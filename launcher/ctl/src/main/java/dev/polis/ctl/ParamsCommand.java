@@ -265,7 +265,10 @@ final class ParamsCommand {
                       "--storage-policy",
                       given(storagePolicy, "permissive")));
       for (String expression : syncLabels) {
-        configuration.getKubernetesBuilder().addNodeLabelsToSynchronizeBuilder().setRegexp(expression);
+        configuration
+            .getKubernetesBuilder()
+            .addNodeLabelsToSynchronizeBuilder()
+            .setRegexp(expression);
       }
       return ClusterBootstrap.newBuilder()
           .setOwnerPublicKey(ByteString.copyFrom(ownerKey()))
@@ -284,7 +287,10 @@ final class ParamsCommand {
       try (Session session = Session.open(params.ctl.options)) {
         GetClusterInfoResponse info =
             session.call(
-                () -> session.management().getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
+                () ->
+                    session
+                        .management()
+                        .getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
         ByteString ticket =
             session
                 .call(

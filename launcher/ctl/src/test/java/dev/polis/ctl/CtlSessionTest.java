@@ -29,9 +29,9 @@ import dev.polis.wire.api.GetRegisterTicketRequest;
 import dev.polis.wire.api.GetRegisterTicketResponse;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
+import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.api.UpdateNodeRolesResponse;
-import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorLocalGrpc;
@@ -197,10 +197,8 @@ class CtlSessionTest {
     assertEquals(ExitCode.OK.code(), run.code(), run.err());
     var register = NodeParameters.parseFrom(Files.readAllBytes(file)).getClusterRegister();
     assertEquals("the ticket", register.getRegisterTicket().toStringUtf8());
-    assertEquals(
-        ADDRESS, register.getClusterDirectory().getNodes(0).getAddresses(0).getHost());
-    assertEquals(
-        ByteString.copyFrom(Pem.der(CLUSTER.certificate())), register.getCaCertificate());
+    assertEquals(ADDRESS, register.getClusterDirectory().getNodes(0).getAddresses(0).getHost());
+    assertEquals(ByteString.copyFrom(Pem.der(CLUSTER.certificate())), register.getCaCertificate());
     assertEquals("zone", register.getLabels().getPairs(0).getKey());
     assertEquals(32, register.getRecoveryPublicKey().size());
   }

@@ -166,7 +166,12 @@ class ParamsCommandTest {
                 + " \"nameserver\": [{\"ip\": \"192.0.2.53\"}]}");
 
     CtlRun run =
-        make("parameters.pb", "--network", network.toString(), "--sync-label=^zone=", "--no-recovery-key");
+        make(
+            "parameters.pb",
+            "--network",
+            network.toString(),
+            "--sync-label=^zone=",
+            "--no-recovery-key");
 
     assertEquals(ExitCode.OK.code(), run.code(), run.err());
     NodeParameters parameters = made("parameters.pb");

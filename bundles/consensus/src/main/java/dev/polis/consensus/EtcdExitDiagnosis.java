@@ -13,8 +13,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** Finds in etcd's log the line that says why it ended, and says what to do if it was the disk. */
-final class EtcdLastWords {
+/** Finds the line of etcd's log that says why it ended; adds a remedy if the disk is the cause. */
+final class EtcdExitDiagnosis {
 
   // The last few screens of a log: the reason is among them or nowhere.
   private static final int LOOK_BACK_BYTES = 16 << 10;
@@ -23,7 +23,7 @@ final class EtcdLastWords {
   /** Where a line was written, and how it got there; not why. */
   private static final Set<String> ASIDE = Set.of("level", "ts", "caller", "msg", "stacktrace");
 
-  private EtcdLastWords() {}
+  private EtcdExitDiagnosis() {}
 
   /**
    * The last line at level fatal, panic or error, else the last line at all; with a remedy if etcd
@@ -59,7 +59,7 @@ final class EtcdLastWords {
                       lines.reversed().stream().filter(line -> line.contains(level)).findFirst())
               .flatMap(Optional::stream)
               .findFirst()
-              .map(EtcdLastWords::plain)
+              .map(EtcdExitDiagnosis::plain)
               .orElse("nothing at all"));
     } catch (IOException unreadable) {
       return "its log " + log + " cannot be read: " + unreadable.getMessage();

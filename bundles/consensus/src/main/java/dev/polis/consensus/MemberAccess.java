@@ -7,13 +7,13 @@ import dev.polis.etcd.EtcdEndpoint;
 import java.util.List;
 
 /**
- * What access stands on, once a member has served: it outlives restarts of etcd.
+ * Makes access to the member for each user, once it has served. It outlives restarts of etcd.
  *
- * @param pki identities of users
+ * @param pki issues the identities of users
  * @param endpoint the local member
- * @param member what it is
+ * @param member its description
  */
-record ConsensusGround(ConsensusPki pki, EtcdEndpoint endpoint, ConsensusMember member) {
+record MemberAccess(ConsensusPki pki, EtcdEndpoint endpoint, ConsensusMember member) {
 
   EtcdAccess access(ConsensusUser user) {
     return new EtcdAccess(

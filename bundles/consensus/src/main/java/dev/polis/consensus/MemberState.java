@@ -6,12 +6,15 @@ import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import java.util.Optional;
 
-/** What the organ tells the others; runs write it, the service shows it. Thread-safe. */
-final class ConsensusBoard {
+/**
+ * Holds the status of the member and the access to it. Runs write it, the service reads it.
+ * Thread-safe.
+ */
+final class MemberState {
 
   private final MutableValue<ConsensusStatus> status =
       new MutableValue<>(new ConsensusStatus.Stopped());
-  private volatile ConsensusGround ground; // null while nothing can be handed out
+  private volatile MemberAccess access; // null until a member has served
 
   Value<ConsensusStatus> status() {
     return status;
@@ -21,23 +24,24 @@ final class ConsensusBoard {
     status.set(next);
   }
 
-  /** From now on access can be handed out. */
-  void stand(ConsensusGround next) {
-    ground = next;
+  /** Hands out this access from now on. */
+  void serve(MemberAccess next) {
+    access = next;
   }
 
-  /** Nothing is handed out any more. */
+  /** Hands out no access any more, and publishes that the member is stopped. */
   void clear() {
-    ground = null;
+    access = null;
     status.set(new ConsensusStatus.Stopped());
   }
 
-  Optional<ConsensusGround> peek() {
-    return Optional.ofNullable(ground);
-  }
-
-  ConsensusGround ground() {
-    return peek()
+  /**
+   * Returns the access, also while etcd restarts.
+   *
+   * @throws ConsensusException if no member has served yet
+   */
+  MemberAccess access() {
+    return Optional.ofNullable(access)
         .orElseThrow(
             () ->
                 new ConsensusException(
@@ -46,8 +50,13 @@ final class ConsensusBoard {
                         + "; wait until its status is Running"));
   }
 
-  ConsensusGround runningGround() {
-    ConsensusGround present = ground();
+  /**
+   * Returns the access to a member that serves now.
+   *
+   * @throws ConsensusException if it does not
+   */
+  MemberAccess runningAccess() {
+    MemberAccess present = access();
     return switch (status.peek().orElseThrow()) {
       case ConsensusStatus.Running _ -> present;
       case ConsensusStatus other ->

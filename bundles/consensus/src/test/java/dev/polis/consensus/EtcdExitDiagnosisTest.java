@@ -11,14 +11,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class EtcdLastWordsTest {
+class EtcdExitDiagnosisTest {
 
   private static final Path DATA = Path.of("/state/data/etcd/data");
 
   @TempDir Path folder;
 
   private String words(String... lines) throws IOException {
-    return EtcdLastWords.of(
+    return EtcdExitDiagnosis.of(
         Files.writeString(folder.resolve("etcd.log"), String.join("\n", lines) + "\n"), DATA);
   }
 
@@ -44,7 +44,7 @@ class EtcdLastWordsTest {
     assertEquals("[1]", words("[1]"));
     assertEquals("nothing at all", words());
     Path none = folder.resolve("none.log");
-    assertTrue(EtcdLastWords.of(none, DATA).contains(none.toString()));
+    assertTrue(EtcdExitDiagnosis.of(none, DATA).contains(none.toString()));
   }
 
   @ParameterizedTest
