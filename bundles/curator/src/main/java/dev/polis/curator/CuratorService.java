@@ -43,7 +43,7 @@ final class CuratorService implements Curator, AutoCloseable {
   private final MutableValue<CuratorStatus> status = new MutableValue<>(new CuratorStatus.Idle());
   private final CallStreams streams = new CallStreams();
   private final LeaderGate gate;
-  private List<NodeCredentials> serving = List.of();
+  private NodeCredentials serving; // null until asked to serve; guarded by this
 
   /**
    * Creates the service.
@@ -82,16 +82,11 @@ final class CuratorService implements Curator, AutoCloseable {
 
   @Override
   public synchronized void serve(NodeCredentials credentials) {
-    if (!serving.isEmpty()) {
-      NodeCredentials present = serving.getFirst();
-      if (!present.id().equals(credentials.id())) {
-        throw new CuratorException(
-            "this curator serves for %s and cannot serve for %s too; restart the node"
-                .formatted(present.id(), credentials.id()));
-      }
+    if (serving != null) {
+      requireSame(serving, credentials);
       return;
     }
-    serving = List.of(credentials);
+    serving = credentials;
     status.set(new CuratorStatus.Campaigning("the election begins"));
     CuratorElection election =
         new CuratorElection(
@@ -99,6 +94,21 @@ final class CuratorService implements Curator, AutoCloseable {
     subtree.run("election", election::run);
     subtree.run("revocations", new CuratorRevocations(this::connect, rpc)::run);
     publish.accept(services(credentials));
+  }
+
+  /** Refuses credentials of another node or cluster; a renewed certificate makes no difference. */
+  private static void requireSame(NodeCredentials present, NodeCredentials other) {
+    if (!present.id().equals(other.id())) {
+      throw new CuratorException(
+          "this curator serves for %s and cannot serve for %s too; restart the node"
+              .formatted(present.id(), other.id()));
+    }
+    if (!present.ca().equals(other.ca())) {
+      throw new CuratorException(
+          "this curator serves %s in one cluster and cannot serve it in another, with another CA;"
+                  .formatted(present.id())
+              + " restart the node");
+    }
   }
 
   private List<BindableService> services(NodeCredentials credentials) {

@@ -2,6 +2,7 @@ package dev.polis.curator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,10 +11,13 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.FieldMask;
 import dev.polis.api.curator.BootstrapOutcome;
 import dev.polis.api.curator.CuratorException;
+import dev.polis.api.curator.CuratorStatus;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.wire.api.ConfigureClusterRequest;
 import dev.polis.wire.api.DeleteNodeRequest;
@@ -644,8 +648,44 @@ class CuratorServiceTest {
   }
 
   @Test
+  @DisplayName("serving again with a renewed certificate changes nothing, another CA is refused")
+  void serveAgain() throws Exception {
+    CuratorStatus before = fixture.curator.status().peek().orElseThrow();
+    CertificateAuthority other = CertificateAuthority.create("Another cluster");
+    try (EtcdClient etcd = fixture.records()) {
+      // A renewal is due once two thirds of a certificate's life have passed.
+      InstantSource later =
+          InstantSource.fixed(
+              fixture.credentials().certificate().getNotAfter().toInstant().minusSeconds(60));
+      NodeCredentials renewed =
+          fixture
+              .credentials()
+              .renewed(
+                  new CuratorPki(etcd, etcd.kv(), later)
+                      .ensureNode(fixture.id, fixture.nodeKey.getPublic()));
+      assertNotEquals(fixture.credentials().certificate(), renewed.certificate());
+
+      fixture.curator.serve(renewed);
+
+      assertEquals(before, fixture.curator.status().peek().orElseThrow(), "no new election");
+      assertEquals(renewed.certificate(), fixture.curator.renew(renewed));
+    }
+    NodeCredentials elsewhere =
+        new NodeCredentials(
+            fixture.nodeKey.getPrivate(),
+            other.issueNode(fixture.nodeKey.getPublic()),
+            other.certificate());
+    assertTrue(
+        assertThrows(CuratorException.class, () -> fixture.curator.serve(elsewhere))
+            .getMessage()
+            .contains("another CA"));
+  }
+
+  @Test
   void givenYoungCertificate_thenRenewalReturnsIt() throws Exception {
-    assertEquals(fixture.credentials().certificate(), fixture.curator.renew(fixture.credentials()));
+    try (CuratorFixture own = CuratorFixture.leading()) {
+      assertEquals(own.credentials().certificate(), own.curator.renew(own.credentials()));
+    }
   }
 
   @Test

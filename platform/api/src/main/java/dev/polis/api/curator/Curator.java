@@ -26,11 +26,12 @@ public interface Curator {
 
   /**
    * Begins to serve: campaigns for leadership and registers the curator's services with the RPC
-   * host. A second call with the same credentials changes nothing; with renewed credentials of the
-   * same node it replaces them.
+   * host. Of the credentials, only the node's id and the cluster's CA are used, which stay the same
+   * when a certificate is renewed. So a second call for the same node and cluster changes nothing,
+   * whether its certificate is the first or a renewed one; no leadership or call is interrupted.
    *
    * @param credentials this node's credentials
-   * @throws CuratorException if the curator already serves for another node
+   * @throws CuratorException if the curator already serves for another node or another cluster
    */
   void serve(NodeCredentials credentials);
 
