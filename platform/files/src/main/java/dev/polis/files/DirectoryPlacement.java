@@ -9,8 +9,10 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -25,6 +27,9 @@ public class DirectoryPlacement {
   private final Path path;
   private final Mode mode;
   private final Set<String> names = new HashSet<>();
+
+  /** Folders that others declare in this directory, by name. Guarded by itself. */
+  private final Map<String, Mode> folders = new HashMap<>();
 
   /** A top of a tree. */
   protected DirectoryPlacement(Path path, Mode mode) {
@@ -45,6 +50,28 @@ public class DirectoryPlacement {
   /** Declares a directory of this directory whose content its user declares. */
   protected final DirectoryPlacement directory(String name, Mode mode) {
     return new DirectoryPlacement(this, name, mode);
+  }
+
+  /**
+   * Places a folder that its owner declares. Declaring the same one again is allowed, since the
+   * successor of an organ does so.
+   *
+   * @throws IllegalArgumentException if the name is taken by this layout, or by a folder of another
+   *     mode
+   */
+  protected final FolderPlacement folder(OrganFolder declared) {
+    synchronized (folders) {
+      Mode before = folders.get(declared.name());
+      if (before == null) {
+        claim(declared.name());
+        folders.put(declared.name(), declared.mode());
+      } else if (before != declared.mode()) {
+        throw new IllegalArgumentException(
+            "folder \"%s\" in %s is declared as %s and as %s; give one of the two another name"
+                .formatted(declared.name(), path, before, declared.mode()));
+      }
+    }
+    return new FolderPlacement(path.resolve(declared.name()), declared.mode());
   }
 
   /** Where it is, absolute. */

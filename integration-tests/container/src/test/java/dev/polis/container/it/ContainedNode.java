@@ -5,28 +5,44 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.roles.LocalRoleServer;
+import dev.polis.api.roles.RoleName;
 import dev.polis.boot.BootReport;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.LiveTree;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import dev.polis.pki.TlsIdentity;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessRecord;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.RunnableStatus;
 import dev.polis.supervision.Supervisor;
+import dev.polis.wire.api.AAAGrpc;
+import dev.polis.wire.api.EscrowRequest;
+import dev.polis.wire.api.EscrowResponse;
+import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
+import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
+import dev.polis.wire.roles.RoleChange;
+import io.grpc.ManagedChannel;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyPair;
+import java.security.cert.X509Certificate;
 import java.util.HashMap;
 import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 
@@ -37,10 +53,14 @@ final class ContainedNode {
   static final List<String> ORGANS =
       List.of("storage", "network", "consensus", "curator", "cluster", "roles");
 
+  /** Where every node's curator listens. */
+  private static final int CURATOR_PORT = 7835;
+
   /** An address of its own, for the ports every node has. */
   private static final String ADDRESS = "127.0.26.2";
 
   private final TestBoot boot = new TestBoot();
+  private final KeyPair owner = Ed25519.generate();
   private final Path state = Path.of(System.getProperty("polis.scratch"), "node");
   private final Map<String, Set<String>> services = new HashMap<>();
 
@@ -113,11 +133,11 @@ final class ContainedNode {
             Math.toIntExact(Bundles.PATIENCE.toSeconds())));
   }
 
-  private static NodeParameters bootstrap() {
+  private NodeParameters bootstrap() {
     return NodeParameters.newBuilder()
         .setClusterBootstrap(
             ClusterBootstrap.newBuilder()
-                .setOwnerPublicKey(ByteString.copyFrom(Ed25519.raw(Ed25519.generate().getPublic())))
+                .setOwnerPublicKey(ByteString.copyFrom(Ed25519.raw(owner.getPublic())))
                 .setInitialClusterConfiguration(
                     ClusterConfiguration.newBuilder()
                         .setClusterDomain("cluster.internal")
@@ -125,6 +145,67 @@ final class ContainedNode {
                         .setStorageSecurityPolicy(
                             StorageSecurityPolicy.STORAGE_SECURITY_POLICY_PERMISSIVE)))
         .build();
+  }
+
+  /** Returns the folder of the data volume. */
+  Path data() {
+    return state.resolve("root/data");
+  }
+
+  /** Gives a role to this node, or takes it away, as its owner does. */
+  void changeRole(RoleName role, boolean wanted) throws Exception {
+    X509Certificate ca = Pem.certificate(Files.readString(data().resolve("node/credentials/ca.pem")));
+    InetSocketAddress curator = new InetSocketAddress(ADDRESS, CURATOR_PORT);
+    ManagedChannel stranger =
+        RpcClients.ephemeral(owner, RpcTrust.cluster(ca)).dial(curator);
+    ManagedChannel manager = null;
+    try {
+      TlsIdentity identity = TlsIdentity.of(owner.getPrivate(), ownership(stranger));
+      manager = RpcClients.authenticated(identity, RpcTrust.cluster(ca)).dial(curator);
+      ManagementGrpc.newBlockingV2Stub(manager)
+          .withWaitForReady()
+          .withDeadlineAfter(Bundles.PATIENCE.toSeconds(), TimeUnit.SECONDS)
+          .updateNodeRoles(
+              UpdateNodeRolesRequest.newBuilder()
+                  .setId(nodeId())
+                  .addOthers(RoleChange.newBuilder().setName(role.text()).setWanted(wanted))
+                  .build());
+    } finally {
+      stranger.shutdownNow();
+      if (manager != null) {
+        manager.shutdownNow();
+      }
+    }
+  }
+
+  private X509Certificate ownership(ManagedChannel stranger) throws Exception {
+    var call =
+        AAAGrpc.newBlockingV2Stub(stranger)
+            .withWaitForReady()
+            .withDeadlineAfter(Bundles.PATIENCE.toSeconds(), TimeUnit.SECONDS)
+            .escrow();
+    call.write(
+        EscrowRequest.newBuilder()
+            .setParameters(
+                EscrowRequest.Parameters.newBuilder()
+                    .setRequestedIdentityName("owner")
+                    .setPublicKey(ByteString.copyFrom(Ed25519.raw(owner.getPublic()))))
+            .build());
+    EscrowResponse answer = call.read();
+    while (answer != null && answer.getEmittedCertificate().isEmpty()) {
+      answer = call.read();
+    }
+    if (answer == null) {
+      throw new AssertionError("the cluster ended the call without a certificate");
+    }
+    return Pem.certificate(answer.getEmittedCertificate().toByteArray());
+  }
+
+  private static String nodeId() throws Exception {
+    return Bundles.ask(
+        ClusterManager.class,
+        cluster ->
+            cluster.status().peek().orElseThrow().credentials().orElseThrow().id().text());
   }
 
   static Bundle bundle(String organ) {

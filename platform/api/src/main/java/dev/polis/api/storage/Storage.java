@@ -2,6 +2,8 @@ package dev.polis.api.storage;
 
 import dev.polis.event.Value;
 import dev.polis.files.FileException;
+import dev.polis.files.FolderPlacement;
+import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
 import org.osgi.annotation.versioning.ProviderType;
@@ -22,6 +24,28 @@ public interface Storage {
 
   /** Whether {@code data/} can be used. It always has a value. */
   Value<DataStatus> data();
+
+  /**
+   * Makes the folder on the data volume that an organ or a role declares for itself, and returns
+   * it. Its content stays when the organ stops, for whatever reason.
+   *
+   * @param declared its name and mode; declaring the same one again is allowed
+   * @return the folder, which exists
+   * @throws FileException if the data volume is not mounted, or the folder cannot be made
+   * @throws IllegalArgumentException if the name is taken, or declared with another mode
+   */
+  default FolderPlacement folder(OrganFolder declared) throws FileException {
+    if (data().peek().orElseThrow() instanceof DataStatus.NotMounted(var reason)) {
+      throw new FileException(
+          FileException.Problem.ABSENT,
+          "folder %s is on the data volume, which is not mounted: %s"
+              .formatted(declared.name(), reason),
+          "wait until the storage organ says that it is");
+    }
+    FolderPlacement folder = root().data().organFolder(declared);
+    folder.create();
+    return folder;
+  }
 
   /**
    * What this machine can give, in words, for each security: asked before a security is promised to

@@ -2,7 +2,9 @@ package dev.polis.files.layout;
 
 import dev.polis.files.DirectoryPlacement;
 import dev.polis.files.FilePlacement;
+import dev.polis.files.FolderPlacement;
 import dev.polis.files.Mode;
+import dev.polis.files.OrganFolder;
 import java.nio.file.Path;
 
 /**
@@ -229,6 +231,15 @@ public final class Root extends DirectoryPlacement {
     /** Volumes of workloads. */
     public DirectoryPlacement volumes() {
       return volumes;
+    }
+
+    /**
+     * Places a folder that an organ or role declares for itself. It touches no disk.
+     *
+     * @throws IllegalArgumentException if the name is taken
+     */
+    public FolderPlacement organFolder(OrganFolder declared) {
+      return folder(declared);
     }
   }
 
