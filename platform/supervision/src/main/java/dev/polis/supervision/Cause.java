@@ -2,27 +2,26 @@ package dev.polis.supervision;
 
 import dev.polis.boot.StopReason;
 import java.util.Locale;
-import java.util.Optional;
 
 /**
  * Why something was cancelled.
  *
  * @param wanted whether somebody asked for it, so that nothing that follows from it is a failure
- * @param stop why it shall not start again; empty if it shall
+ * @param stop why it shall not start again; null if it shall
  * @param reason in words that complete "cancelled because …"
  */
-record Cause(boolean wanted, Optional<StopReason> stop, String reason) {
+record Cause(boolean wanted, StopReason stop, String reason) {
 
   static Cause stop(String dn, StopReason why) {
     String words = why.name().toLowerCase(Locale.ROOT).replace('_', ' ');
-    return new Cause(true, Optional.of(why), "%s is stopped (%s)".formatted(dn, words));
+    return new Cause(true, why, "%s is stopped (%s)".formatted(dn, words));
   }
 
   static Cause restart(String dn, String reason) {
-    return new Cause(true, Optional.empty(), "%s asked for a restart: %s".formatted(dn, reason));
+    return new Cause(true, null, "%s asked for a restart: %s".formatted(dn, reason));
   }
 
   static Cause death(String dn) {
-    return new Cause(false, Optional.empty(), dn + " died");
+    return new Cause(false, null, dn + " died");
   }
 }

@@ -464,7 +464,7 @@ final class Tree {
     }
     node.cancelled = true;
     if (node.running()) {
-      node.run.stopReason = node.cause.stop().orElse(null);
+      node.run.stopReason = node.cause.stop();
       overdue.watch(node.run);
       node.run.thread.interrupt();
     }
@@ -607,7 +607,7 @@ final class Tree {
     node.cause = cause;
     enter(node, node.live == 0 ? RunState.CANCELED : RunState.STOPPING, cause.reason());
     if (node.cancelled && node.running()) {
-      node.run.stopReason = cause.stop().orElse(null);
+      node.run.stopReason = cause.stop();
     } else if (!node.running()) {
       interrupt(node);
     }
