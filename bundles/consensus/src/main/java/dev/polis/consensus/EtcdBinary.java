@@ -4,6 +4,7 @@ import dev.polis.api.consensus.ConsensusException;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
+import dev.polis.process.Commands;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,10 +14,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 
 /**
  * An etcd that was found, asked and accepted.
@@ -30,7 +32,7 @@ record EtcdBinary(Path path, EtcdVersion version) {
   private static final String REMEDY =
       "; set etcd of dev.polis.consensus to etcd " + EtcdVersion.OLDEST + " or newer";
   // It answers in 20 ms; a cold disk under load is given five hundred times that.
-  private static final long ANSWER_SECONDS = 10;
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final int SHOWN_CHARACTERS = 200;
   // The notes of an executable lie in its first page or two.
   private static final int READ_BYTES = 64 << 10;
@@ -153,31 +155,12 @@ record EtcdBinary(Path path, EtcdVersion version) {
   }
 
   private static String answer(Path path) throws InterruptedException {
-    Process process = null;
     try {
-      Path output = Files.createTempFile("etcd-version", ".txt");
-      try {
-        process =
-            new ProcessBuilder(path.toString(), "--version")
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile())
-                .start();
-        process.getOutputStream().close();
-        if (!process.waitFor(ANSWER_SECONDS, TimeUnit.SECONDS)) {
-          throw new ConsensusException(
-              "%s did not answer --version within %d s%s".formatted(path, ANSWER_SECONDS, REMEDY));
-        }
-        return new String(Files.readAllBytes(output), StandardCharsets.UTF_8);
-      } finally {
-        Files.deleteIfExists(output);
-      }
+      return new Commands().run(PATIENCE, List.of(path.toString(), "--version")).output();
     } catch (IOException cannotRun) {
       throw new ConsensusException(
-          path + " cannot be run: " + cannotRun.getMessage() + REMEDY, cannotRun);
-    } finally {
-      if (process != null) {
-        process.destroyForcibly();
-      }
+          path + " cannot be asked for its --version: " + cannotRun.getMessage() + REMEDY,
+          cannotRun);
     }
   }
 

@@ -13,6 +13,7 @@ import dev.polis.files.layout.Root;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
+import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeId;
 import dev.polis.process.Commands;
@@ -43,6 +44,7 @@ final class NetworkService implements Network {
   private final Subtree subtree;
   private final HealthScope health;
   private final InterfaceSetup setup;
+  private final Log log;
 
   /**
    * Configures the network as an earlier start was told to, and polls the address once, so that a
@@ -53,9 +55,8 @@ final class NetworkService implements Network {
   NetworkService(NetworkSettings settings, Parts parts) throws IOException, InterruptedException {
     this.settings = settings;
     this.stored = parts.root().esp().networkConfiguration();
-    this.setup =
-        new InterfaceSetup(
-            new Commands(), settings.resolverFile(), parts.logs().log("root.network"));
+    this.log = parts.logs().log("root.network");
+    this.setup = new InterfaceSetup(new Commands(), settings.resolverFile(), log);
     restore();
     Root.Ephemeral ephemeral = parts.root().ephemeral();
     addresses = new HostAddresses(settings.address(), HostAddresses.thisMachine());
@@ -185,6 +186,7 @@ final class NetworkService implements Network {
   @Override
   public void publishLocalName(NodeId node) throws IOException {
     names.local(node);
+    HostName.set(node, log);
   }
 
   /** Ends polling. Interfaces and files stay as they are. */

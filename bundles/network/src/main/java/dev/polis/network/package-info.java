@@ -22,13 +22,14 @@
  * connections survive the loss of an address for less than a second.
  *
  * <p>Not promised: DHCP, router advertisements, bonds and VLANs; a configuration that has one is
- * refused. The machine's host name and {@code /etc/hosts} are left alone.
+ * refused. {@code /etc/hosts} is left alone, and so is the host name, unless the node is the first
+ * process of the machine.
  *
  * <p>Why {@code ip} and not netlink: each command can be repeated by hand when it fails, and its
  * error message names the object.
  *
  * <ul>
- *   <li>Needs: BootReport, HealthRegistry, Storage, Supervisor
+ *   <li>Needs: BootReport, HealthRegistry, LogTree, Storage, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: Network
  *   <li>Configuration: dev.polis.network

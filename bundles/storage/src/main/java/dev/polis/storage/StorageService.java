@@ -63,7 +63,7 @@ final class StorageService implements Storage {
       StorageSettings settings, Sealer sealer, VolumeDaemons daemons, Log log)
       throws FileException, InterruptedException {
     Root root = StateDirectory.prepare(settings.root());
-    VolumeTools tools = new VolumeTools(new Commands(), Identity.root());
+    VolumeTools tools = new VolumeTools(new Commands(), VolumeTools.isRoot());
     VolumeCatalog catalog =
         VolumeCatalog.of(root, settings.volumeBytes(), settings.device(), tools, daemons);
     StorageService service = new StorageService(root, catalog, settings.security(), sealer, log);

@@ -8,6 +8,7 @@ import dev.polis.files.FileException.Problem;
 import dev.polis.files.FileTree;
 import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
+import dev.polis.posix.Mounts;
 import dev.polis.process.Commands;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -96,7 +97,7 @@ final class VolumeGocryptfs implements Volume {
 
   @Override
   public Presence presence() throws FileException {
-    Optional<Mounts.Mount> mount = Mounts.at(data);
+    Optional<Mounts.Mount> mount = VolumeTools.mounted(data);
     if (mount.isEmpty()
         || !mount.get().type().equals(TYPE)
         || !mount.get().source().equals(cipher.toString())) {
@@ -193,7 +194,9 @@ final class VolumeGocryptfs implements Volume {
     // made by anyone else in that moment keeps the folder locked until the daemon answers, which
     // waits for the folder: both hang for ever.
     daemons.start(
-        DAEMON, List.copyOf(command), said -> said.contains(READY) && Mounts.at(data).isPresent());
+        DAEMON,
+        List.copyOf(command),
+        said -> said.contains(READY) && VolumeTools.mounted(data).isPresent());
   }
 
   @Override
@@ -210,7 +213,7 @@ final class VolumeGocryptfs implements Volume {
   }
 
   private void unmount(Path point) throws FileException, InterruptedException {
-    if (Mounts.at(point).isPresent()) {
+    if (VolumeTools.mounted(point).isPresent()) {
       tools.run(cipher, "fusermount3", "-u", point.toString());
     }
   }

@@ -5,15 +5,14 @@ import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
+import dev.polis.posix.Mounts;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -32,7 +31,6 @@ final class VolumeLuksFuse implements Volume {
   private static final String DAEMON = "volume-luks";
   // LUKS1's header with eight key slots of a 512-bit key, rounded up by cryptsetup.
   private static final long HEADER_BYTES = 2 << 20;
-  private static final Path BLOCK_DEVICES = Path.of("/sys/block");
 
   private final Path image;
   private final Path export;
@@ -87,7 +85,7 @@ final class VolumeLuksFuse implements Volume {
   @Override
   public Shortage shortage() {
     return tools.shortage(
-        List.of("cryptsetup", "qemu-storage-daemon", "mkfs.xfs", "losetup", "mount", "umount"),
+        List.of("cryptsetup", "qemu-storage-daemon", "mkfs.xfs"),
         List.of(Path.of("/dev/fuse"), Path.of("/dev/loop-control")),
         true);
   }
@@ -99,7 +97,7 @@ final class VolumeLuksFuse implements Volume {
 
   @Override
   public Presence presence() throws FileException {
-    Optional<Mounts.Mount> mount = Mounts.at(data);
+    Optional<Mounts.Mount> mount = VolumeTools.mounted(data);
     if (mount.isEmpty() || !loops().contains(mount.get().source())) {
       return Presence.ABSENT;
     }
@@ -204,7 +202,10 @@ final class VolumeLuksFuse implements Volume {
             "driver=luks,node-name=clear,file=image,key-secret=key,discard=unmap",
             "--export",
             "type=fuse,id=export,node-name=clear,writable=on,mountpoint=" + escape(export)),
-        _ -> Mounts.at(export).isPresent() && Files.isReadable(export) && size(export) > 0);
+        _ ->
+            VolumeTools.mounted(export).isPresent()
+                && Files.isReadable(export)
+                && size(export) > 0);
   }
 
   @FunctionalInterface
@@ -213,7 +214,7 @@ final class VolumeLuksFuse implements Volume {
   }
 
   private void mounting(OnDevice first) throws FileException, InterruptedException {
-    String device = tools.run(export, "losetup", "--find", "--show", export.toString());
+    String device = tools.attach(export).toString();
     first.apply(device);
     root.data().create();
     tools.mountXfs(device, data);
@@ -221,16 +222,12 @@ final class VolumeLuksFuse implements Volume {
 
   @Override
   public void close() throws FileException, InterruptedException {
-    if (Mounts.at(data).isPresent()) {
-      tools.run(image, "umount", data.toString());
-    }
+    tools.unmount(data);
     for (String device : loops()) {
-      tools.run(image, "losetup", "--detach", device);
+      tools.detach(Path.of(device));
     }
     daemons.stop(DAEMON);
-    if (Mounts.at(export).isPresent()) {
-      tools.run(image, "umount", export.toString());
-    }
+    tools.unmount(export);
     try {
       VolumeKeyFile.wipe(keyPath);
       Files.deleteIfExists(export);
@@ -248,28 +245,9 @@ final class VolumeLuksFuse implements Volume {
     }
   }
 
-  /** The loop devices that show our export. */
+  /** Returns the nodes of the loop devices that show our export. */
   private List<String> loops() throws FileException {
-    List<String> found = new ArrayList<>();
-    try (var devices = Files.newDirectoryStream(BLOCK_DEVICES, "loop*")) {
-      for (Path device : devices) {
-        if (backingOf(device).startsWith(export.toString())) {
-          found.add("/dev/" + device.getFileName());
-        }
-      }
-      return found;
-    } catch (IOException e) {
-      throw tools.failed(image, "cannot look for loop devices in " + BLOCK_DEVICES + ": " + e);
-    }
-  }
-
-  private static String backingOf(Path device) throws IOException {
-    Path file = device.resolve("loop/backing_file");
-    try {
-      return Files.exists(file) ? Files.readString(file).strip() : "";
-    } catch (NoSuchFileException e) {
-      return ""; // detached between the two looks
-    }
+    return tools.attached(export).stream().map(Path::toString).toList();
   }
 
   private static long size(Path file) throws FileException {

@@ -97,8 +97,7 @@ final class VolumeLuksMapper implements Volume {
 
   @Override
   public Shortage shortage() {
-    return tools.shortage(
-        List.of("cryptsetup", "mkfs.xfs", "mount", "umount"), List.of(CONTROL), true);
+    return tools.shortage(List.of("cryptsetup", "mkfs.xfs"), List.of(CONTROL), true);
   }
 
   /**
@@ -120,7 +119,9 @@ final class VolumeLuksMapper implements Volume {
 
   @Override
   public Presence presence() throws FileException {
-    return Mounts.at(root.data().path()).filter(m -> m.source().equals(device())).isEmpty()
+    return VolumeTools.mounted(root.data().path())
+            .filter(m -> m.source().equals(device()))
+            .isEmpty()
         ? Presence.ABSENT
         : Presence.ALIVE;
   }
@@ -146,7 +147,7 @@ final class VolumeLuksMapper implements Volume {
   @Override
   public void close() throws FileException, InterruptedException {
     if (presence() == Presence.ALIVE) {
-      tools.run(backing, "umount", root.data().path().toString());
+      tools.unmount(root.data().path());
     }
     if (Files.exists(Path.of(device()))) {
       tools.run(backing, "cryptsetup", "close", mapping);

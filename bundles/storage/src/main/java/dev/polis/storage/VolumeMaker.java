@@ -4,6 +4,7 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.layout.Root;
+import dev.polis.posix.Mounts;
 import java.util.Optional;
 
 /**
@@ -77,7 +78,7 @@ final class VolumeMaker {
     if (volume.security() == StorageSecurity.INSECURE) {
       return;
     }
-    Optional<Mounts.Mount> mount = Mounts.at(root.data().path());
+    Optional<Mounts.Mount> mount = VolumeTools.mounted(root.data().path());
     if (mount.isPresent()) {
       throw new FileException(
           Problem.OCCUPIED,

@@ -4,6 +4,10 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
+import dev.polis.posix.LoopDevices;
+import dev.polis.posix.Machine;
+import dev.polis.posix.Mounts;
+import dev.polis.posix.PosixException;
 import dev.polis.process.Commands;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -17,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
 
 /** System programs as the volumes use them: probed in words before, failing in words after. */
@@ -37,10 +42,7 @@ final class VolumeTools {
           Map.entry("gocryptfs", "gocryptfs"),
           Map.entry("fusermount3", "fuse3"),
           Map.entry("mkfs.xfs", "xfsprogs"),
-          Map.entry("cryptsetup", "cryptsetup-bin"),
-          Map.entry("losetup", "mount"),
-          Map.entry("mount", "mount"),
-          Map.entry("umount", "mount"));
+          Map.entry("cryptsetup", "cryptsetup-bin"));
 
   /** What gives each device, where it is missing. */
   private static final Map<Path, String> DEVICES =
@@ -189,14 +191,80 @@ final class VolumeTools {
     }
   }
 
+  /** Returns whether this process acts as root. */
+  static boolean isRoot() throws FileException {
+    try {
+      return Machine.effectiveUser() == 0;
+    } catch (IOException e) {
+      throw new FileException(Problem.IO, "cannot tell who runs this node", "mount /proc", e);
+    }
+  }
+
+  /** Returns what is mounted on a directory, the topmost if there are several. */
+  static Optional<Mounts.Mount> mounted(Path point) throws FileException {
+    try {
+      return Mounts.at(point);
+    } catch (IOException e) {
+      throw new FileException(
+          Problem.IO, "cannot list what is mounted", "mount /proc; nothing was changed", e);
+    }
+  }
+
   /**
    * Mounts XFS, with project quotas where the kernel has them: they only bound workloads, no
    * promise rests on them.
    */
-  void mountXfs(String device, Path point) throws FileException, InterruptedException {
-    if (!attempt(point, "mount", "-t", "xfs", "-o", "noexec,pquota", device, point.toString())
-        .ok()) {
-      run(point, "mount", "-t", "xfs", "-o", "noexec", device, point.toString());
+  void mountXfs(String device, Path point) throws FileException {
+    try {
+      Mounts.mount(device, point, "xfs", List.of("noexec", "pquota"));
+    } catch (PosixException noQuota) {
+      try {
+        Mounts.mount(device, point, "xfs", List.of("noexec"));
+      } catch (PosixException e) {
+        throw failed(point, e.getMessage());
+      }
+    }
+  }
+
+  /** Unmounts what is mounted on a directory; does nothing if nothing is. */
+  void unmount(Path point) throws FileException {
+    if (mounted(point).isPresent()) {
+      try {
+        Mounts.unmount(point);
+      } catch (PosixException e) {
+        throw failed(point, e.getMessage());
+      }
+    }
+  }
+
+  /** Attaches a file to a loop device and returns the node of that device. */
+  Path attach(Path file) throws FileException {
+    try {
+      return LoopDevices.attach(file);
+    } catch (PosixException e) {
+      throw failed(file, e.getMessage());
+    }
+  }
+
+  /** Detaches a loop device from its file. */
+  void detach(Path device) throws FileException {
+    try {
+      LoopDevices.detach(device);
+    } catch (PosixException e) {
+      throw failed(device, e.getMessage());
+    }
+  }
+
+  /** Lists the nodes of the loop devices that show a file. */
+  List<Path> attached(Path file) throws FileException {
+    try {
+      // The kernel adds " (deleted)" to the name of a file that is gone.
+      return LoopDevices.list().stream()
+          .filter(loop -> loop.file().toString().startsWith(file.toString()))
+          .map(LoopDevices.Attached::device)
+          .toList();
+    } catch (IOException e) {
+      throw failed(file, "cannot list loop devices: " + e.getMessage());
     }
   }
 

@@ -15,6 +15,7 @@ import dev.polis.event.Watcher;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
+import dev.polis.posix.Mounts;
 import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
 import java.lang.annotation.Annotation;

@@ -38,7 +38,7 @@ final class VolumeBench implements AutoCloseable {
             root,
             SIZE,
             Optional.empty(),
-            new VolumeTools(new Commands(), Identity.root()),
+            new VolumeTools(new Commands(), VolumeTools.isRoot()),
             new VolumeDaemonsManaged(processes));
     sealed = new SealedConfigurationFile(root.esp().sealedConfiguration(), new SealerNone());
     manager = new VolumeManager(root, catalog, sealed);

@@ -16,6 +16,7 @@ import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.logtree.Secret;
+import dev.polis.posix.Mounts;
 import dev.polis.process.Commands;
 import java.io.File;
 import java.io.IOException;
@@ -55,6 +56,7 @@ class VolumeKillTest {
     VolumeDaemonsManaged.class.getName() + ".stop",
     VolumeKeyFile.class.getName() + ".write",
     VolumeKeyFile.class.getName() + ".wipe",
+    VolumeTools.class.getName() + ".attach",
     VolumeTools.class.getName() + ".mountXfs"
   };
 

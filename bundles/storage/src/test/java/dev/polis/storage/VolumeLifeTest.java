@@ -18,6 +18,7 @@ import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.FilePlacement;
 import dev.polis.logtree.Secret;
+import dev.polis.posix.Mounts;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;

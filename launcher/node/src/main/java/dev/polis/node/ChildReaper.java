@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -42,7 +43,7 @@ final class ChildReaper implements AutoCloseable {
    *
    * @return whether some were found that have to be looked at again
    */
-  boolean sweep() {
+  boolean sweep() throws IOException {
     List<Long> exited = table.exited();
     Set<Long> fresh = new HashSet<>();
     for (long pid : exited) {
@@ -80,7 +81,7 @@ final class ChildReaper implements AutoCloseable {
   private boolean sweepLogged() {
     try {
       return sweep();
-    } catch (RuntimeException e) {
+    } catch (IOException | RuntimeException e) {
       log.accept("orphans could not be reaped: " + RootCause.of(e));
       return true;
     }

@@ -1,16 +1,42 @@
 package dev.polis.node;
 
+import dev.polis.posix.Children;
+import dev.polis.posix.Errno;
+import dev.polis.posix.PosixException;
+import java.io.IOException;
 import java.util.List;
 
-/** The children of this process that have exited and wait to be reaped. */
+/** Lists children of this process that have exited, and collects them. */
 interface ChildTable {
-  /** Their process ids. */
-  List<Long> exited();
+  /** Lists the process ids of children that have exited and were not yet collected. */
+  List<Long> exited() throws IOException;
 
   /**
-   * Reaps one.
+   * Collects a child.
    *
-   * @return whether it was still there to be reaped
+   * @return whether it was still there to be collected
    */
-  boolean reap(long pid);
+  boolean reap(long pid) throws IOException;
+
+  /** Returns the kernel's table. */
+  static ChildTable ofKernel() {
+    return new ChildTable() {
+      @Override
+      public List<Long> exited() throws IOException {
+        return Children.exited();
+      }
+
+      @Override
+      public boolean reap(long pid) throws IOException {
+        try {
+          return Children.reap(pid);
+        } catch (PosixException e) {
+          if (e.errno() == Errno.ECHILD) {
+            return false; // The JDK collected it meanwhile: it was a child of the JDK.
+          }
+          throw e;
+        }
+      }
+    };
+  }
 }

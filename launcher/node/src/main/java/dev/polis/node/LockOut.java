@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.posix.Mounts.Mount;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,7 +26,7 @@ final class LockOut {
     return of(directory, StateMounts.mounted(directory.root()));
   }
 
-  static Optional<String> of(NodeDirectory directory, List<StateMounts.Mount> mounts)
+  static Optional<String> of(NodeDirectory directory, List<Mount> mounts)
       throws IOException {
     boolean mounted = mounts.stream().anyMatch(mount -> mount.point().equals(directory.data()));
     // Until the enrolment is done, the journal holds the key.

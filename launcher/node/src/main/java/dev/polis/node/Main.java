@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.posix.Machine;
 import java.io.IOException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -19,7 +20,11 @@ public final class Main {
    * @param arguments see {@code --help}
    */
   public static void main(String[] arguments) {
-    System.exit(run(arguments));
+    int code = run(arguments);
+    if (Machine.isFirstProcess() && arguments.length > 0 && arguments[0].equals("run")) {
+      Pid1Duties.endMachine(code, line -> System.err.println("polis: " + line));
+    }
+    System.exit(code);
   }
 
   static int run(String... arguments) {

@@ -1,5 +1,8 @@
 package dev.polis.node;
 
+import dev.polis.posix.Machine;
+import dev.polis.posix.Machine.Reboot;
+import dev.polis.posix.PosixException;
 import java.util.function.Consumer;
 
 /** What the kernel expects of process 1, taken on only by a node that is process 1. */
@@ -16,7 +19,7 @@ final class Pid1Duties implements AutoCloseable {
    * @param log is told of what is worth a line
    */
   static Pid1Duties take(Consumer<String> log) {
-    Pid1Duties duties = new Pid1Duties(new ChildReaper(new ChildTableLinux(), log));
+    Pid1Duties duties = new Pid1Duties(new ChildReaper(ChildTable.ofKernel(), log));
     for (String signal : new String[] {"CHLD", "URG", "USR1"}) {
       Signals.on(signal, name -> duties.handle(name, log));
     }
@@ -40,6 +43,22 @@ final class Pid1Duties implements AutoCloseable {
         // Sent by programs that use it to wake their own threads; it means nothing to process 1.
       }
       default -> log.accept("signal SIG" + signal + " received, nothing to do");
+    }
+  }
+
+  /**
+   * Switches the machine off if the node ended well, and restarts it otherwise: the kernel panics
+   * if process 1 just ends. In a container that has no such right this returns, and the end of this
+   * process ends the container.
+   *
+   * @param exitCode what the node ended with
+   * @param log gets the reason if the machine goes on
+   */
+  static void endMachine(int exitCode, Consumer<String> log) {
+    try {
+      Machine.reboot(exitCode == Exit.OK ? Reboot.POWER_OFF : Reboot.RESTART);
+    } catch (PosixException e) {
+      log.accept("the machine goes on: " + e.getMessage());
     }
   }
 

@@ -5,6 +5,7 @@ import dev.polis.node.BootBoard.Ending;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.posix.Machine;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -65,7 +66,7 @@ final class RunCommand implements Callable<Integer> {
       paramLabel = "POLICY",
       description =
           "What to do after a fatal error: ${COMPLETION-CANDIDATES}. Default: exit; park as process 1.")
-  private OnFatal onFatal = ProcessHandle.current().pid() == 1 ? OnFatal.park : OnFatal.exit;
+  private OnFatal onFatal = Machine.isFirstProcess() ? OnFatal.park : OnFatal.exit;
 
   /** The key that came on standard input; null if none was asked for. */
   private RecoveryKeyInput recoveryKeyOrNull;
@@ -130,7 +131,7 @@ final class RunCommand implements Callable<Integer> {
       Optional.ofNullable(recoveryKeyOrNull).ifPresent(key -> board.home().thenRun(key::wipe));
       handleSignals(directory, board, terminal);
       List<AutoCloseable> duties = new ArrayList<>();
-      if (ProcessHandle.current().pid() == 1) {
+      if (Machine.isFirstProcess()) {
         duties.add(Pid1Duties.take(terminal::line));
       }
       screen.follow(board);

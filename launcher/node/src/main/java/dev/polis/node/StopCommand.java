@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.posix.Mounts.Mount;
 import dev.polis.process.ProcessRecord;
 import dev.polis.process.ProcessRecords;
 import java.io.Console;
@@ -132,7 +133,7 @@ final class StopCommand implements Callable<Integer> {
     StateMounts.unmount(directory.root(), StopCommand::say);
     StateMounts.detachLoops(directory.root(), StopCommand::say);
     // A volume that lies on a mount could not be unmounted before its loop device was detached.
-    List<StateMounts.Mount> left = StateMounts.unmount(directory.root(), StopCommand::say);
+    List<Mount> left = StateMounts.unmount(directory.root(), StopCommand::say);
     if (!left.isEmpty()) {
       String points =
           left.stream().map(mount -> mount.point().toString()).collect(Collectors.joining(", "));

@@ -3,6 +3,7 @@ package dev.polis.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.posix.Mounts.Mount;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -14,13 +15,13 @@ import org.junit.jupiter.api.io.TempDir;
 class LockOutTest {
   @TempDir Path state;
   private NodeDirectory directory;
-  private List<StateMounts.Mount> mounts;
+  private List<Mount> mounts;
 
   @BeforeEach
   void mountsAreThoseOfAnEncryptedVolume() throws Exception {
     Files.createDirectory(state.resolve("esp"));
     directory = NodeDirectory.of(state);
-    mounts = List.of(new StateMounts.Mount(state.resolve("data"), "fuse.gocryptfs"));
+    mounts = List.of(new Mount(state.resolve("data"), "fuse.gocryptfs", "any"));
   }
 
   @Test
@@ -47,6 +48,6 @@ class LockOutTest {
     assertEquals(
         Optional.empty(),
         LockOut.of(
-            directory, List.of(new StateMounts.Mount(state.resolve("ephemeral/x"), "fuse"))));
+            directory, List.of(new Mount(state.resolve("ephemeral/x"), "fuse", "any"))));
   }
 }

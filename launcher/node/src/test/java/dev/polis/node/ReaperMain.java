@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import java.io.IOException;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.ValueLayout;
@@ -28,17 +29,17 @@ public final class ReaperMain {
             FunctionDescriptor.of(
                 ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG));
     int result = (int) prctl.invokeExact(PR_SET_CHILD_SUBREAPER, 1L);
-    ChildTable linux = new ChildTableLinux();
+    ChildTable linux = ChildTable.ofKernel();
     AtomicInteger count = new AtomicInteger();
     ChildTable counting =
         new ChildTable() {
           @Override
-          public List<Long> exited() {
+          public List<Long> exited() throws IOException {
             return linux.exited();
           }
 
           @Override
-          public boolean reap(long pid) {
+          public boolean reap(long pid) throws IOException {
             boolean done = linux.reap(pid);
             if (done) {
               System.out.println("REAPED " + count.incrementAndGet() + " subreaper=" + result);

@@ -2,6 +2,8 @@ package dev.polis.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.polis.posix.Mounts;
+import dev.polis.posix.Mounts.Mount;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
@@ -22,13 +24,13 @@ class StateMountsTest {
             "34 22 8:2 / /state\\040dir/esp rw - vfat /dev/sda2 rw",
             "35 22 253:0 / /state\\040dir/more rw - xfs /dev/mapper/polis-0 rw");
 
-    List<StateMounts.Mount> found = StateMounts.parse(mountinfo, Path.of("/state dir"));
+    List<Mount> found = StateMounts.below(Path.of("/state dir"), Mounts.parse(mountinfo));
 
     assertEquals(
         List.of(
-            new StateMounts.Mount(Path.of("/state dir/more"), "xfs"),
-            new StateMounts.Mount(Path.of("/state dir/data"), "xfs"),
-            new StateMounts.Mount(Path.of("/state dir/ephemeral/storage"), "fuse")),
+            new Mount(Path.of("/state dir/more"), "xfs", "/dev/mapper/polis-0"),
+            new Mount(Path.of("/state dir/data"), "xfs", "/dev/loop0"),
+            new Mount(Path.of("/state dir/ephemeral/storage"), "fuse", "/dev/fuse")),
         found);
   }
 }

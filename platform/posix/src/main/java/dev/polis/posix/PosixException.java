@@ -1,39 +1,32 @@
 package dev.polis.posix;
 
+import java.io.IOException;
 import java.util.List;
 
-/** The kernel refused a system call. */
-public final class PosixException extends RuntimeException {
+/** Reports that the kernel refused a system call. */
+public final class PosixException extends IOException {
   private static final long serialVersionUID = 1L;
 
-  private final String errno;
-  private final String call;
+  private final Errno errno;
 
-  /**
-   * A refusal.
-   *
-   * @param call the system call, such as {@code mount}
-   * @param arguments what it was called with
-   * @param errno name of the error, such as {@code EPERM}
-   * @param description the error in the system's words
-   * @param remedy what to do next
-   */
-  public PosixException(
-      String call, List<String> arguments, String errno, String description, String remedy) {
+  PosixException(String call, List<?> arguments, int number) {
+    this(call, arguments, Errno.of(number), LibC.describe(number));
+  }
+
+  private PosixException(String call, List<?> arguments, Errno errno, String text) {
     super(
         "%s(%s): %s (%s); %s"
-            .formatted(call, String.join(", ", arguments), errno, description, remedy));
+            .formatted(
+                call,
+                String.join(", ", arguments.stream().map(Object::toString).toList()),
+                text,
+                errno,
+                errno.remedy(call)));
     this.errno = errno;
-    this.call = call;
   }
 
-  /** The name of the error, such as {@code EPERM}. */
-  public String errno() {
+  /** Returns which error it was. */
+  public Errno errno() {
     return errno;
-  }
-
-  /** The system call that was refused. */
-  public String call() {
-    return call;
   }
 }

@@ -1,28 +1,30 @@
 /**
- * System calls behind plain Java.
+ * Makes the system calls that Java lacks.
  *
- * <p>A node that is the first process of its machine mounts file systems, sets the host name,
- * collects orphans and switches the machine off. Java has no words for that.
+ * <p>A node mounts its data volume; one that is the first process of its machine also sets the host
+ * name, collects orphans and switches the machine off. Java has no words for that.
  *
  * <pre>
- *   organs ──▶ Posix (this package, plain Java types) ──▶ dev.polis.posix.jnr ──▶ jnr-ffi ──▶ libc
- *                 │
- *                 └── PosixException: call, arguments, errno by name, what to do next
+ *   launcher ──▶ Children, Machine, Mounts ─┐
+ *   storage  ──▶ Mounts, LoopDevices        ├──▶ LibC ══ java.lang.foreign ══▶ libc
+ *   network  ──▶ Machine                    │
+ *   files    ──▶ Errno ─────────────────────┘
+ *                  │
+ *                  └── PosixException: call, arguments, the error by name, what to do next
  * </pre>
  *
- * <p>The native library is loaded by the first call, so that a node which needs none (a control
- * plane run by an ordinary user) never pays for it. Everything native stays in this one bundle:
- * classes that jnr generates belong to its loader, and the bundle stands still while a node runs.
+ * <p>Each function is linked with its first call, so that a node which needs none (a control plane
+ * run by an ordinary user) never pays for it. What {@code /proc} tells is read there, without a
+ * system call of our own.
  *
  * <p>Not promised: other systems than Linux. Numbers of flags are those of x86-64 and arm64.
  *
- * <p>Why not the commands mount, hostname, reboot: an image may not have them, and their errors are
- * text. Why not the JDK's foreign function interface: measured on the same calls it starts no
- * faster with an ahead-of-time cache and takes half as much memory again; the interface here would
- * let it replace jnr without a change elsewhere.
+ * <p>Why not the commands mount, umount, losetup, reboot: an image may not have them, and their
+ * errors are text. Why not JNR: it did the same with 1.8 MiB of jars, a second binding beside the
+ * one of the JDK, and warnings of the JVM about what it reaches into.
  */
 @Export
-@Version("1.0.0")
+@Version("2.0.0")
 package dev.polis.posix;
 
 import org.osgi.annotation.bundle.Export;

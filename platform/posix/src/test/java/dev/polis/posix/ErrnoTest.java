@@ -1,0 +1,50 @@
+package dev.polis.posix;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ErrnoTest {
+
+  @TempDir Path directory;
+
+  @Test
+  void theTextIsTheOneThatTheJdkPutsIntoItsExceptions() throws Exception {
+    Path file = Files.createFile(directory.resolve("file"));
+    FileSystemException jdk =
+        assertThrows(
+            FileSystemException.class, () -> Files.createFile(file.resolve("inside-a-file")));
+    assertEquals(jdk.getReason(), Errno.ENOTDIR.text());
+  }
+
+  @Test
+  void aRefusalNamesCallArgumentsErrorAndRemedy() throws Exception {
+    Path missing = directory.resolve("missing");
+    PosixException refused =
+        assertThrows(
+            PosixException.class,
+            () -> Mounts.mount("x", missing, "tmpfs", java.util.List.of("size=1m")));
+    boolean root = Machine.effectiveUser() == 0;
+    // An ordinary user is turned away before the kernel looks at the target.
+    assertEquals(root ? Errno.ENOENT : Errno.EPERM, refused.errno());
+    assertEquals(
+        root
+            ? "mount(x, %s, tmpfs, 0x0, size=1m): No such file or directory (ENOENT); make the missing file or directory first"
+                .formatted(missing)
+            : "mount(x, %s, tmpfs, 0x0, size=1m): Operation not permitted (EPERM); run as root, or with the capability that mount(2) asks for"
+                .formatted(missing),
+        refused.getMessage());
+  }
+
+  @Test
+  void anUnknownErrorIsNamedByTheTextOfTheSystem() {
+    assertEquals(Errno.OTHER, Errno.of(71));
+    assertTrue(LibC.describe(71).contains("rotocol"), LibC.describe(71));
+  }
+}
