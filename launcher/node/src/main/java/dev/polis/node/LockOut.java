@@ -26,8 +26,7 @@ final class LockOut {
     return of(directory, StateMounts.mounted(directory.root()));
   }
 
-  static Optional<String> of(NodeDirectory directory, List<Mount> mounts)
-      throws IOException {
+  static Optional<String> of(NodeDirectory directory, List<Mount> mounts) throws IOException {
     boolean mounted = mounts.stream().anyMatch(mount -> mount.point().equals(directory.data()));
     // Until the enrolment is done, the journal holds the key.
     if (!mounted || Files.exists(directory.enrolmentJournal()) || hasShare(directory)) {

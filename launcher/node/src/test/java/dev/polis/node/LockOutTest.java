@@ -47,7 +47,6 @@ class LockOutTest {
     assertEquals(Optional.empty(), LockOut.of(directory, List.of()));
     assertEquals(
         Optional.empty(),
-        LockOut.of(
-            directory, List.of(new Mount(state.resolve("ephemeral/x"), "fuse", "any"))));
+        LockOut.of(directory, List.of(new Mount(state.resolve("ephemeral/x"), "fuse", "any"))));
   }
 }

@@ -58,8 +58,7 @@ class OrganFolderTest {
             .getMessage()
             .contains("PRIVATE_DIRECTORY and as PUBLIC_DIRECTORY"));
     assertTrue(
-        assertThrows(
-                IllegalArgumentException.class, () -> root.data().organFolder(folder("node")))
+        assertThrows(IllegalArgumentException.class, () -> root.data().organFolder(folder("node")))
             .getMessage()
             .contains("\"node\" is declared twice"));
   }

@@ -9,7 +9,6 @@ import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.Status;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -21,7 +20,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall<Object, Object> {
   private final CallMethod method;
-  private final CallSwitchboard owner;
+  private final CallRouter owner;
   private final int number = CallErrors.number();
   private final long started = System.nanoTime();
   private final AtomicBoolean recorded = new AtomicBoolean();
@@ -37,7 +36,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private volatile Message request; // null until it has come
   private volatile Context.CancellableContext context; // null until the handler has it
 
-  CallInFlight(ServerCall<Object, Object> connection, CallMethod method, CallSwitchboard owner) {
+  CallInFlight(ServerCall<Object, Object> connection, CallMethod method, CallRouter owner) {
     super(connection);
     this.method = method;
     this.owner = owner;
@@ -57,7 +56,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     caller = who;
   }
 
-  /** To be called under the lock of the switchboard, as {@link #leaveProvider}. */
+  /** To be called under the lock of the router, as {@link #leaveProvider}. */
   void enter(CallProvider by) {
     provider = by;
     by.calls.add(this);
@@ -81,23 +80,22 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   }
 
   /** Hands the call to a handler. What it throws ends the call. */
-  ServerCall.Listener<Object> begin(
-      ServerCallHandler<Object, Object> handler, Metadata headers, List<RpcValidator> validators) {
+  ServerCall.Listener<Object> begin(ServerCallHandler<Object, Object> handler, Metadata headers) {
     Context.CancellableContext own =
         Context.current()
             .withValues(
-                RpcPeer.KEY, caller.peer(), RpcSpan.KEY, RpcSpan.of(number, owner.journal().log()))
+                RpcPeer.KEY, caller.peer(), RpcSpan.KEY, RpcSpan.of(number, owner.log().listener()))
             .withCancellation();
     context = own;
     own.addListener(gone -> interrupt(), Runnable::run);
-    Listening listening = new Listening(own, validators);
+    Listening listening = new Listening(own);
     listening.run(() -> listening.handler = handler.startCall(this, headers));
     return listening;
   }
 
   /** Ends the call because something failed on the way to its handler or in it. */
   void fail(Throwable failure) {
-    CallErrors.Told told = CallErrors.of(failure, id(), method.name(), owner.journal().log());
+    CallErrors.Told told = CallErrors.of(failure, id(), method.name(), owner.log().listener());
     end(told.status(), told.trailers());
   }
 
@@ -124,7 +122,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       return;
     }
     CallErrors.Told told =
-        CallErrors.of(status, trailers, id(), method.name(), owner.journal().log());
+        CallErrors.of(status, trailers, id(), method.name(), owner.log().listener());
     end(told.status(), told.trailers());
   }
 
@@ -147,7 +145,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     try {
       synchronized (state) {
         if (!delegate().isCancelled()) {
-          delegate().close(CallWords.fit(status), trailers);
+          delegate().close(StatusMessages.fit(status), trailers);
         }
       }
     } finally {
@@ -172,8 +170,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       }
       super.sendMessage(message);
     }
-    if (owner.journal().verbose() && message instanceof Message sent) {
-      owner.journal().sent(id(), method.name(), sent);
+    if (owner.log().verbose() && message instanceof Message sent) {
+      owner.log().sent(id(), method.name(), sent);
     }
   }
 
@@ -230,8 +228,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
     Duration time = Duration.ofNanos(System.nanoTime() - started);
     method.counters().finished(status.getCode(), time);
-    if (owner.journal().records(method.rule(), status)) {
-      owner.journal().finished(id(), method.rule(), caller.peer(), said(), status, time);
+    if (owner.log().records(method.rule(), status)) {
+      owner.log().finished(id(), method.rule(), caller.peer(), said(), status, time);
     }
   }
 
@@ -243,13 +241,11 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   /** What the connection tells the handler. */
   private final class Listening extends ServerCall.Listener<Object> {
     private final Context.CancellableContext own;
-    private final List<RpcValidator> validators;
     private ServerCall.Listener<Object> handler = new ServerCall.Listener<>() {};
     private boolean asked;
 
-    Listening(Context.CancellableContext own, List<RpcValidator> validators) {
+    Listening(Context.CancellableContext own) {
       this.own = own;
-      this.validators = validators;
     }
 
     void run(Runnable callback) {
@@ -283,18 +279,11 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
               throw new RpcException(malformed.code(), malformed.reason());
             }
             asked = true;
-            if (message instanceof Message readable) {
-              check(readable);
+            if (request == null && message instanceof Message readable) {
+              request = readable;
             }
             handler.onMessage(message);
           });
-    }
-
-    private void check(Message message) {
-      if (request == null) {
-        request = message;
-      }
-      validators.forEach(each -> each.validate(method.name(), caller.peer(), message));
     }
 
     @Override

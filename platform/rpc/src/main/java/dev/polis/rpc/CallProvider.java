@@ -5,10 +5,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Set;
 
-/**
- * Somebody who serves a service, and the calls it has at present. Guarded by its switchboard's
- * lock.
- */
+/** Somebody who serves a service, and the calls it has at present. Guarded by its router's lock. */
 final class CallProvider {
   /**
    * The higher ranking wins; among equals the newer one, which is how a bundle is replaced side by

@@ -46,7 +46,7 @@ final class HostListener {
 
   private final RpcSettings.Listener settings;
   private final RpcSettings.Limits limits;
-  private final CallSwitchboard switchboard;
+  private final CallRouter router;
   private final TlsKeys keys;
   private final HostSockets sockets;
   private final Executor executor;
@@ -65,7 +65,7 @@ final class HostListener {
   HostListener(
       RpcSettings.Listener settings,
       RpcSettings.Limits limits,
-      CallSwitchboard switchboard,
+      CallRouter router,
       TlsKeys keys,
       Log log,
       Executor executor,
@@ -73,7 +73,7 @@ final class HostListener {
     OVERTALKATIVE.forEach(logger -> logger.setLevel(Level.OFF));
     this.settings = settings;
     this.limits = limits;
-    this.switchboard = switchboard;
+    this.router = router;
     this.keys = keys;
     this.sockets =
         new HostSockets(limits.connections(), new HandshakeLog(log, limits.handshakeTime()));
@@ -88,8 +88,8 @@ final class HostListener {
     return settings;
   }
 
-  CallSwitchboard switchboard() {
-    return switchboard;
+  CallRouter router() {
+    return router;
   }
 
   HostSockets sockets() {
@@ -123,7 +123,7 @@ final class HostListener {
             .bossEventLoopGroup(events)
             .workerEventLoopGroup(events)
             .executor(executor)
-            .fallbackHandlerRegistry(switchboard)
+            .fallbackHandlerRegistry(router)
             .addStreamTracerFactory(new CallTimeout())
             .handshakeTimeout(limits.handshakeTime().toMillis(), TimeUnit.MILLISECONDS)
             .maxInboundMessageSize(limits.messageBytes())
@@ -192,7 +192,7 @@ final class HostListener {
         at.getAddress().getHostAddress() + ":" + at.getPort(),
         server != null,
         detail,
-        switchboard.services(),
-        switchboard.away());
+        router.services(),
+        router.away());
   }
 }

@@ -41,7 +41,6 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   private final TlsKeys keys = new TlsKeys(() -> Optional.ofNullable(presented));
   private final CallIdentity identity;
   private final CallHold hold;
-  private final List<RpcValidator> validators = new CopyOnWriteArrayList<>();
   private final Map<String, HostListener> listeners = new TreeMap<>();
   private final MutableValue<List<RpcListenerStatus>> status = new MutableValue<>();
   private final ExecutorService executor =
@@ -69,20 +68,19 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     this.identity = new CallIdentity(clock);
     this.hold = new CallHold(settings.limits().heldCalls());
     for (RpcSettings.Listener listener : settings.listeners()) {
-      CallSwitchboard switchboard =
-          new CallSwitchboard(
+      CallRouter router =
+          new CallRouter(
               listener.name(),
               identity,
-              new CallJournal(logs, listener.name()),
+              new CallLog(logs, listener.name()),
               hold,
-              settings.limits(),
-              validators);
+              settings.limits());
       listeners.put(
           listener.name(),
           new HostListener(
               listener,
               settings.limits(),
-              switchboard,
+              router,
               keys,
               logs.log("rpc." + listener.name()),
               executor,
@@ -134,7 +132,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   @Override
   public void revoke(Crl list) {
     identity.revoke(list);
-    each(listener -> true, listener -> listener.switchboard().expel());
+    each(listener -> true, listener -> listener.router().expel());
     log.info("revocation list: %s", list);
   }
 
@@ -154,8 +152,8 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     ServerServiceDefinition definition = service.bindService();
     List<Runnable> undo = new CopyOnWriteArrayList<>();
     for (HostListener target : targets) {
-      CallProvider provider = target.switchboard().add(definition, ranking);
-      undo.add(() -> target.switchboard().remove(provider));
+      CallProvider provider = target.router().add(definition, ranking);
+      undo.add(() -> target.router().remove(provider));
       if (!target.settings().tls()) {
         openForDevelopers(target);
       }
@@ -184,12 +182,6 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
           "there is no listener '%s'; this host has %s".formatted(name, listeners.keySet()));
     }
     return listener;
-  }
-
-  @Override
-  public RpcRegistration validate(RpcValidator validator) {
-    validators.add(validator);
-    return once(() -> validators.remove(validator));
   }
 
   private static RpcRegistration once(Runnable undo) {
@@ -223,7 +215,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   public RpcStatistics statistics() {
     return new RpcStatistics(
         listeners.values().stream()
-            .flatMap(listener -> listener.switchboard().statistics().stream())
+            .flatMap(listener -> listener.router().statistics().stream())
             .toList(),
         hold.now(),
         listeners.values().stream().mapToInt(listener -> listener.sockets().open()).sum(),
@@ -236,7 +228,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
 
   @Override
   public void close() {
-    each(listener -> true, listener -> listener.switchboard().stop());
+    each(listener -> true, listener -> listener.router().stop());
     each(listener -> true, listener -> listener.close("closed: the node is stopping"));
     executor.shutdownNow();
     // Without the quiet period that netty waits by default: nothing is left to be quiet about.

@@ -5,7 +5,10 @@ import dev.polis.logtree.Severity;
 import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.common.LogFilter;
 
-/** Reads a request for logs, and refuses one that is not clear rather than guess. */
+/**
+ * Turns a request for logs into a query of the log tree. What a client left at its zero value, a
+ * stream mode or a filter, counts as not given; any other value that is unknown is refused.
+ */
 final class LogCallQuery {
   private boolean children;
   private boolean raw;
@@ -15,7 +18,7 @@ final class LogCallQuery {
   private LogCallQuery() {}
 
   /**
-   * The query that a request asks for.
+   * Returns the query that a request asks for.
    *
    * @throws RpcException INVALID_ARGUMENT naming the field, its value, and what would do
    */
@@ -59,9 +62,9 @@ final class LogCallQuery {
 
   private static boolean follow(LogsRequest request) {
     return switch (request.getStreamMode()) {
-      case STREAM_MODE_DISABLE -> false;
+      case STREAM_MODE_DISABLE, STREAM_MODE_INVALID -> false;
       case STREAM_MODE_UNBUFFERED -> true;
-      case STREAM_MODE_INVALID, UNRECOGNIZED ->
+      case UNRECOGNIZED ->
           throw RpcException.invalid(
               "stream_mode is %d, which is no mode; set DISABLE (1) or UNBUFFERED (2)"
                   .formatted(request.getStreamModeValue()));
@@ -94,9 +97,16 @@ final class LogCallQuery {
       case ONLY_RAW -> raw = true;
       case ONLY_LEVELED -> leveled = true;
       case LEVELED_WITH_MINIMUM_SEVERITY -> require(severity(index, filter));
-      case FILTER_NOT_SET ->
-          throw RpcException.invalid(
-              "filters[%d] is empty, or of a kind this node does not know".formatted(index));
+      case FILTER_NOT_SET -> requireEmpty(index, filter);
+    }
+  }
+
+  /** A kind of filter that a later version knows would let pass what the caller wants to miss. */
+  private static void requireEmpty(int index, LogFilter filter) {
+    if (!filter.getUnknownFields().asMap().isEmpty()) {
+      throw RpcException.invalid(
+          "filters[%d] is of a kind that this node does not know (field %s)"
+              .formatted(index, filter.getUnknownFields().asMap().keySet()));
     }
   }
 

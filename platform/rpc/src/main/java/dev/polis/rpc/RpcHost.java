@@ -71,12 +71,6 @@ public interface RpcHost {
    */
   RpcRegistration serve(String listener, BindableService service);
 
-  /**
-   * Adds a check that every request passes before its handler sees it. Closing the result removes
-   * it.
-   */
-  RpcRegistration validate(RpcValidator validator);
-
   /** The listeners and their state, in the order of their names. */
   Value<List<RpcListenerStatus>> listeners();
 

@@ -1,16 +1,25 @@
 package dev.polis.rpc;
 
+import dev.polis.config.SettingCheck;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 
 /**
- * How a host listens and what it bears.
+ * Holds the checked configuration of a host.
  *
  * @param listeners all listeners, names unique
- * @param limits what it bears
+ * @param limits how much the host takes before it refuses
  */
 public record RpcSettings(List<Listener> listeners, Limits limits) {
+  private static final SettingCheck CHECK = SettingCheck.of("dev.polis.rpc");
+
+  private static final int MAX_PORT = 65_535;
+
+  /** An hour: whoever waits longer for an organ has given up. */
+  private static final long LONGEST_MILLIS = 3_600_000;
+
   /** Copies the list; refuses a name that occurs twice. */
   public RpcSettings {
     listeners = List.copyOf(listeners);
@@ -23,7 +32,57 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
   }
 
   /**
-   * A listener.
+   * Checks a configuration.
+   *
+   * @throws dev.polis.config.SettingException if a value cannot be used
+   */
+  static RpcSettings of(RpcHostConfig config) {
+    InetAddress address = CHECK.address("address", config.address());
+    return new RpcSettings(
+        List.of(
+            listener(RpcHost.CURATOR, address, "curator.port", config.curator_port(), true),
+            listener(
+                RpcHost.MANAGEMENT, address, "management.port", config.management_port(), true),
+            listener(
+                RpcHost.DEBUG, debug(config, address), "debug.port", config.debug_port(), false)),
+        limits(config));
+  }
+
+  private static Listener listener(
+      String name, InetAddress address, String key, int port, boolean tls) {
+    return new Listener(
+        name, new InetSocketAddress(address, CHECK.range(key, port, 0, MAX_PORT)), tls);
+  }
+
+  /** The plain-text listener does not leave the machine unless it is told to. */
+  private static InetAddress debug(RpcHostConfig config, InetAddress address) {
+    if (!config.debug_address().isEmpty()) {
+      return CHECK.address("debug.address", config.debug_address());
+    }
+    return address.isLoopbackAddress() ? address : InetAddress.getLoopbackAddress();
+  }
+
+  private static Limits limits(RpcHostConfig config) {
+    Limits usual = Limits.DEFAULT;
+    return new Limits(
+        CHECK.range("held.calls", config.held_calls(), 0, Integer.MAX_VALUE),
+        millis("hold.ms", config.hold_ms()),
+        millis("drain.ms", config.drain_ms()),
+        usual.retryDelay(),
+        CHECK.range("message.bytes", config.message_bytes(), 1, Integer.MAX_VALUE),
+        CHECK.range("connections", config.connections(), 1, Integer.MAX_VALUE),
+        CHECK.range("calls.per.connection", config.calls_per_connection(), 1, Integer.MAX_VALUE),
+        usual.handshakeTime(),
+        usual.keepAliveTime(),
+        usual.keepAliveMinimum());
+  }
+
+  private static Duration millis(String key, long value) {
+    return Duration.ofMillis(CHECK.range(key, value, 0, LONGEST_MILLIS));
+  }
+
+  /**
+   * Says where a listener listens and how.
    *
    * @param name what services name it by
    * @param address where it listens; port 0 lets the system choose

@@ -104,7 +104,7 @@ class AuthorizationMatrixTest {
     };
   }
 
-  private static Status call(ManagedChannel channel, MethodDescriptor<Message, Message> method)
+  static Status call(ManagedChannel channel, MethodDescriptor<Message, Message> method)
       throws Exception {
     CompletableFuture<Status> ended = new CompletableFuture<>();
     ClientCall<Message, Message> call = channel.newCall(method, CallOptions.DEFAULT);

@@ -3,6 +3,7 @@ package dev.polis.rpc;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.UnknownFieldSet;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogStatistics;
 import dev.polis.wire.api.LogsRequest;
@@ -320,7 +321,6 @@ class LogCallsTest {
   @Test
   @DisplayName("unknown modes are INVALID_ARGUMENT naming the value, never silently off")
   void unknownModes() {
-    assertInvalid("stream_mode is 0", all("a").setStreamModeValue(0));
     assertInvalid("stream_mode is 7", all("a").setStreamModeValue(7));
     assertInvalid("backlog_mode is 0", all("a").setBacklogModeValue(0));
     assertInvalid("backlog_mode is 9", all("a").setBacklogModeValue(9));
@@ -330,8 +330,30 @@ class LogCallsTest {
     assertInvalid("a..b", all("a..b"));
   }
 
+  /** A filter that only a newer client knows: field 99. */
+  private static LogFilter ofALaterKind() {
+    return LogFilter.newBuilder()
+        .setUnknownFields(
+            UnknownFieldSet.newBuilder()
+                .addField(99, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
+                .build())
+        .build();
+  }
+
   @Test
-  @DisplayName("filters that are too many, empty or contradict each other are INVALID_ARGUMENT")
+  @DisplayName("LOG-15 stream mode 0 and an empty filter are answered like a request without them")
+  void zeroValuesAreAsIfNotGiven() {
+    fixture.logs.log("main").info("first");
+    fixture.logs.log("main.child").info("second");
+    LogFilter empty = LogFilter.getDefaultInstance();
+
+    assertEquals(List.of("first"), backlog(all("main").setStreamModeValue(0)));
+    assertEquals(List.of("first"), backlog(all("main", empty).setStreamModeValue(0)));
+    assertEquals(List.of("first", "second"), backlog(all("main", empty, CHILDREN, empty)));
+  }
+
+  @Test
+  @DisplayName("filters that are too many, unknown or contradict each other are INVALID_ARGUMENT")
   void unusableFilters() {
     LogsRequest.Builder eleven = all("a");
     IntStream.range(0, 11).forEach(i -> eleven.addFilters(CHILDREN));
@@ -340,7 +362,7 @@ class LogCallsTest {
 
     assertEquals(List.of(), backlog(ten));
     assertInvalid("11", eleven);
-    assertInvalid("filters[1]", all("a", CHILDREN, LogFilter.getDefaultInstance()));
+    assertInvalid("filters[1]", all("a", CHILDREN, ofALaterKind()));
     assertInvalid("contradict", all("a", ONLY_RAW, ONLY_LEVELED));
     assertInvalid(
         "contradict", all("a", atLeast(LeveledLogSeverity.LEVELED_LOG_SEVERITY_INFO), ONLY_RAW));

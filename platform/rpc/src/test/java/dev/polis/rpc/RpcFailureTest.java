@@ -146,35 +146,6 @@ class RpcFailureTest {
   }
 
   @Test
-  @DisplayName("a step before the handler that throws ends the call, not the host")
-  void throwingValidatorIsContained() throws Exception {
-    fixture.host.serve(RpcHost.CURATOR, new Failing());
-    ManagedChannel owner = fixture.asOwner();
-
-    RpcRegistration bad =
-        fixture.host.validate(
-            (method, peer, request) -> {
-              throw new LinkageError("half a bundle");
-            });
-    Status error = configure(owner);
-    bad.close();
-    RpcRegistration strict =
-        fixture.host.validate(
-            (method, peer, request) -> {
-              throw new IllegalArgumentException(method + " refused for " + peer.describe());
-            });
-    Status refused = configure(owner);
-    strict.close();
-
-    assertEquals(Status.Code.INTERNAL, error.getCode());
-    assertEquals(Status.Code.INVALID_ARGUMENT, refused.getCode());
-    assertEquals(
-        "metropolis.proto.api.Management/ConfigureCluster refused for user \"owner\"",
-        refused.getDescription());
-    assertTrue(configure(owner).isOk());
-  }
-
-  @Test
   @DisplayName(
       "requests that are no messages, too many or none at all are the caller's fault, never INTERNAL")
   void badRequestsAreInvalid() throws Exception {

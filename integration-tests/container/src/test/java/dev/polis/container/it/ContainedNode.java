@@ -154,10 +154,10 @@ final class ContainedNode {
 
   /** Gives a role to this node, or takes it away, as its owner does. */
   void changeRole(RoleName role, boolean wanted) throws Exception {
-    X509Certificate ca = Pem.certificate(Files.readString(data().resolve("node/credentials/ca.pem")));
+    X509Certificate ca =
+        Pem.certificate(Files.readString(data().resolve("node/credentials/ca.pem")));
     InetSocketAddress curator = new InetSocketAddress(ADDRESS, CURATOR_PORT);
-    ManagedChannel stranger =
-        RpcClients.ephemeral(owner, RpcTrust.cluster(ca)).dial(curator);
+    ManagedChannel stranger = RpcClients.ephemeral(owner, RpcTrust.cluster(ca)).dial(curator);
     ManagedChannel manager = null;
     try {
       TlsIdentity identity = TlsIdentity.of(owner.getPrivate(), ownership(stranger));
@@ -204,8 +204,7 @@ final class ContainedNode {
   private static String nodeId() throws Exception {
     return Bundles.ask(
         ClusterManager.class,
-        cluster ->
-            cluster.status().peek().orElseThrow().credentials().orElseThrow().id().text());
+        cluster -> cluster.status().peek().orElseThrow().credentials().orElseThrow().id().text());
   }
 
   static Bundle bundle(String organ) {

@@ -16,8 +16,8 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
 /**
- * Makes a bundle as somebody outside of this project would: sources that no module compiles, against
- * the platform's jars of the distribution and nothing else.
+ * Makes a bundle as somebody outside of this project would: sources that no module compiles,
+ * against the platform's jars of the distribution and nothing else.
  */
 final class OutsideBundle {
 

@@ -10,13 +10,13 @@ import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-class RpcHostConfigurationTest {
+class RpcSettingsTest {
   private static RpcSettings settings(Map<String, Object> given) {
-    return RpcHostComponent.settings(
-        (RpcHostConfiguration)
+    return RpcSettings.of(
+        (RpcHostConfig)
             Proxy.newProxyInstance(
-                RpcHostConfiguration.class.getClassLoader(),
-                new Class<?>[] {RpcHostConfiguration.class},
+                RpcHostConfig.class.getClassLoader(),
+                new Class<?>[] {RpcHostConfig.class},
                 (proxy, method, arguments) ->
                     given.getOrDefault(method.getName(), method.getDefaultValue())));
   }
@@ -67,6 +67,21 @@ class RpcHostConfigurationTest {
                 IllegalArgumentException.class,
                 () -> settings(Map.of("debug_address", "localhost")))
             .getMessage();
-    assertTrue(message.contains("debug_address is \"localhost\""), message);
+    assertTrue(message.contains("debug.address is \"localhost\""), message);
+  }
+
+  @Test
+  @DisplayName("a number out of its range is refused by key, value and range")
+  void badNumbers() {
+    assertRefused("dev.polis.rpc.curator.port is \"70000\"", Map.of("curator_port", 70_000));
+    assertRefused("dev.polis.rpc.hold.ms is \"-1\"", Map.of("hold_ms", -1L));
+    assertRefused("dev.polis.rpc.connections is \"0\"", Map.of("connections", 0));
+    assertRefused("dev.polis.rpc.message.bytes is \"0\"", Map.of("message_bytes", 0));
+  }
+
+  private static void assertRefused(String words, Map<String, Object> given) {
+    String message =
+        assertThrows(IllegalArgumentException.class, () -> settings(given)).getMessage();
+    assertTrue(message.startsWith(words) && message.contains("not within"), message);
   }
 }

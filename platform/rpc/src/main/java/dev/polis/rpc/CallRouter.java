@@ -29,13 +29,12 @@ import java.util.concurrent.locks.ReentrantLock;
  * Connects the calls of one listener with those who serve them. It remembers every service it has
  * seen: a call of a method whose provider is away waits here.
  */
-final class CallSwitchboard extends HandlerRegistry {
+final class CallRouter extends HandlerRegistry {
   private final String listener;
   private final CallIdentity identity;
-  private final CallJournal journal;
+  private final CallLog log;
   private final CallHold hold;
   private final RpcSettings.Limits limits;
-  private final List<RpcValidator> validators;
 
   private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
   private final Map<String, ServerMethodDefinition<Object, Object>> definitions =
@@ -53,23 +52,21 @@ final class CallSwitchboard extends HandlerRegistry {
   private long registrations;
   private boolean stopped;
 
-  CallSwitchboard(
+  CallRouter(
       String listener,
       CallIdentity identity,
-      CallJournal journal,
+      CallLog log,
       CallHold hold,
-      RpcSettings.Limits limits,
-      List<RpcValidator> validators) {
+      RpcSettings.Limits limits) {
     this.listener = listener;
     this.identity = identity;
-    this.journal = journal;
+    this.log = log;
     this.hold = hold;
     this.limits = limits;
-    this.validators = validators;
   }
 
-  CallJournal journal() {
-    return journal;
+  CallLog log() {
+    return log;
   }
 
   // ---- who serves
@@ -197,7 +194,7 @@ final class CallSwitchboard extends HandlerRegistry {
       call.identified(identity.identify(connection.getAttributes()));
       method.rule().admit(call.caller());
       CallTimeout.requireReadable(headers);
-      return call.begin(connect(call), headers, validators);
+      return call.begin(connect(call), headers);
     } catch (Throwable failure) {
       // Nothing may get from here into gRPC, which would end the connection with everybody's calls
       // on it.

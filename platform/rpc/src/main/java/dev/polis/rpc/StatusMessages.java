@@ -8,7 +8,7 @@ import io.grpc.Status;
  * the connection with everybody's calls on it. Refusals quote the offending value, which is as long
  * as the caller made it.
  */
-final class CallWords {
+final class StatusMessages {
   /** Half of what clients bear; the rest is for trailers. */
   private static final int ENCODED_BYTES = 4 << 10;
 
@@ -17,7 +17,7 @@ final class CallWords {
 
   private static final String GAP = " … ";
 
-  private CallWords() {}
+  private StatusMessages() {}
 
   /** Returns the status itself if its words fit, else with the middle of them left out. */
   static Status fit(Status status) {
@@ -41,7 +41,7 @@ final class CallWords {
   }
 
   private static int encoded(String words) {
-    return words.codePoints().map(CallWords::width).sum();
+    return words.codePoints().map(StatusMessages::width).sum();
   }
 
   /** Bytes on the wire: whatever is not printable ASCII goes as %XX for each byte of UTF-8. */

@@ -11,7 +11,7 @@ import java.util.Set;
  * Writes what happened to calls: the log of a listener for its keepers, the audit log for the owner
  * of the cluster.
  */
-final class CallJournal {
+final class CallLog {
   /** DN of the deeds of people and strangers. */
   static final String AUDIT = "audit";
 
@@ -27,14 +27,15 @@ final class CallJournal {
   private final Log audit;
   private final Log auditSelf;
 
-  CallJournal(LogTree tree, String listener) {
+  CallLog(LogTree tree, String listener) {
     this.log = tree.log("rpc." + listener);
     this.calls = log.here();
     this.audit = tree.log(AUDIT).here();
     this.auditSelf = tree.log(AUDIT_SELF).here();
   }
 
-  Log log() {
+  /** Returns the log of the listener. */
+  Log listener() {
     return log;
   }
 

@@ -7,7 +7,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 @ObjectClassDefinition(
     name = "RPC host",
     description = "Listeners and limits of the node's RPC host")
-@interface RpcHostConfiguration {
+@interface RpcHostConfig {
   /** See the description. */
   @AttributeDefinition(description = "Address the TLS listeners bind")
   String address() default "0.0.0.0";
