@@ -3,7 +3,7 @@ package dev.polis.debug;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Settings of the debug organ; where it listens is a setting of the RPC host. */
+/** Configuration of the debug organ. Where it listens is a setting of the RPC host. */
 @ObjectClassDefinition(
     id = "dev.polis.debug",
     name = "Debug",

@@ -1,48 +1,82 @@
 package dev.polis.debug;
 
-import dev.polis.rpc.RpcException;
-import dev.polis.wire.debug.DebugGrpc;
-import dev.polis.wire.debug.GetComponentLogsRequest;
-import dev.polis.wire.debug.GetComponentLogsResponse;
-import dev.polis.wire.debug.GetConditionRequest;
-import dev.polis.wire.debug.GetConditionResponse;
-import io.grpc.stub.StreamObserver;
+import dev.polis.boot.BootReport;
+import dev.polis.boot.StopReason;
+import dev.polis.event.Value;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.health.StatusHealth;
+import dev.polis.health.calls.HealthCalls;
+import dev.polis.health.calls.ListenerHealth;
+import dev.polis.logtree.Log;
+import dev.polis.logtree.LogTree;
+import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.LogCalls;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcListenerStatus;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.Supervisor;
+import io.grpc.BindableService;
+import java.util.List;
 
-/** Small questions of tests and developers. */
-final class DebugService extends DebugGrpc.DebugImplBase {
+/** Owns the endpoints of the organ, their streams, and the organ's place in the tree. */
+final class DebugService {
+  private static final String OFF = "switched-off";
 
-  private final ConditionBoard conditions;
-  private final ComponentLogs logs;
+  private final Subtree subtree;
+  private final HealthScope scope;
+  private final CallStreams streams = new CallStreams();
+  private final List<BindableService> endpoints;
 
-  DebugService(ConditionBoard conditions, ComponentLogs logs) {
-    this.conditions = conditions;
-    this.logs = logs;
+  /** Opens the organ's subtree and begins to publish its health. */
+  DebugService(
+      DebugSettings settings,
+      DebugConditions conditions,
+      BootReport boot,
+      LogTree logs,
+      Supervisor supervisor,
+      HealthRegistry health,
+      Value<List<RpcListenerStatus>> listeners) {
+    this.subtree = supervisor.organ("debug");
+    this.scope = health.organ("debug", subtree.dn());
+    Log log = logs.log(subtree.dn());
+    if (!settings.enabled()) {
+      log.info("the debug services are switched off");
+      scope.set(HealthCondition.up(OFF, "switched off: dev.polis.debug.enabled is false"));
+      this.endpoints = List.of();
+      return;
+    }
+    log.warning(
+        "the debug services are on and UNAUTHENTICATED: whoever reaches the listener '%s' reads"
+            + " this node's log; set enabled=false for dev.polis.debug to have none",
+        RpcHost.DEBUG);
+    this.endpoints =
+        List.of(
+            new DebugEndpoint(
+                conditions,
+                new DebugLogs(logs),
+                new HealthCalls(health, supervisor, boot)),
+            new NodeDebugEndpoint(new LogCalls(logs, streams)));
+    subtree.run(
+        "health",
+        StatusHealth.task(
+            listeners,
+            scope,
+            ListenerHealth.plaintext(
+                RpcHost.DEBUG,
+                "free the port, or start the node with --set dev.polis.rpc.debug.port=PORT")));
   }
 
-  @Override
-  public void getCondition(
-      GetConditionRequest request, StreamObserver<GetConditionResponse> caller) {
-    boolean ok = conditions.holds(request.getName()).orElseThrow(() -> unknown(request.getName()));
-    caller.onNext(GetConditionResponse.newBuilder().setOk(ok).build());
-    caller.onCompleted();
+  /** Returns what is to be served on the debug listener; nothing if the organ is switched off. */
+  List<BindableService> endpoints() {
+    return endpoints;
   }
 
-  private RpcException unknown(String name) {
-    return RpcException.notFound(
-        "there is no condition \"%s\"; known are %s"
-            .formatted(name, String.join(", ", conditions.names())));
-  }
-
-  @Override
-  public void getComponentLogs(
-      GetComponentLogsRequest request, StreamObserver<GetComponentLogsResponse> caller) {
-    GetComponentLogsResponse response =
-        GetComponentLogsResponse.newBuilder()
-            .addAllLines(
-                logs.lines(
-                    request.getComponentPathList(), Integer.toUnsignedLong(request.getTailLines())))
-            .build();
-    caller.onNext(response);
-    caller.onCompleted();
+  /** Ends the streams that are still open. */
+  void close(StopReason reason) {
+    scope.close();
+    streams.close();
+    subtree.close(reason);
   }
 }

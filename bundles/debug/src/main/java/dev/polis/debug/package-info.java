@@ -1,25 +1,32 @@
 /**
- * Debug: looks into a node that may not have come up, without credentials.
+ * Debug: shows a node that may not have come up, without credentials.
  *
  * <pre>
- *   developer ──plain text──▶ listener "debug" (7837, loopback unless configured otherwise)
+ *   developer ──plain text──▶ listener "debug" (port 7837, always on a loopback address)
  *                                  │
- *             NodeDebugService ────┤ Logs ──▶ LogCalls ─────────▶ log tree
+ *            NodeDebugEndpoint ────┤ Logs ──▶ LogCalls ─────────▶ log tree
  *                                  │ Trace, LoadImage, GetDebugKubeconfig: refused in words
- *             DebugService ────────┤ GetComponentLogs ──────────▶ log tree
- *                                  └ GetCondition ──▶ ConditionBoard ◀┈┈ storage  network  cluster
- *                                                                        consensus  curator
+ *                DebugEndpoint ────┤ GetComponentLogs ─▶ DebugLogs ──▶ log tree
+ *                                  │ GetHealth, Explain ─▶ HealthCalls ──▶ health table
+ *                                  └ GetCondition ──▶ DebugConditions ◀┈┈ storage  network  cluster
+ *                                    ListConditions                      consensus  curator
  *                                                                   (each may be absent)
  * </pre>
  *
- * <p>The organ needs the log tree and nothing else. The others are looked at if they are there,
- * come and go while it runs, and are never waited for: a node whose disk does not open, or that
- * never finds its cluster, is exactly the one to be debugged. A condition of an absent organ does
- * not hold; it is never assumed.
+ * <p>Inputs: BootReport, LogTree, Supervisor, HealthRegistry, RpcHost; the five organs above, if
+ * they are there. Outputs: the services NodeDebugService and Debug on the listener {@code debug}.
+ * Files: none. Ports: none of its own; the RPC host has 7837.
  *
- * <p>Whoever reaches the listener reads the log. Therefore nothing here changes anything, the
- * listener stays on the loopback address unless an operator says otherwise, and the organ warns of
- * it once when it starts.
+ * <p>The organ needs the platform and nothing else. The other organs are looked at if they are
+ * there, come and go while it runs, and are never waited for: a node whose disk does not open, or
+ * that never finds its cluster, is exactly the one to be debugged. A condition of an absent organ
+ * does not hold; it is never assumed.
+ *
+ * <p>Whoever reaches the listener reads the log. Therefore nothing here changes anything, and the
+ * organ warns of it once when it starts. The listener is on a loopback address: the node's own if
+ * that is one, so that several nodes of one machine have one each, and 127.0.0.1 otherwise; only an
+ * operator's {@code debug.address} moves it elsewhere. The RPC host writes where its listeners are
+ * to {@code ephemeral/listeners} in the state directory, where {@code polisctl} finds them.
  *
  * <p>Not promised: secrecy of the log from other users of the same machine. Set {@code
  * enabled=false} to have no debug service.

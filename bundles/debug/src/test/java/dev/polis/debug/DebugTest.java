@@ -17,7 +17,12 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.SilentBoot;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
@@ -29,6 +34,7 @@ import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRegistration;
 import dev.polis.rpc.RpcSettings;
+import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.api.GetDebugKubeconfigRequest;
 import dev.polis.wire.api.LoadImageRequest;
 import dev.polis.wire.api.LoadImageResponse;
@@ -39,6 +45,13 @@ import dev.polis.wire.api.TraceRequest;
 import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.debug.GetComponentLogsRequest;
 import dev.polis.wire.debug.GetConditionRequest;
+import dev.polis.wire.debug.ListConditionsRequest;
+import dev.polis.wire.health.ExplainRequest;
+import dev.polis.wire.health.ExplainResponse;
+import dev.polis.wire.health.GetHealthRequest;
+import dev.polis.wire.health.GetHealthResponse;
+import dev.polis.wire.health.Kind;
+import dev.polis.wire.health.Level;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
@@ -64,6 +77,8 @@ import org.osgi.framework.ServiceRegistration;
 class DebugTest {
 
   private final LogTree logs = LogTree.create();
+  private final SupervisionTree tree = SupervisionTree.open(logs);
+  private final HealthTable health = HealthTable.open(tree);
   private LocalRpcHost host;
   private final List<RpcRegistration> served = new ArrayList<>();
   private DebugComponent organ;
@@ -81,7 +96,7 @@ class DebugTest {
                         false)),
                 RpcSettings.Limits.DEFAULT),
             logs);
-    organ = new DebugComponent(registry(), config(true), logs);
+    organ = organ(true);
     channel = RpcClients.plaintext(host.address(RpcHost.DEBUG));
   }
 
@@ -90,6 +105,19 @@ class DebugTest {
     channel.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
     organ.deactivate();
     host.close();
+    health.close();
+    tree.close();
+  }
+
+  private DebugComponent organ(boolean enabled) {
+    return new DebugComponent(
+        registry(),
+        config(enabled),
+        new SilentBoot(StopReason.CODE_REPLACED),
+        logs,
+        tree,
+        health,
+        host);
   }
 
   /** A service registry that knows the whiteboard of the host and nothing else. */
@@ -212,6 +240,69 @@ class DebugTest {
   void seed13_unknownCondition() {
     assertRefused(Status.Code.NOT_FOUND, "IPAssigned", () -> holds("Happy"));
     assertRefused(Status.Code.NOT_FOUND, "\"\"", () -> holds(""));
+  }
+
+  @Test
+  @DisplayName("all conditions are listed with their values, sorted by name")
+  void conditionsAreListed() {
+    organ.network =
+        fake(
+            Network.class,
+            (method, none) ->
+                new MutableValue<NetworkStatus>(
+                    new NetworkStatus.Up(InetAddress.getLoopbackAddress())));
+
+    List<String> listed =
+        DebugGrpc.newBlockingStub(channel)
+            .listConditions(ListConditionsRequest.getDefaultInstance())
+            .getConditionsList()
+            .stream()
+            .map(condition -> condition.getName() + "=" + condition.getOk())
+            .toList();
+
+    assertEquals(
+        List.of(
+            "ClusterHome=false",
+            "ConsensusRunning=false",
+            "CuratorLeading=false",
+            "DataAvailable=false",
+            "IPAssigned=true"),
+        listed);
+  }
+
+  @Test
+  @DisplayName("health and its explanation are served without credentials")
+  void healthIsServed() throws Exception {
+    health.organ("storage", "").set(HealthCondition.down("no-disk", "the disk is gone", "buy one"));
+    DebugGrpc.DebugBlockingStub stub = DebugGrpc.newBlockingStub(channel);
+    Await.until(
+        "the debug organ to be UP",
+        () -> level(stub.getHealth(GetHealthRequest.getDefaultInstance()), "debug") == Level.LEVEL_UP);
+
+    assertEquals(
+        Level.LEVEL_DOWN,
+        level(stub.getHealth(GetHealthRequest.getDefaultInstance()), "storage"));
+    ExplainResponse explained =
+        stub.explain(ExplainRequest.newBuilder().setName("Storage").build());
+    assertEquals(Kind.KIND_ORGAN, explained.getKind());
+    assertEquals(List.of("storage: the disk is gone"), explained.getCausesList());
+    assertEquals(List.of("buy one"), explained.getRemediesList());
+    assertRefused(
+        Status.Code.NOT_FOUND,
+        "debug, storage",
+        () -> stub.explain(ExplainRequest.newBuilder().setName("nonsense").build()));
+    assertRefused(
+        Status.Code.INVALID_ARGUMENT,
+        "name is empty",
+        () -> stub.explain(ExplainRequest.getDefaultInstance()));
+  }
+
+  private static Level level(GetHealthResponse response, String organ) {
+    return response.getStatusesList().stream()
+        .filter(status -> status.getName().equals(organ))
+        .map(dev.polis.wire.health.Status::getLevel)
+        .findFirst()
+        .orElse(Level.LEVEL_UNKNOWN);
   }
 
   @Test
@@ -357,7 +448,7 @@ class DebugTest {
     holds("IPAssigned");
     holds("IPAssigned");
 
-    try (LogReader reader = logs.read(LogQuery.of(DebugComponent.DN).backlogAll())) {
+    try (LogReader reader = logs.read(LogQuery.of("root.debug").backlogAll())) {
       List<LogEntry> entries = reader.backlog();
       assertEquals(1, entries.size());
       LogPayload.Leveled warning = (LogPayload.Leveled) entries.getFirst().payload();
@@ -372,8 +463,9 @@ class DebugTest {
     organ.deactivate();
     assertEquals(List.of(), served);
 
-    organ = new DebugComponent(registry(), config(false), logs);
+    organ = organ(false);
 
     assertEquals(List.of(), served);
+    assertEquals("switched-off", health.all().peek().orElseThrow().getFirst().code());
   }
 }

@@ -1,41 +1,53 @@
 package dev.polis.management;
 
 import dev.polis.boot.BootReport;
+import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
-import dev.polis.rpc.CallStreams;
-import dev.polis.rpc.LogCalls;
 import dev.polis.rpc.RpcHost;
+import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
-import io.grpc.ServerServiceDefinition;
+import java.util.Dictionary;
+import java.util.Hashtable;
+import java.util.List;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 
-/** Wires the management organ, and is its service on the listener of the management. */
-@Component(service = BindableService.class, property = RpcHost.LISTENER + "=" + RpcHost.MANAGEMENT)
-public final class ManagementComponent implements BindableService {
-  /** Where the organ logs. */
-  static final String DN = "root.management";
-
-  private final CallStreams streams = new CallStreams();
-  private final NodeManagementService service;
+/** Wires the management organ. */
+@Component(
+    service = {},
+    immediate = true)
+public final class ManagementComponent {
+  private final BootReport boot;
+  private final ManagementService service;
+  private final List<ServiceRegistration<BindableService>> registrations;
 
   /** Called by Declarative Services. */
   @Activate
-  public ManagementComponent(@Reference LogTree logs, @Reference BootReport boot) {
-    PowerRequest power = new PowerRequest(boot, logs.log(DN));
-    this.service = new NodeManagementService(new LogCalls(logs, streams), power);
+  public ManagementComponent(
+      BundleContext bundle,
+      @Reference BootReport boot,
+      @Reference LogTree logs,
+      @Reference Supervisor supervisor,
+      @Reference HealthRegistry health,
+      @Reference RpcHost rpc) {
+    this.boot = boot;
+    this.service = new ManagementService(boot, logs, supervisor, health, rpc.listeners());
+    Dictionary<String, Object> onManagement = new Hashtable<>();
+    onManagement.put(RpcHost.LISTENER, RpcHost.MANAGEMENT);
+    this.registrations =
+        service.endpoints().stream()
+            .map(each -> bundle.registerService(BindableService.class, each, onManagement))
+            .toList();
   }
 
-  @Override
-  public ServerServiceDefinition bindService() {
-    return service.bindService();
-  }
-
-  /** Called after the service was unregistered, which has ended its streams already. */
+  /** Takes the endpoints back, which lets calls in flight finish, then ends the streams. */
   @Deactivate
   void deactivate() {
-    streams.close();
+    registrations.forEach(ServiceRegistration::unregister);
+    service.close(boot.stopReason());
   }
 }

@@ -7,7 +7,7 @@ import dev.polis.rpc.RpcPeer;
 import io.grpc.stub.ServerCallStreamObserver;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Hands a wish for a power off to the launcher, once its answer is out. Safe for any thread. */
+/** Asks the launcher for a power off, once the answer to the caller is out. Safe for any thread. */
 final class PowerRequest {
   private final BootReport boot;
   private final Log log;

@@ -5,7 +5,7 @@ import dev.polis.wire.api.RebootRequest;
 import dev.polis.wire.api.RebootRequest.NextBoot;
 import dev.polis.wire.api.RebootRequest.Type;
 
-/** Which reboots make sense, and which of those this node can do: a plain power off. */
+/** Refuses reboots that make no sense or that this node cannot do; a plain power off passes. */
 final class RebootRules {
 
   private static final String HOST =

@@ -1,15 +1,22 @@
 /**
- * Management: what an operator may ask of one node, as opposed to the cluster.
+ * Management: serves one node to its operators, as opposed to the cluster.
  *
  * <pre>
  *   operator ──TLS 1.3, user certificate──▶ listener "management" (7839, owned by the platform)
  *                                                    │
- *                                            NodeManagementService
+ *                                       NodeManagementEndpoint
  *                                     Logs ──────────┼──▶ LogCalls ──▶ log tree
  *                                     UpdateNode ────┼──▶ refused in words: there is no image
- *                                     Reboot ────────┴──▶ PowerRequest ──▶ launcher
- *                                                         (answer first)
+ *                                     Reboot ────────┼──▶ PowerRequest ──▶ launcher
+ *                                                    │    (answer first)
+ *                                           HealthEndpoint
+ *                                     GetHealth ─────┤
+ *                                     Explain ───────┴──▶ HealthCalls ──▶ health table
  * </pre>
+ *
+ * <p>Inputs: BootReport, LogTree, Supervisor, HealthRegistry, RpcHost. Outputs: the services
+ * NodeManagement and Health on the listener {@code management}. Files: none. Ports: none of its own;
+ * the RPC host has 7839. Configuration: none.
  *
  * <p>The organ depends on the platform alone. So it answers as soon as the node has credentials,
  * also when consensus, curator or roles do not come up, which is when its log is wanted.

@@ -1,12 +1,16 @@
 package dev.polis.management;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.fixtures.Await;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
+import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -18,6 +22,7 @@ import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRegistration;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcTrust;
+import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.api.ActivationMode;
 import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.LogsRequest.BacklogMode;
@@ -29,24 +34,45 @@ import dev.polis.wire.api.RebootRequest.NextBoot;
 import dev.polis.wire.api.RebootRequest.Type;
 import dev.polis.wire.api.RebootResponse;
 import dev.polis.wire.api.UpdateNodeRequest;
+import dev.polis.wire.health.ExplainRequest;
+import dev.polis.wire.health.ExplainResponse;
+import dev.polis.wire.health.GetHealthRequest;
+import dev.polis.wire.health.GetHealthResponse;
+import dev.polis.wire.health.HealthGrpc;
+import dev.polis.wire.health.Kind;
+import dev.polis.wire.health.Level;
+import io.grpc.BindableService;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
+import java.io.InputStream;
+import java.lang.reflect.Proxy;
+import java.math.BigInteger;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.security.KeyPair;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Dictionary;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
 
 /** The organ behind a real host, called over TLS. */
 class ManagementTest {
@@ -54,12 +80,14 @@ class ManagementTest {
 
   private final CertificateAuthority ca = CertificateAuthority.create("Test cluster");
   private final LogTree logs = LogTree.create();
+  private final SupervisionTree tree = SupervisionTree.open(logs);
+  private final HealthTable health = HealthTable.open(tree);
   private final Launcher launcher = new Launcher();
   private final List<ManagedChannel> channels = new ArrayList<>();
+  private final List<ServerServiceDefinition> endpoints = new ArrayList<>();
   private Optional<ManagedChannel> owner = Optional.empty();
   private LocalRpcHost host;
   private ManagementComponent organ;
-  private RpcRegistration served;
 
   @BeforeEach
   void start() {
@@ -76,8 +104,7 @@ class ManagementTest {
     KeyPair key = Ed25519.generate();
     host.identify(
         new NodeCredentials(key.getPrivate(), ca.issueNode(key.getPublic()), ca.certificate()));
-    organ = new ManagementComponent(logs, launcher);
-    served = host.serve(RpcHost.MANAGEMENT, organ);
+    organ = new ManagementComponent(registry(), launcher, logs, tree, health, host);
   }
 
   @AfterEach
@@ -85,9 +112,36 @@ class ManagementTest {
     for (ManagedChannel channel : channels) {
       channel.shutdownNow().awaitTermination(PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
-    served.close();
     organ.deactivate();
     host.close();
+    health.close();
+    tree.close();
+  }
+
+  /** A service registry that knows the whiteboard of the host and nothing else. */
+  private BundleContext registry() {
+    return fake(
+        BundleContext.class,
+        arguments -> {
+          BindableService service = (BindableService) arguments[1];
+          String listener = ((Dictionary<?, ?>) arguments[2]).get(RpcHost.LISTENER).toString();
+          endpoints.add(service.bindService());
+          RpcRegistration registration = host.serve(listener, service);
+          return fake(
+              ServiceRegistration.class,
+              none -> {
+                registration.close();
+                return null;
+              });
+        });
+  }
+
+  private static <T> T fake(Class<T> contract, Function<Object[], Object> answer) {
+    return contract.cast(
+        Proxy.newProxyInstance(
+            ManagementTest.class.getClassLoader(),
+            new Class<?>[] {contract},
+            (self, method, arguments) -> answer.apply(arguments)));
   }
 
   private NodeManagementGrpc.NodeManagementBlockingStub owner() {
@@ -162,6 +216,132 @@ class ManagementTest {
 
     logs.log("root").info("alive");
     assertTrue(owner().logs(backlog("root").build()).hasNext());
+  }
+
+  @Test
+  @DisplayName("RPC-03 every streaming method of the organ refuses strangers, and the node serves on")
+  void rpc03_everyStreamRefusesStrangers() throws Exception {
+    ManagedChannel stranger = dial(RpcClients.anonymous(RpcTrust.cluster(ca.certificate())));
+    List<MethodDescriptor<?, ?>> streams =
+        endpoints.stream()
+            .flatMap(service -> service.getServiceDescriptor().getMethods().stream())
+            .filter(method -> method.getType() != MethodDescriptor.MethodType.UNARY)
+            .toList();
+    assertFalse(streams.isEmpty(), "the organ has no streaming method: this test calls nothing");
+
+    for (MethodDescriptor<?, ?> method : streams) {
+      for (int i = 0; i < 10; i++) {
+        assertEquals(
+            Status.Code.UNAUTHENTICATED, end(stranger, method).getCode(), method::toString);
+      }
+    }
+
+    logs.log("root").info("alive");
+    assertTrue(owner().logs(backlog("root").build()).hasNext());
+  }
+
+  /** Calls a method with an empty message and returns how the call ends. */
+  private static <Q, A> Status end(ManagedChannel channel, MethodDescriptor<Q, A> method)
+      throws Exception {
+    CompletableFuture<Status> end = new CompletableFuture<>();
+    ClientCall<Q, A> call = channel.newCall(method, CallOptions.DEFAULT);
+    call.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            end.complete(status);
+          }
+        },
+        new Metadata());
+    call.request(1);
+    call.sendMessage(method.parseRequest(InputStream.nullInputStream()));
+    call.halfClose();
+    return end.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  @Test
+  @DisplayName("D-18 a revoked user is refused within a second, and the open log stream ends")
+  void d18_revokedUserIsRefused() throws Exception {
+    KeyPair key = Ed25519.generate();
+    TlsIdentity user = TlsIdentity.of(key.getPrivate(), ca.issueUser("owner", key.getPublic()));
+    ManagedChannel channel =
+        dial(RpcClients.authenticated(user, RpcTrust.cluster(ca.certificate())));
+    List<Throwable> ends = new CopyOnWriteArrayList<>();
+    NodeManagementGrpc.newStub(channel).logs(following("quiet"), noting(ends));
+    Await.until(PATIENCE, "the stream to be open", () -> logs.statistics().readers() == 1);
+    HealthGrpc.HealthBlockingStub before = HealthGrpc.newBlockingStub(channel);
+    assertFalse(before.getHealth(GetHealthRequest.getDefaultInstance()).getStatusesList().isEmpty());
+
+    host.revoke(
+        ca.revocationList(BigInteger.ONE, List.of(user.certificate().getSerialNumber())));
+
+    Await.until(Duration.ofSeconds(1), "the stream to end", () -> !ends.isEmpty());
+    assertEquals(Status.Code.UNAUTHENTICATED, Status.fromThrowable(ends.getFirst()).getCode());
+    assertRefused(
+        Status.Code.UNAUTHENTICATED,
+        "revoked",
+        () -> before.getHealth(GetHealthRequest.getDefaultInstance()));
+    Await.until(PATIENCE, "the reader to be closed", () -> logs.statistics().readers() == 0);
+  }
+
+  private static LogsRequest following(String dn) {
+    return backlog(dn).setStreamMode(StreamMode.STREAM_MODE_UNBUFFERED).build();
+  }
+
+  private static StreamObserver<LogsResponse> noting(List<Throwable> ends) {
+    return new StreamObserver<>() {
+      @Override
+      public void onNext(LogsResponse chunk) {}
+
+      @Override
+      public void onError(Throwable failure) {
+        ends.add(failure);
+      }
+
+      @Override
+      public void onCompleted() {
+        ends.add(new AssertionError("completed"));
+      }
+    };
+  }
+
+  @Test
+  @DisplayName("health is served to whoever may read the status of the cluster, and explained")
+  void healthIsServed() {
+    health
+        .role("ConsensusMember", "")
+        .set(HealthCondition.degraded("one-of-one", "the cluster has no second member", "add one"));
+    HealthGrpc.HealthBlockingStub stub = HealthGrpc.newBlockingStub(ownersChannel());
+
+    GetHealthResponse response = stub.getHealth(GetHealthRequest.getDefaultInstance());
+    dev.polis.wire.health.Status role =
+        response.getStatusesList().stream()
+            .filter(status -> status.getKind() == Kind.KIND_ROLE)
+            .findFirst()
+            .orElseThrow();
+    assertEquals("ConsensusMember", role.getName());
+    assertEquals(Level.LEVEL_DEGRADED, role.getLevel());
+    assertEquals("one-of-one", role.getCode());
+    assertEquals("add one", role.getRemedy());
+
+    ExplainResponse explained =
+        stub.explain(ExplainRequest.newBuilder().setName("consensusmember").build());
+    assertEquals(Kind.KIND_ROLE, explained.getKind());
+    assertEquals(
+        List.of("ConsensusMember: the cluster has no second member"), explained.getCausesList());
+  }
+
+  @Test
+  @DisplayName("a listener that is closed makes the organ WAITING with the listener's reason")
+  void closedListenerIsTold() throws Exception {
+    host.forget();
+
+    Await.until(
+        PATIENCE,
+        "management to be WAITING",
+        () -> health.all().peek().orElseThrow().getFirst().level() == HealthLevel.WAITING);
+    String reason = health.all().peek().orElseThrow().getFirst().reason();
+    assertTrue(reason.contains("'management'"), reason);
   }
 
   @Test
@@ -266,26 +446,9 @@ class ManagementTest {
   @DisplayName("when the organ goes its streams end with UNAVAILABLE, and no reader is left")
   void goingEndsStreams() throws Exception {
     List<Throwable> ends = new CopyOnWriteArrayList<>();
-    NodeManagementGrpc.newStub(ownersChannel())
-        .logs(
-            backlog("quiet").setStreamMode(StreamMode.STREAM_MODE_UNBUFFERED).build(),
-            new StreamObserver<>() {
-              @Override
-              public void onNext(LogsResponse chunk) {}
-
-              @Override
-              public void onError(Throwable failure) {
-                ends.add(failure);
-              }
-
-              @Override
-              public void onCompleted() {
-                ends.add(new AssertionError("completed"));
-              }
-            });
+    NodeManagementGrpc.newStub(ownersChannel()).logs(following("quiet"), noting(ends));
     Await.until(PATIENCE, "the stream to be open", () -> logs.statistics().readers() == 1);
 
-    served.close();
     organ.deactivate();
 
     Await.until(PATIENCE, "the stream to end", () -> !ends.isEmpty());

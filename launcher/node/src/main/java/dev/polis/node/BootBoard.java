@@ -1,6 +1,7 @@
 package dev.polis.node;
 
 import dev.polis.boot.BootReport;
+import dev.polis.boot.OpenWait;
 import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import java.time.Duration;
@@ -24,13 +25,6 @@ final class BootBoard implements BootReport {
     /** An organ can not go on. */
     record Fatal(String organ, Throwable cause) implements Ending {}
   }
-
-  /**
-   * A wait as it is now.
-   *
-   * @param lasted since it was opened
-   */
-  record Open(String name, String detail, Duration lasted) {}
 
   /**
    * A wait that has ended.
@@ -141,8 +135,8 @@ final class BootBoard implements BootReport {
     return home;
   }
 
-  /** Open waits, the oldest first. */
-  List<Open> open() {
+  @Override
+  public List<OpenWait> openWaits() {
     long now = nanos.getAsLong();
     synchronized (open) {
       return open.stream().map(wait -> wait.view(now)).toList();
@@ -163,8 +157,8 @@ final class BootBoard implements BootReport {
       this.since = since;
     }
 
-    Open view(long now) {
-      return new Open(name, detail, Duration.ofNanos(now - since));
+    OpenWait view(long now) {
+      return new OpenWait(name, detail, Duration.ofNanos(now - since));
     }
 
     @Override

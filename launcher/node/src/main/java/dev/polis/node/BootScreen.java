@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.boot.OpenWait;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -41,8 +42,8 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
                 () -> {
                   try {
                     while (true) {
-                      tick(board.open());
-                      Thread.sleep(board.isHome() && board.open().isEmpty() ? REST : TICK);
+                      tick(board.openWaits());
+                      Thread.sleep(board.isHome() && board.openWaits().isEmpty() ? REST : TICK);
                     }
                   } catch (InterruptedException e) {
                     terminal.live("");
@@ -51,12 +52,12 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
   }
 
   /** Shows what is open now. */
-  void tick(List<BootBoard.Open> open) {
+  void tick(List<OpenWait> open) {
     if (terminal.isLive()) {
       terminal.live(open.isEmpty() ? "" : "… " + describe(open.getFirst()) + more(open.size() - 1));
       return;
     }
-    for (BootBoard.Open wait : open) {
+    for (OpenWait wait : open) {
       if (wait.lasted().compareTo(LONG) >= 0 && announce(wait.name())) {
         terminal.line("waiting for " + describe(wait));
       }
@@ -103,13 +104,13 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
   }
 
   /** Everything that is awaited, for a boot that is given up. */
-  static String describe(List<BootBoard.Open> open) {
+  static String describe(List<OpenWait> open) {
     return open.isEmpty()
         ? "nothing was being waited for"
         : open.stream().map(BootScreen::describe).collect(Collectors.joining("; "));
   }
 
-  private static String describe(BootBoard.Open wait) {
+  private static String describe(OpenWait wait) {
     return wait.name()
         + " ("
         + seconds(wait.lasted())

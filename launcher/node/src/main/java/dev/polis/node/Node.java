@@ -125,7 +125,7 @@ final class Node {
         return;
       }
       if (policy.homeWithin().isPositive() && since(began).compareTo(policy.homeWithin()) > 0) {
-        String awaited = BootScreen.describe(board.open());
+        String awaited = BootScreen.describe(board.openWaits());
         board.fatal(
             "boot",
             new TimeoutException(

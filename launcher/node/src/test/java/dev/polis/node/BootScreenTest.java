@@ -26,10 +26,10 @@ class BootScreenTest {
     wait.detail("1 of 3 members answers");
 
     pass(Duration.ofSeconds(4));
-    screen.tick(board.open());
+    screen.tick(board.openWaits());
     pass(Duration.ofSeconds(2));
-    screen.tick(board.open());
-    screen.tick(board.open());
+    screen.tick(board.openWaits());
+    screen.tick(board.openWaits());
     wait.done("8e9e leads");
     wait.close();
 
@@ -62,7 +62,7 @@ class BootScreenTest {
     board.waiting("a leader with a very long name");
     board.waiting("another");
 
-    screen.tick(board.open());
+    screen.tick(board.openWaits());
     terminal.line("lasting");
 
     assertEquals(

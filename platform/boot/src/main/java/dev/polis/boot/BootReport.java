@@ -1,5 +1,6 @@
 package dev.polis.boot;
 
+import java.util.List;
 import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -21,6 +22,15 @@ public interface BootReport {
    * @return the wait; the caller ends it, best by try-with-resources
    */
   Wait waiting(String name);
+
+  /**
+   * Returns the waits that have not ended yet.
+   *
+   * @return the oldest first; empty where nobody keeps them
+   */
+  default List<OpenWait> openWaits() {
+    return List.of();
+  }
 
   /**
    * Says that this node is a member of its cluster and serves. Only the first call counts for the

@@ -2,6 +2,7 @@ package dev.polis.health;
 
 import dev.polis.event.Value;
 import java.util.List;
+import java.util.Set;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** Keeps the health of all organs and roles of a node, as a service. Usable from any thread. */
@@ -49,4 +50,12 @@ public interface HealthRegistry {
    * @return follows all changes; never empty
    */
   Value<List<HealthStatus>> all();
+
+  /**
+   * Finds the organs whose services an organ cannot do without.
+   *
+   * @param organ the name of an organ, or any other name
+   * @return their names; empty if it needs none, or there is no such organ
+   */
+  Set<String> needs(String organ);
 }

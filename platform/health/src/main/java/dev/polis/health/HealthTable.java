@@ -34,7 +34,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
   private record Key(HealthKind kind, String name) {}
 
   private final Supervisor supervisor;
-  private final AbsentOrgans absent;
+  private final OrganDirectory organs;
   private final InstantSource clock;
   private final Instant began;
   private final Supervisor.Registration registration;
@@ -48,9 +48,9 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
   /** When the last scope of a name was closed. Guarded by this. */
   private final Map<String, Instant> left = new HashMap<>();
 
-  private HealthTable(Supervisor supervisor, AbsentOrgans absent, InstantSource clock) {
+  private HealthTable(Supervisor supervisor, OrganDirectory organs, InstantSource clock) {
     this.supervisor = supervisor;
-    this.absent = absent;
+    this.organs = organs;
     this.clock = clock;
     this.began = clock.instant();
     this.registration = supervisor.listen(new Follower());
@@ -60,12 +60,12 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
    * Opens a registry.
    *
    * @param supervisor whose runnables are looked at
-   * @param absent finds organs that have no scope and should have one
+   * @param organs knows the organs that should have a scope
    * @param clock dates what happens
    * @return the registry; its opener closes it
    */
-  public static HealthTable open(Supervisor supervisor, AbsentOrgans absent, InstantSource clock) {
-    return new HealthTable(supervisor, absent, clock);
+  public static HealthTable open(Supervisor supervisor, OrganDirectory organs, InstantSource clock) {
+    return new HealthTable(supervisor, organs, clock);
   }
 
   /**
@@ -75,7 +75,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
    * @return the registry; its opener closes it
    */
   public static HealthTable open(Supervisor supervisor) {
-    return open(supervisor, AbsentOrgans.NONE, InstantSource.system());
+    return open(supervisor, OrganDirectory.empty(), InstantSource.system());
   }
 
   @Override
@@ -91,6 +91,11 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
   @Override
   public Value<List<HealthStatus>> all() {
     return Values.map(changes, count -> compute());
+  }
+
+  @Override
+  public Set<String> needs(String organ) {
+    return organs.needs(organ);
   }
 
   /** Says that something this table does not see by itself has changed, such as a bundle. */
@@ -113,7 +118,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
             .map(Key::name)
             .collect(Collectors.toSet());
     Stream<HealthStatus> there = newest.values().stream().map(scope -> scope.status(runnables));
-    Stream<HealthStatus> missing = absent.find(present).stream().map(this::status);
+    Stream<HealthStatus> missing = organs.absent(present).stream().map(this::status);
     return Stream.concat(there, missing)
         .sorted(Comparator.comparing(HealthStatus::kind).thenComparing(HealthStatus::name))
         .toList();
@@ -125,7 +130,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
     return newest;
   }
 
-  private synchronized HealthStatus status(AbsentOrgans.Absent organ) {
+  private synchronized HealthStatus status(OrganDirectory.Absent organ) {
     return HealthStatus.of(
         organ.name(),
         HealthKind.ORGAN,

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
@@ -177,7 +178,7 @@ final class HealthTableTest {
   void sinceIsWhenItBegan() {
     Instant[] now = {NOON};
     InstantSource clock = () -> now[0];
-    try (HealthTable dated = HealthTable.open(tree, AbsentOrgans.NONE, clock)) {
+    try (HealthTable dated = HealthTable.open(tree, OrganDirectory.empty(), clock)) {
       HealthScope scope = dated.organ("storage", "");
       now[0] = NOON.plusSeconds(10);
       scope.set(HealthCondition.degraded("disk-full", "90 % are used", ""));
@@ -228,13 +229,11 @@ final class HealthTableTest {
   @DisplayName("an absent organ is listed with its reason, dated from when it left")
   void absentOrganIsListed() {
     Instant[] now = {NOON};
-    AbsentOrgans absent =
-        present ->
-            present.contains("storage")
-                ? List.of()
-                : List.of(
-                    new AbsentOrgans.Absent(
-                        "storage", HealthCondition.down("stopped", "stopped by hand", "start it")));
+    OrganDirectory absent =
+        new StubOrgans(
+            Map.of(),
+            new OrganDirectory.Absent(
+                "storage", HealthCondition.down("stopped", "stopped by hand", "start it")));
     try (HealthTable table = HealthTable.open(tree, absent, () -> now[0])) {
       HealthScope scope = table.organ("storage", "");
       now[0] = NOON.plusSeconds(60);

@@ -9,6 +9,7 @@ import dev.polis.health.HealthTable;
 import dev.polis.supervision.Supervisor;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Set;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -47,6 +48,11 @@ public final class HealthComponent implements HealthRegistry {
   @Override
   public Value<List<HealthStatus>> all() {
     return table.all();
+  }
+
+  @Override
+  public Set<String> needs(String organ) {
+    return table.needs(organ);
   }
 
   /** Stops following; organs have closed their scopes before. */

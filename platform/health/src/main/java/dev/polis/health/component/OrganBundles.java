@@ -1,10 +1,11 @@
 package dev.polis.health.component;
 
-import dev.polis.health.AbsentOrgans;
 import dev.polis.health.HealthCondition;
+import dev.polis.health.OrganDirectory;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -14,7 +15,7 @@ import org.osgi.framework.Constants;
 import org.osgi.framework.ServiceListener;
 
 /** Finds the bundles that are organs, and those of them that are not there. */
-final class OrganBundles implements AbsentOrgans, AutoCloseable {
+final class OrganBundles implements OrganDirectory, AutoCloseable {
   static final String PREFIX = "dev.polis.";
 
   private final BundleContext context;
@@ -52,12 +53,22 @@ final class OrganBundles implements AbsentOrgans, AutoCloseable {
   }
 
   @Override
-  public List<Absent> find(Set<String> present) {
+  public List<Absent> absent(Set<String> present) {
     return Stream.of(context.getBundles())
         .filter(OrganBundles::isOrgan)
         .filter(bundle -> !present.contains(organ(bundle)))
         .map(bundle -> new Absent(organ(bundle), why(bundle)))
         .toList();
+  }
+
+  @Override
+  public Set<String> needs(String organ) {
+    return Stream.of(context.getBundles())
+        .filter(bundle -> isOrgan(bundle) && organ(bundle).equals(organ))
+        .flatMap(diagnosis::providers)
+        .filter(bundle -> isOrgan(bundle) && !organ(bundle).equals(organ))
+        .map(OrganBundles::organ)
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   private HealthCondition why(Bundle bundle) {

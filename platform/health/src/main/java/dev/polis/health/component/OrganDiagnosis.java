@@ -31,6 +31,9 @@ final class OrganDiagnosis {
 
   private static final String SERVICE_NAMESPACE = "osgi.service";
 
+  /** How the cardinality of a reference begins that is not optional: {@code 1..1}, {@code 1..n}. */
+  private static final String MANDATORY = "1";
+
   private final BundleContext context;
   private final ServiceComponentRuntime runtime;
 
@@ -78,6 +81,18 @@ final class OrganDiagnosis {
         : HealthCondition.waiting(WAITS, name + " " + missing);
   }
 
+  /** Finds the bundles that declare to provide what the components of a bundle need. */
+  Stream<Bundle> providers(Bundle bundle) {
+    return runtime.getComponentDescriptionDTOs(bundle).stream()
+        .flatMap(component -> Stream.of(component.references))
+        .filter(reference -> reference.cardinality.startsWith(MANDATORY))
+        .flatMap(reference -> providers(reference.interfaceName).stream());
+  }
+
+  private List<Bundle> providers(String type) {
+    return Arrays.stream(context.getBundles()).filter(bundle -> provides(bundle, type)).toList();
+  }
+
   /** Says what the components of a bundle wait for; empty if they wait for nothing. */
   private String missing(Bundle bundle, Set<Bundle> seen) {
     if (!seen.add(bundle)) {
@@ -97,8 +112,7 @@ final class OrganDiagnosis {
 
   /** Completes "a service which …": who provides it, and why that one does not. */
   private String providers(String type, Set<Bundle> seen) {
-    List<Bundle> providers =
-        Arrays.stream(context.getBundles()).filter(bundle -> provides(bundle, type)).toList();
+    List<Bundle> providers = providers(type);
     if (providers.isEmpty()) {
       return "no installed bundle provides";
     }

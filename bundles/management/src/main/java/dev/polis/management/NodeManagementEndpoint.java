@@ -13,13 +13,13 @@ import dev.polis.wire.api.UpdateNodeResponse;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 
-/** What an operator may ask of this node. */
-final class NodeManagementService extends NodeManagementGrpc.NodeManagementImplBase {
+/** Serves the log and the power of this node to operators. */
+final class NodeManagementEndpoint extends NodeManagementGrpc.NodeManagementImplBase {
 
   private final LogCalls logs;
   private final PowerRequest power;
 
-  NodeManagementService(LogCalls logs, PowerRequest power) {
+  NodeManagementEndpoint(LogCalls logs, PowerRequest power) {
     this.logs = logs;
     this.power = power;
   }

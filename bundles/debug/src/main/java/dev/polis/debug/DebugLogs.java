@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  * apiserver}. A component is known if it, or a part of it, has a log on this node; what never ran
  * here is unknown, rather than an empty success.
  */
-final class ComponentLogs {
+final class DebugLogs {
   /** First parts that clients use and that are not the names of organs here. */
   private static final Map<String, String> ALIASES =
       Map.of("kube", "root.kubernetes", "containerd", "root.containers.containerd");
@@ -34,7 +34,7 @@ final class ComponentLogs {
 
   private final LogTree logs;
 
-  ComponentLogs(LogTree logs) {
+  DebugLogs(LogTree logs) {
     this.logs = logs;
   }
 

@@ -13,12 +13,12 @@ import dev.polis.wire.api.TraceRequest;
 import dev.polis.wire.api.TraceResponse;
 import io.grpc.stub.StreamObserver;
 
-/** What developers may ask of a node; what changes something is refused. */
-final class NodeDebugService extends NodeDebugServiceGrpc.NodeDebugServiceImplBase {
+/** Serves the log of this node to developers, and refuses what would change something. */
+final class NodeDebugEndpoint extends NodeDebugServiceGrpc.NodeDebugServiceImplBase {
 
   private final LogCalls logs;
 
-  NodeDebugService(LogCalls logs) {
+  NodeDebugEndpoint(LogCalls logs) {
     this.logs = logs;
   }
 

@@ -1,0 +1,83 @@
+package dev.polis.debug;
+
+import dev.polis.health.calls.HealthCalls;
+import dev.polis.rpc.RpcException;
+import dev.polis.wire.debug.DebugGrpc;
+import dev.polis.wire.debug.GetComponentLogsRequest;
+import dev.polis.wire.debug.GetComponentLogsResponse;
+import dev.polis.wire.debug.GetConditionRequest;
+import dev.polis.wire.debug.GetConditionResponse;
+import dev.polis.wire.debug.ListConditionsRequest;
+import dev.polis.wire.debug.ListConditionsResponse;
+import dev.polis.wire.debug.NamedCondition;
+import dev.polis.wire.health.ExplainRequest;
+import dev.polis.wire.health.ExplainResponse;
+import dev.polis.wire.health.GetHealthRequest;
+import dev.polis.wire.health.GetHealthResponse;
+import io.grpc.stub.StreamObserver;
+
+/** Serves conditions, health and the last lines of components, without asking who calls. */
+final class DebugEndpoint extends DebugGrpc.DebugImplBase {
+
+  private final DebugConditions conditions;
+  private final DebugLogs logs;
+  private final HealthCalls health;
+
+  DebugEndpoint(DebugConditions conditions, DebugLogs logs, HealthCalls health) {
+    this.conditions = conditions;
+    this.logs = logs;
+    this.health = health;
+  }
+
+  @Override
+  public void getCondition(
+      GetConditionRequest request, StreamObserver<GetConditionResponse> caller) {
+    boolean ok = conditions.holds(request.getName()).orElseThrow(() -> unknown(request.getName()));
+    caller.onNext(GetConditionResponse.newBuilder().setOk(ok).build());
+    caller.onCompleted();
+  }
+
+  private RpcException unknown(String name) {
+    return RpcException.notFound(
+        "there is no condition \"%s\"; known are %s"
+            .formatted(name, String.join(", ", conditions.all().keySet())));
+  }
+
+  @Override
+  public void listConditions(
+      ListConditionsRequest request, StreamObserver<ListConditionsResponse> caller) {
+    ListConditionsResponse.Builder response = ListConditionsResponse.newBuilder();
+    conditions
+        .all()
+        .forEach(
+            (name, ok) ->
+                response.addConditions(NamedCondition.newBuilder().setName(name).setOk(ok)));
+    caller.onNext(response.build());
+    caller.onCompleted();
+  }
+
+  @Override
+  public void getHealth(GetHealthRequest request, StreamObserver<GetHealthResponse> caller) {
+    caller.onNext(health.health());
+    caller.onCompleted();
+  }
+
+  @Override
+  public void explain(ExplainRequest request, StreamObserver<ExplainResponse> caller) {
+    caller.onNext(health.explain(request));
+    caller.onCompleted();
+  }
+
+  @Override
+  public void getComponentLogs(
+      GetComponentLogsRequest request, StreamObserver<GetComponentLogsResponse> caller) {
+    GetComponentLogsResponse response =
+        GetComponentLogsResponse.newBuilder()
+            .addAllLines(
+                logs.lines(
+                    request.getComponentPathList(), Integer.toUnsignedLong(request.getTailLines())))
+            .build();
+    caller.onNext(response);
+    caller.onCompleted();
+  }
+}

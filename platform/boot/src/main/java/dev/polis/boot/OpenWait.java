@@ -1,0 +1,12 @@
+package dev.polis.boot;
+
+import java.time.Duration;
+
+/**
+ * A wait that has not ended yet.
+ *
+ * @param name what is awaited, in words
+ * @param detail what is going on inside the wait; may be empty
+ * @param lasted how long it has been open
+ */
+public record OpenWait(String name, String detail, Duration lasted) {}

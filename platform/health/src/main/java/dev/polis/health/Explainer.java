@@ -1,0 +1,277 @@
+package dev.polis.health;
+
+import dev.polis.boot.BootReport;
+import dev.polis.boot.OpenWait;
+import dev.polis.health.Explanation.Kind;
+import dev.polis.supervision.RunState;
+import dev.polis.supervision.RunnableStatus;
+import dev.polis.supervision.Supervisor;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Explains how an organ, a role, the node or an open wait stands, down to the root cause. */
+public final class Explainer {
+  private static final String NODE = "node";
+
+  private final HealthRegistry health;
+  private final Supervisor supervisor;
+  private final BootReport boot;
+
+  /**
+   * Creates an explainer.
+   *
+   * @param health knows organs and roles
+   * @param supervisor knows runnables
+   * @param boot knows open waits
+   */
+  public Explainer(HealthRegistry health, Supervisor supervisor, BootReport boot) {
+    this.health = health;
+    this.supervisor = supervisor;
+    this.boot = boot;
+  }
+
+  /**
+   * Explains one thing.
+   *
+   * @param name an organ, a role, {@code node}, the distinguished name of a runnable, the code of a
+   *     condition, or what an open wait is for; in any case
+   * @return empty if nothing has this name
+   */
+  public Optional<Explanation> explain(String name) {
+    List<HealthStatus> statuses = statuses();
+    HealthCauses causes = new HealthCauses(statuses, health::needs);
+    if (name.equalsIgnoreCase(NODE)) {
+      return Optional.of(node(statuses, causes));
+    }
+    return status(name, statuses, causes)
+        .or(() -> runnable(name))
+        .or(() -> condition(name, statuses))
+        .or(() -> wait(name, statuses, causes));
+  }
+
+  /**
+   * Returns what can be explained at this moment.
+   *
+   * @return names, without those of runnables and conditions
+   */
+  public List<String> names() {
+    Stream<String> statuses = statuses().stream().map(HealthStatus::name);
+    Stream<String> waits = boot.openWaits().stream().map(OpenWait::name);
+    return Stream.concat(Stream.of(NODE), Stream.concat(statuses, waits)).distinct().toList();
+  }
+
+  private List<HealthStatus> statuses() {
+    return health.all().peek().orElse(List.of());
+  }
+
+  private Optional<Explanation> status(
+      String name, List<HealthStatus> statuses, HealthCauses causes) {
+    return statuses.stream()
+        .filter(status -> status.name().equalsIgnoreCase(name) || bundle(status, name))
+        .findFirst()
+        .map(status -> status(status, causes));
+  }
+
+  private static boolean bundle(HealthStatus status, String name) {
+    return status.kind() == HealthKind.ORGAN && name.equalsIgnoreCase("dev.polis." + status.name());
+  }
+
+  private Explanation status(HealthStatus status, HealthCauses causes) {
+    List<HealthStatus> chain = causes.chain(status);
+    List<String> why = new ArrayList<>(reasons(chain));
+    if (chain.getLast().level() == HealthLevel.WAITING) {
+      why.addAll(waits());
+    }
+    return new Explanation(
+        status.kind() == HealthKind.ORGAN ? Kind.ORGAN : Kind.ROLE,
+        status.name(),
+        status.level(),
+        standing(status.level()) + facts(status),
+        why,
+        remedies(chain.reversed()),
+        Optional.of(status.since()));
+  }
+
+  private Explanation node(List<HealthStatus> statuses, HealthCauses causes) {
+    HealthLevel worst =
+        statuses.stream()
+            .map(HealthStatus::level)
+            .max(Comparator.naturalOrder())
+            .orElse(HealthLevel.WAITING);
+    List<HealthStatus> roots = roots(statuses, causes);
+    List<String> why = new ArrayList<>(reasons(roots));
+    if (!worst.works()) {
+      why.addAll(waits());
+    }
+    return new Explanation(
+        Kind.NODE,
+        NODE,
+        worst,
+        counts(statuses),
+        why,
+        remedies(roots),
+        roots.stream().map(HealthStatus::since).min(Comparator.naturalOrder()));
+  }
+
+  /** Returns what is not well and is not the consequence of something else, the worst first. */
+  private static List<HealthStatus> roots(List<HealthStatus> statuses, HealthCauses causes) {
+    return statuses.stream()
+        .filter(status -> status.level() != HealthLevel.UP)
+        .filter(status -> status.level().works() || causes.isRoot(status))
+        .sorted(Comparator.comparing(HealthStatus::level).reversed())
+        .toList();
+  }
+
+  private static String counts(List<HealthStatus> statuses) {
+    if (statuses.isEmpty()) {
+      return "no organ has reported yet";
+    }
+    String levels =
+        Stream.of(HealthLevel.values())
+            .map(level -> count(level, statuses))
+            .filter(text -> !text.isEmpty())
+            .collect(Collectors.joining(", "));
+    return "of %d organs and roles: %s".formatted(statuses.size(), levels);
+  }
+
+  private static String count(HealthLevel level, List<HealthStatus> statuses) {
+    List<String> names =
+        statuses.stream()
+            .filter(status -> status.level() == level)
+            .map(HealthStatus::name)
+            .toList();
+    if (names.isEmpty()) {
+      return "";
+    }
+    return level == HealthLevel.UP
+        ? names.size() + " UP"
+        : "%d %s (%s)".formatted(names.size(), level, String.join(", ", names));
+  }
+
+  private Optional<Explanation> runnable(String dn) {
+    return supervisor.runnables().peek().orElse(List.of()).stream()
+        .filter(each -> each.dn().equalsIgnoreCase(dn))
+        .findFirst()
+        .map(Explainer::runnable);
+  }
+
+  private static Explanation runnable(RunnableStatus status) {
+    String error = status.lastError().isEmpty() ? "it has never failed" : status.lastError();
+    return new Explanation(
+        Kind.RUNNABLE,
+        status.dn(),
+        level(status),
+        "it is %s and was started again %d times".formatted(status.state(), status.restarts()),
+        List.of((status.lastError().isEmpty() ? "" : "its last failure: ") + error),
+        List.of("see the log of " + status.dn()),
+        Optional.of(status.since()));
+  }
+
+  private static HealthLevel level(RunnableStatus status) {
+    if (status.state() == RunState.DEAD) {
+      return HealthLevel.DOWN;
+    }
+    return status.state() == RunState.HEALTHY || status.state() == RunState.DONE
+        ? HealthLevel.UP
+        : HealthLevel.WAITING;
+  }
+
+  private static Optional<Explanation> condition(String code, List<HealthStatus> statuses) {
+    for (HealthStatus status : statuses) {
+      for (HealthCondition condition : status.conditions()) {
+        if (condition.code().equalsIgnoreCase(code)) {
+          return Optional.of(condition(condition, status));
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static Explanation condition(HealthCondition condition, HealthStatus status) {
+    return new Explanation(
+        Kind.CONDITION,
+        condition.code(),
+        condition.level(),
+        condition.reason(),
+        List.of(
+            "published by the %s %s"
+                .formatted(status.kind().name().toLowerCase(Locale.ROOT), status.name())),
+        condition.remedy().isEmpty() ? List.of() : List.of(condition.remedy()),
+        Optional.empty());
+  }
+
+  private Optional<Explanation> wait(
+      String name, List<HealthStatus> statuses, HealthCauses causes) {
+    String wanted = name.toLowerCase(Locale.ROOT);
+    return boot.openWaits().stream()
+        .filter(wait -> wait.name().toLowerCase(Locale.ROOT).contains(wanted))
+        .findFirst()
+        .map(wait -> wait(wait, roots(statuses, causes)));
+  }
+
+  private static Explanation wait(OpenWait wait, List<HealthStatus> roots) {
+    List<HealthStatus> broken = roots.stream().filter(root -> !root.level().works()).toList();
+    return new Explanation(
+        Kind.WAIT,
+        wait.name(),
+        HealthLevel.WAITING,
+        "the node has waited %s s for it%s".formatted(wait.lasted().toSeconds(), detail(wait)),
+        reasons(broken),
+        remedies(broken),
+        Optional.empty());
+  }
+
+  private List<String> waits() {
+    return boot.openWaits().stream()
+        .map(
+            wait ->
+                "the node has waited %d s for %s%s"
+                    .formatted(wait.lasted().toSeconds(), wait.name(), detail(wait)))
+        .toList();
+  }
+
+  private static String detail(OpenWait wait) {
+    return wait.detail().isEmpty() ? "" : ": " + wait.detail();
+  }
+
+  private static String standing(HealthLevel level) {
+    return switch (level) {
+      case UP -> "it does its work";
+      case DEGRADED -> "it does its work, but something should be mended";
+      case WAITING -> "it does not do its work yet";
+      case DOWN -> "it does not do its work";
+    };
+  }
+
+  /** Returns what is worth showing although it is well. */
+  private static String facts(HealthStatus status) {
+    return status.conditions().stream()
+        .filter(condition -> condition.level() == HealthLevel.UP)
+        .map(condition -> "; " + condition.reason())
+        .collect(Collectors.joining());
+  }
+
+  private static List<String> reasons(List<HealthStatus> statuses) {
+    return statuses.stream()
+        .flatMap(
+            status ->
+                status.conditions().stream()
+                    .filter(condition -> condition.level() != HealthLevel.UP)
+                    .map(condition -> status.name() + ": " + condition.reason()))
+        .toList();
+  }
+
+  private static List<String> remedies(List<HealthStatus> statuses) {
+    return statuses.stream()
+        .flatMap(status -> status.conditions().stream())
+        .map(HealthCondition::remedy)
+        .filter(remedy -> !remedy.isEmpty())
+        .distinct()
+        .toList();
+  }
+}

@@ -1,0 +1,48 @@
+package dev.polis.health;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * How one thing of this node stands, and why.
+ *
+ * @param kind what it is
+ * @param name what it is called
+ * @param level how well it does its work
+ * @param standing how it stands now, in one sentence
+ * @param causes why, one sentence each: the nearest cause first, the root cause last
+ * @param remedies what to do, that against the root cause first
+ * @param since since when it stands so, if that is known
+ */
+public record Explanation(
+    Kind kind,
+    String name,
+    HealthLevel level,
+    String standing,
+    List<String> causes,
+    List<String> remedies,
+    Optional<Instant> since) {
+
+  /** What can be explained. */
+  public enum Kind {
+    /** A part of the node program, which is one bundle. */
+    ORGAN,
+    /** A job that the cluster gave to this node. */
+    ROLE,
+    /** The node itself. */
+    NODE,
+    /** Something the node waits for. */
+    WAIT,
+    /** A task in the supervision tree. */
+    RUNNABLE,
+    /** A condition that an organ or a role has published. */
+    CONDITION
+  }
+
+  /** Copies the lists. */
+  public Explanation {
+    causes = List.copyOf(causes);
+    remedies = List.copyOf(remedies);
+  }
+}

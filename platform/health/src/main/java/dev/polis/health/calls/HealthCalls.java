@@ -1,0 +1,169 @@
+package dev.polis.health.calls;
+
+import com.google.protobuf.Duration;
+import com.google.protobuf.Timestamp;
+import dev.polis.boot.BootReport;
+import dev.polis.boot.OpenWait;
+import dev.polis.health.Explainer;
+import dev.polis.health.Explanation;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthKind;
+import dev.polis.health.HealthLevel;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthStatus;
+import dev.polis.rpc.RpcException;
+import dev.polis.supervision.Supervisor;
+import dev.polis.wire.health.Condition;
+import dev.polis.wire.health.ExplainRequest;
+import dev.polis.wire.health.ExplainResponse;
+import dev.polis.wire.health.GetHealthResponse;
+import dev.polis.wire.health.Kind;
+import dev.polis.wire.health.Level;
+import dev.polis.wire.health.Status;
+import dev.polis.wire.health.Wait;
+import java.time.Instant;
+import java.util.List;
+
+/**
+ * Answers the methods {@code GetHealth} and {@code Explain}, which two services have: for operators
+ * with a certificate and for whoever reaches the debug listener.
+ */
+public final class HealthCalls {
+  /** Longer than any name of anything here; what is longer is not repeated in an answer. */
+  private static final int LONGEST_NAME = 256;
+
+  private final HealthRegistry health;
+  private final BootReport boot;
+  private final Explainer explainer;
+
+  /**
+   * Answers from the node's health table.
+   *
+   * @param health knows organs and roles
+   * @param supervisor knows runnables
+   * @param boot knows open waits
+   */
+  public HealthCalls(HealthRegistry health, Supervisor supervisor, BootReport boot) {
+    this.health = health;
+    this.boot = boot;
+    this.explainer = new Explainer(health, supervisor, boot);
+  }
+
+  /**
+   * Returns the status of all organs and roles, and the open waits.
+   *
+   * @return the answer to {@code GetHealth}
+   */
+  public GetHealthResponse health() {
+    List<HealthStatus> statuses = health.all().peek().orElse(List.of());
+    return GetHealthResponse.newBuilder()
+        .addAllStatuses(statuses.stream().map(HealthCalls::wire).toList())
+        .addAllWaits(boot.openWaits().stream().map(HealthCalls::wire).toList())
+        .build();
+  }
+
+  /**
+   * Explains one thing.
+   *
+   * @param request names it
+   * @return the answer to {@code Explain}
+   * @throws RpcException INVALID_ARGUMENT if no name is given, NOT_FOUND if nothing has that name
+   */
+  public ExplainResponse explain(ExplainRequest request) {
+    String name = request.getName().strip();
+    if (name.isEmpty()) {
+      throw RpcException.invalid(
+          "name is empty: name an organ, a role, a wait, or \"node\"; there are " + names());
+    }
+    if (name.length() > LONGEST_NAME) {
+      throw RpcException.invalid(
+          "name has %d characters; nothing here has more than %d"
+              .formatted(name.length(), LONGEST_NAME));
+    }
+    return explainer
+        .explain(name)
+        .map(HealthCalls::wire)
+        .orElseThrow(
+            () ->
+                RpcException.notFound(
+                    "this node has nothing that is called \"%s\"; there are %s"
+                        .formatted(name, names())));
+  }
+
+  private String names() {
+    return String.join(", ", explainer.names());
+  }
+
+  private static ExplainResponse wire(Explanation explanation) {
+    ExplainResponse.Builder response =
+        ExplainResponse.newBuilder()
+            .setKind(kind(explanation.kind()))
+            .setName(explanation.name())
+            .setLevel(wire(explanation.level()))
+            .setStanding(explanation.standing())
+            .addAllCauses(explanation.causes())
+            .addAllRemedies(explanation.remedies());
+    explanation.since().ifPresent(since -> response.setSince(wire(since)));
+    return response.build();
+  }
+
+  private static Status wire(HealthStatus status) {
+    return Status.newBuilder()
+        .setName(status.name())
+        .setKind(status.kind() == HealthKind.ORGAN ? Kind.KIND_ORGAN : Kind.KIND_ROLE)
+        .setLevel(wire(status.level()))
+        .setCode(status.code())
+        .setReason(status.reason())
+        .setRemedy(status.remedy())
+        .setSince(wire(status.since()))
+        .addAllConditions(status.conditions().stream().map(HealthCalls::wire).toList())
+        .build();
+  }
+
+  private static Condition wire(HealthCondition condition) {
+    return Condition.newBuilder()
+        .setLevel(wire(condition.level()))
+        .setCode(condition.code())
+        .setReason(condition.reason())
+        .setRemedy(condition.remedy())
+        .build();
+  }
+
+  private static Wait wire(OpenWait wait) {
+    return Wait.newBuilder()
+        .setName(wait.name())
+        .setDetail(wait.detail())
+        .setLasted(
+            Duration.newBuilder()
+                .setSeconds(wait.lasted().toSeconds())
+                .setNanos(wait.lasted().getNano()))
+        .build();
+  }
+
+  private static Timestamp wire(Instant time) {
+    return Timestamp.newBuilder()
+        .setSeconds(time.getEpochSecond())
+        .setNanos(time.getNano())
+        .build();
+  }
+
+  private static Level wire(HealthLevel level) {
+    return switch (level) {
+      case UP -> Level.LEVEL_UP;
+      case DEGRADED -> Level.LEVEL_DEGRADED;
+      case WAITING -> Level.LEVEL_WAITING;
+      case DOWN -> Level.LEVEL_DOWN;
+    };
+  }
+
+  private static Kind kind(Explanation.Kind kind) {
+    return switch (kind) {
+      case ORGAN -> Kind.KIND_ORGAN;
+      case ROLE -> Kind.KIND_ROLE;
+      case NODE -> Kind.KIND_NODE;
+      case WAIT -> Kind.KIND_WAIT;
+      case RUNNABLE -> Kind.KIND_RUNNABLE;
+      case CONDITION -> Kind.KIND_CONDITION;
+    };
+  }
+}

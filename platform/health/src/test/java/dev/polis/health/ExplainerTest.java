@@ -1,0 +1,259 @@
+package dev.polis.health;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.boot.BootReport;
+import dev.polis.boot.OpenWait;
+import dev.polis.boot.StopReason;
+import dev.polis.boot.Wait;
+import dev.polis.event.Values;
+import dev.polis.health.Explanation.Kind;
+import dev.polis.logtree.LogTree;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.SupervisionTree;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+final class ExplainerTest {
+  private static final Map<String, Set<String>> NEEDS =
+      Map.of(
+          "consensus", Set.of("storage", "network"),
+          "curator", Set.of("consensus", "network"),
+          "cluster", Set.of("curator", "consensus"));
+
+  private final SupervisionTree tree = SupervisionTree.open(LogTree.create());
+  private final Waits boot = new Waits();
+  private HealthTable health = open();
+  private Explainer explainer = new Explainer(health, tree, boot);
+
+  private HealthTable open(OrganDirectory.Absent... absent) {
+    return HealthTable.open(tree, new StubOrgans(NEEDS, absent), InstantSource.system());
+  }
+
+  private void expect(OrganDirectory.Absent... absent) {
+    health.close();
+    health = open(absent);
+    explainer = new Explainer(health, tree, boot);
+  }
+
+  @AfterEach
+  void close() {
+    health.close();
+    tree.close();
+  }
+
+  @Test
+  @DisplayName("an organ that is well does its work, with its facts and without a cause")
+  void wellOrgan() {
+    health.organ("storage", "").set(HealthCondition.up("mode", "the volume is ENCRYPTED"));
+
+    Explanation explained = explain("STORAGE");
+
+    assertEquals(Kind.ORGAN, explained.kind());
+    assertEquals(HealthLevel.UP, explained.level());
+    assertEquals("it does its work; the volume is ENCRYPTED", explained.standing());
+    assertEquals(List.of(), explained.causes());
+  }
+
+  @Test
+  @DisplayName("the causes of an organ lead through the organs it needs to the one that is to blame")
+  void chainOfOrgans() {
+    health
+        .organ("storage", "")
+        .set(HealthCondition.down("disk-full", "the disk is full", "free some space"));
+    health.organ("network", "");
+    health.organ("consensus", "").set(HealthCondition.waiting("etcd", "etcd waits for its files"));
+    health.organ("curator", "").set(HealthCondition.waiting("no-leader", "no leader is known"));
+
+    Explanation explained = explain("curator");
+
+    assertEquals(HealthLevel.WAITING, explained.level());
+    assertEquals(
+        List.of(
+            "curator: no leader is known",
+            "consensus: etcd waits for its files",
+            "storage: the disk is full"),
+        explained.causes());
+    assertEquals("free some space", explained.remedies().getFirst());
+  }
+
+  @Test
+  @DisplayName("organs that need each other end the chain instead of going round in it")
+  void circleOfOrgans() {
+    health.close();
+    health =
+        HealthTable.open(
+            tree,
+            new StubOrgans(Map.of("a", Set.of("b"), "b", Set.of("a"))),
+            InstantSource.system());
+    explainer = new Explainer(health, tree, boot);
+    health.organ("a", "").set(HealthCondition.down("broken", "a is broken", ""));
+    health.organ("b", "").set(HealthCondition.down("broken", "b is broken", ""));
+
+    assertEquals(List.of("a: a is broken", "b: b is broken"), explain("a").causes());
+  }
+
+  @Test
+  @DisplayName("an absent organ is explained with why it is not there, by its bundle's name too")
+  void absentOrgan() {
+    expect(
+        new OrganDirectory.Absent(
+            "consensus",
+            HealthCondition.down("stopped", "bundle dev.polis.consensus was stopped", "start it")));
+
+    Explanation explained = explain("dev.polis.consensus");
+
+    assertEquals("consensus", explained.name());
+    assertEquals(HealthLevel.DOWN, explained.level());
+    assertEquals(List.of("consensus: bundle dev.polis.consensus was stopped"), explained.causes());
+    assertEquals(List.of("start it"), explained.remedies());
+  }
+
+  @Test
+  @DisplayName("an organ that waits is explained with what the node waits for")
+  void openWaitsAreCauses() {
+    boot.open =
+        List.of(new OpenWait("etcd to become ready", "no answer yet", Duration.ofSeconds(7)));
+    health.organ("consensus", "").set(HealthCondition.waiting("etcd", "etcd starts"));
+
+    assertEquals(
+        List.of(
+            "consensus: etcd starts",
+            "the node has waited 7 s for etcd to become ready: no answer yet"),
+        explain("consensus").causes());
+  }
+
+  @Test
+  @DisplayName("the node is as its worst part, and names the roots and not their consequences")
+  void node() {
+    health
+        .organ("storage", "")
+        .set(HealthCondition.degraded("key-beside-volume", "the key lies there", "move it"));
+    health.organ("consensus", "").set(HealthCondition.down("etcd", "etcd failed", "look"));
+    health.organ("curator", "").set(HealthCondition.waiting("no-leader", "no leader is known"));
+    health.role("ConsensusMember", "");
+
+    Explanation explained = explain("node");
+
+    assertEquals(Kind.NODE, explained.kind());
+    assertEquals(HealthLevel.DOWN, explained.level());
+    assertEquals(
+        "of 4 organs and roles: 1 UP, 1 DEGRADED (storage), 1 WAITING (curator), 1 DOWN (consensus)",
+        explained.standing());
+    assertEquals(
+        List.of("consensus: etcd failed", "storage: the key lies there"), explained.causes());
+    assertEquals(List.of("look", "move it"), explained.remedies());
+  }
+
+  @Test
+  @DisplayName("a wait is found by a part of its name and explained with the organs that do not work")
+  void waits() {
+    boot.open = List.of(new OpenWait("etcd to become ready", "", Duration.ofSeconds(7)));
+    health.organ("storage", "").set(HealthCondition.down("disk-full", "the disk is full", "free"));
+
+    Explanation explained = explain("ETCD to become");
+
+    assertEquals(Kind.WAIT, explained.kind());
+    assertEquals("etcd to become ready", explained.name());
+    assertEquals("the node has waited 7 s for it", explained.standing());
+    assertEquals(List.of("storage: the disk is full"), explained.causes());
+  }
+
+  @Test
+  @DisplayName("a runnable is explained with its state and its last failure")
+  void runnable() throws Exception {
+    Subtree organ = tree.organ("network");
+    organ.run(
+        "watch",
+        context -> {
+          throw new IOException("the cable is out");
+        });
+    Values.await(
+        tree.runnables(),
+        all -> all.stream().anyMatch(each -> each.lastError().contains("the cable")),
+        Duration.ofSeconds(10),
+        "the runnable to fail");
+
+    Explanation explained = explain("root.network.watch");
+
+    assertEquals(Kind.RUNNABLE, explained.kind());
+    assertTrue(explained.causes().getFirst().contains("the cable is out"), explained::toString);
+  }
+
+  @Test
+  @DisplayName("a condition is explained with who has published it")
+  void condition() {
+    health
+        .organ("storage", "")
+        .set(HealthCondition.degraded("no-recovery-share", "nothing opens the volume", "enroll"));
+
+    Explanation explained = explain("no-recovery-share");
+
+    assertEquals(Kind.CONDITION, explained.kind());
+    assertEquals("nothing opens the volume", explained.standing());
+    assertEquals(List.of("published by the organ storage"), explained.causes());
+    assertEquals(List.of("enroll"), explained.remedies());
+  }
+
+  @Test
+  @DisplayName("what is not there is not explained, and the names of what is there are known")
+  void unknownName() {
+    health.organ("storage", "");
+    health.role("ConsensusMember", "");
+    boot.open = List.of(new OpenWait("a leader", "", Duration.ZERO));
+
+    assertEquals(Optional.empty(), explainer.explain("nonsense"));
+    assertEquals(
+        List.of("node", "storage", "ConsensusMember", "a leader"), explainer.names());
+  }
+
+  private Explanation explain(String name) {
+    return explainer.explain(name).orElseThrow(() -> new AssertionError(name + " is unknown"));
+  }
+
+  /** A launcher that has nothing but open waits. */
+  private static final class Waits implements BootReport {
+    volatile List<OpenWait> open = List.of();
+
+    @Override
+    public List<OpenWait> openWaits() {
+      return open;
+    }
+
+    @Override
+    public Wait waiting(String name) {
+      throw new AssertionError("an explanation opens no wait");
+    }
+
+    @Override
+    public void home(String summary) {
+      throw new AssertionError("an explanation changes nothing");
+    }
+
+    @Override
+    public void fatal(String organ, Throwable cause) {
+      throw new AssertionError("an explanation changes nothing");
+    }
+
+    @Override
+    public void powerOff(String reason) {
+      throw new AssertionError("an explanation changes nothing");
+    }
+
+    @Override
+    public StopReason stopReason() {
+      return StopReason.CODE_REPLACED;
+    }
+  }
+}

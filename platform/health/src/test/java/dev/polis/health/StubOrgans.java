@@ -1,0 +1,25 @@
+package dev.polis.health;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * A directory whose content is given.
+ *
+ * @param needs which organs an organ needs, by its name
+ * @param absent organs that are absent as long as nobody opens a scope for them
+ */
+record StubOrgans(Map<String, Set<String>> needs, Absent... absent) implements OrganDirectory {
+
+  @Override
+  public List<Absent> absent(Set<String> present) {
+    return Stream.of(absent).filter(each -> !present.contains(each.name())).toList();
+  }
+
+  @Override
+  public Set<String> needs(String organ) {
+    return needs.getOrDefault(organ, Set.of());
+  }
+}
