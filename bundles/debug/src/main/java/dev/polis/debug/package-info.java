@@ -13,10 +13,6 @@
  *                                                                   (each may be absent)
  * </pre>
  *
- * <p>Inputs: BootReport, LogTree, Supervisor, HealthRegistry, RpcHost; the five organs above, if
- * they are there. Outputs: the services NodeDebugService and Debug on the listener {@code debug}.
- * Files: none. Ports: none of its own; the RPC host has 7837.
- *
  * <p>The organ needs the platform and nothing else. The other organs are looked at if they are
  * there, come and go while it runs, and are never waited for: a node whose disk does not open, or
  * that never finds its cluster, is exactly the one to be debugged. A condition of an absent organ
@@ -35,7 +31,7 @@
  * cannot tell its owner from anybody else.
  *
  * <ul>
- *   <li>Needs: LogTree
+ *   <li>Needs: BootReport, HealthRegistry, LogTree, RpcHost, Supervisor
  *   <li>Uses if there: ClusterManager, Consensus, Curator, Network, Storage
  *   <li>Provides: BindableService
  *   <li>Configuration: dev.polis.debug

@@ -14,10 +14,6 @@
  *                                     Explain ───────┴──▶ HealthCalls ──▶ health table
  * </pre>
  *
- * <p>Inputs: BootReport, LogTree, Supervisor, HealthRegistry, RpcHost. Outputs: the services
- * NodeManagement and Health on the listener {@code management}. Files: none. Ports: none of its own;
- * the RPC host has 7839. Configuration: none.
- *
  * <p>The organ depends on the platform alone. So it answers as soon as the node has credentials,
  * also when consensus, curator or roles do not come up, which is when its log is wanted.
  *
@@ -33,12 +29,12 @@
  * who wait and too short for a slow line. The end of the call is known exactly.
  *
  * <ul>
- *   <li>Needs: BootReport, LogTree
+ *   <li>Needs: BootReport, HealthRegistry, LogTree, RpcHost, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: BindableService
  *   <li>Configuration: none
  *   <li>Files: none
- *   <li>Ports: none
+ *   <li>Ports: management
  * </ul>
  */
 package dev.polis.management;

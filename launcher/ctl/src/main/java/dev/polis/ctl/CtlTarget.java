@@ -4,6 +4,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.files.layout.Root;
 import dev.polis.wire.common.ClusterDirectory;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -18,8 +19,15 @@ import java.util.Optional;
  * @param nodeCa the cluster's certificate as a node on this machine keeps it; trusted at first
  *     contact, since whoever can read it is on the node
  * @param stateOrNull the state directory of the node; null if it is not on this machine
+ * @param listeners where the node listens, if it runs on this machine
  */
-record CtlTarget(String name, Path folder, String endpoint, Path nodeCa, Path stateOrNull) {
+record CtlTarget(
+    String name,
+    Path folder,
+    String endpoint,
+    Path nodeCa,
+    Path stateOrNull,
+    CtlListeners listeners) {
 
   /** Where a node listens that was not told otherwise. */
   private static final String LOOPBACK = "127.0.0.1";
@@ -32,20 +40,42 @@ record CtlTarget(String name, Path folder, String endpoint, Path nodeCa, Path st
               .formatted(state, state));
     }
     Root layout = Root.at(state);
+    CtlListeners listeners = CtlListeners.of(layout);
     return new CtlTarget(
         state.toString(),
         layout.owner().path(),
-        addressOf(layout),
+        listeners.named("curator").map(CtlTarget::host).orElseGet(() -> addressOf(layout)),
         layout.data().node().credentials().clusterCa().path(),
-        layout.path());
+        layout.path(),
+        listeners);
   }
 
   static CtlTarget ofFolder(String name, Path folder, String endpoint) {
-    return new CtlTarget(name, folder, endpoint, folder.resolve("ca.pem"), null);
+    return new CtlTarget(
+        name, folder, endpoint, folder.resolve("ca.pem"), null, CtlListeners.UNKNOWN);
   }
 
+  /** The same cluster and operator, but another node. */
   CtlTarget at(String other) {
-    return new CtlTarget(name, folder, other, nodeCa, stateOrNull);
+    return new CtlTarget(name, folder, other, nodeCa, stateOrNull, CtlListeners.UNKNOWN);
+  }
+
+  /**
+   * Returns where the debug service of the node is: where the node says, or else at the usual port
+   * of the endpoint.
+   */
+  InetSocketAddress debug() {
+    return listeners
+        .named("debug")
+        .map(CtlListeners.Listener::address)
+        .orElseGet(() -> Session.resolved(endpoint, Session.DEBUG_PORT));
+  }
+
+  /** Returns the address to dial for a listener; one that is bound to all addresses is here too. */
+  private static String host(CtlListeners.Listener listener) {
+    return listener.address().getAddress().isAnyLocalAddress()
+        ? LOOPBACK
+        : listener.address().getAddress().getHostAddress();
   }
 
   private static String addressOf(Root layout) {

@@ -1,8 +1,10 @@
 package dev.polis.ctl;
 
+import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.polis.ctl.Document.Column;
 import dev.polis.wire.debug.GetConditionRequest;
+import dev.polis.wire.debug.ListConditionsRequest;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -21,31 +23,60 @@ final class DebugCommand {
 
   @ParentCommand Ctl ctl;
 
-  /** One condition. */
+  /** One condition, or all. */
   @Command(
       name = "condition",
-      description = "Tells whether a condition holds. Exit code 5 if it does not.",
+      description =
+          "Tells whether a condition holds; without a name, which there are and whether they hold."
+              + " Exit code 5 if the named one does not.",
       mixinStandardHelpOptions = true)
   static final class Condition implements Callable<Integer> {
     @ParentCommand DebugCommand debug;
     @Spec CommandSpec spec;
 
-    @Parameters(paramLabel = "NAME", description = "such as IPAssigned or DataAvailable")
-    String name;
+    @Parameters(
+        arity = "0..1",
+        paramLabel = "NAME",
+        description = "such as IPAssigned or DataAvailable; all are listed if none is given")
+    String name = "";
 
     @Override
     public Integer call() throws InterruptedException {
       try (Session session = Session.open(debug.ctl.options)) {
-        GetConditionRequest request = GetConditionRequest.newBuilder().setName(name).build();
-        boolean ok = session.call(() -> session.debug().getCondition(request).getOk());
-        JsonObject row = new JsonObject();
-        row.addProperty("condition", name);
-        row.addProperty("ok", ok);
-        debug.ctl.options.output.print(
-            Document.single(row, Column.of("CONDITION", "condition"), Column.of("OK", "ok")),
-            spec.commandLine().getOut());
-        return (ok ? ExitCode.OK : ExitCode.NOT_MET).code();
+        return (name.isEmpty() ? list(session) : one(session)).code();
       }
+    }
+
+    private ExitCode one(Session session) throws InterruptedException {
+      GetConditionRequest request = GetConditionRequest.newBuilder().setName(name).build();
+      boolean ok = session.call(() -> session.debug().getCondition(request).getOk());
+      print(Document.single(row(name, ok), columns()));
+      return ok ? ExitCode.OK : ExitCode.NOT_MET;
+    }
+
+    private ExitCode list(Session session) throws InterruptedException {
+      JsonArray rows = new JsonArray();
+      session
+          .call(() -> session.debug().listConditions(ListConditionsRequest.getDefaultInstance()))
+          .getConditionsList()
+          .forEach(condition -> rows.add(row(condition.getName(), condition.getOk())));
+      print(Document.rows(rows, columns()));
+      return ExitCode.OK;
+    }
+
+    private static JsonObject row(String name, boolean ok) {
+      JsonObject row = new JsonObject();
+      row.addProperty("condition", name);
+      row.addProperty("ok", ok);
+      return row;
+    }
+
+    private static Document.Column[] columns() {
+      return new Document.Column[] {Column.of("CONDITION", "condition"), Column.of("OK", "ok")};
+    }
+
+    private void print(Document document) {
+      debug.ctl.options.output.print(document, spec.commandLine().getOut());
     }
   }
 

@@ -1,12 +1,8 @@
 package dev.polis.ctl;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
-import dev.polis.ctl.Document.Column;
-import dev.polis.wire.api.Node;
-import dev.polis.wire.common.NodeState;
 import java.time.Duration;
-import java.util.List;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -14,15 +10,24 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Says whether the cluster is well. */
+/** Shows how the nodes of the cluster stand, and the organs and roles of each. */
 @Command(
     name = "health",
-    description = "Checks every node of the cluster. Exit code 5 if one is not healthy.",
+    description = {
+      "Shows how every node of the cluster stands, and its organs and roles.",
+      "Exit code 5 if a node is not healthy, or an organ or role is WAITING or DOWN; DEGRADED ones"
+          + " do their work.",
+      "A node that cannot be asked with credentials is asked by its debug service, which is said."
+    },
     mixinStandardHelpOptions = true)
 final class HealthCommand implements Callable<Integer> {
 
   /** Health changes with heartbeats, which come every 2.5 s. */
-  private static final Duration LOOK_AGAIN = Duration.ofMillis(500);
+  private static final Duration ASK_AGAIN = Duration.ofMillis(500);
+
+  /** What keeps the cluster from being asked, and not the debug service of the node. */
+  private static final Set<ExitCode> ASK_DEBUG =
+      EnumSet.of(ExitCode.UNREACHABLE, ExitCode.NOT_FOUND);
 
   @ParentCommand Ctl ctl;
   @Spec CommandSpec spec;
@@ -36,70 +41,60 @@ final class HealthCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     CtlOptions.requireAtLeast(0, wait, "--wait");
-    long deadline = System.nanoTime() + Duration.ofSeconds(wait).toNanos();
-    List<Node> nodes = fetch();
-    while (!healthy(nodes) && System.nanoTime() < deadline) {
-      spec.commandLine().getErr().println("waiting: " + worst(nodes));
-      Thread.sleep(LOOK_AGAIN);
-      nodes = fetch();
+    HealthReport report = await(System.nanoTime() + Duration.ofSeconds(wait).toNanos());
+    Output output = ctl.options.output;
+    if (!report.note().isEmpty()) {
+      spec.commandLine().getErr().println("polisctl: " + report.note());
     }
-    ctl.options.output.print(report(nodes), spec.commandLine().getOut());
-    return (healthy(nodes) ? ExitCode.OK : ExitCode.NOT_MET).code();
+    if (output == Output.table || output == Output.wide) {
+      new HealthTables(output, spec.commandLine().getOut()).print(report);
+    } else {
+      output.print(Document.rows(report.json()), spec.commandLine().getOut());
+    }
+    return (report.healthy() ? ExitCode.OK : ExitCode.NOT_MET).code();
   }
 
-  private List<Node> fetch() throws InterruptedException {
+  /** Asks until the answer is good or the time is over; a node that is starting cannot answer. */
+  private HealthReport await(long deadline) throws InterruptedException {
+    while (true) {
+      boolean last = System.nanoTime() >= deadline;
+      try {
+        HealthReport report = fetch();
+        if (report.healthy() || last) {
+          return report;
+        }
+        waiting(report.worst());
+      } catch (CtlException e) {
+        if (last || e.exitCode() != ExitCode.UNREACHABLE) {
+          throw e;
+        }
+        waiting(e.getMessage());
+      }
+      Thread.sleep(ASK_AGAIN);
+    }
+  }
+
+  private void waiting(String what) {
+    spec.commandLine().getErr().println("waiting: " + what);
+  }
+
+  private HealthReport fetch() throws InterruptedException {
     try (Session session = Session.open(ctl.options)) {
-      return NodeRows.fetch(session, "");
+      return HealthReport.ofCluster(session);
+    } catch (CtlException e) {
+      if (!ASK_DEBUG.contains(e.exitCode())) {
+        throw e;
+      }
+      return fetchFromDebug(e);
     }
   }
 
-  private static boolean healthy(List<Node> nodes) {
-    return !nodes.isEmpty() && nodes.stream().allMatch(HealthCommand::healthy);
-  }
-
-  private static boolean healthy(Node node) {
-    return node.getState() == NodeState.NODE_STATE_UP
-        && node.getHealth() == Node.Health.HEALTH_HEALTHY;
-  }
-
-  private static String worst(List<Node> nodes) {
-    return nodes.stream()
-        .filter(node -> !healthy(node))
-        .map(node -> node.getId() + " is " + reason(node))
-        .findFirst()
-        .orElse("the cluster has no nodes");
-  }
-
-  private static Document report(List<Node> nodes) {
-    JsonArray rows = new JsonArray();
-    for (Node node : nodes) {
-      JsonObject row = new JsonObject();
-      row.addProperty("id", node.getId());
-      row.addProperty("healthy", healthy(node));
-      row.addProperty("reason", reason(node));
-      rows.add(row);
+  private HealthReport fetchFromDebug(CtlException why) throws InterruptedException {
+    try (Session session = Session.open(ctl.options)) {
+      return HealthReport.ofDebug(session, why);
+    } catch (CtlException e) {
+      why.addSuppressed(e);
+      throw why;
     }
-    return Document.rows(
-        rows,
-        Column.of("NODE ID", "id"),
-        Column.of("HEALTHY", "healthy"),
-        Column.of("REASON", "reason"));
-  }
-
-  private static String reason(Node node) {
-    String state = WireName.shortened(node.getState());
-    if (node.getState() != NodeState.NODE_STATE_UP) {
-      return state;
-    }
-    return switch (node.getHealth()) {
-      case HEALTH_HEALTHY ->
-          "UP, heartbeat %d s ago".formatted(node.getTimeSinceHeartbeat().getSeconds());
-      case HEALTH_HEARTBEAT_TIMEOUT ->
-          node.hasTimeSinceHeartbeat()
-              ? "UP, but silent for %d s".formatted(node.getTimeSinceHeartbeat().getSeconds())
-              : "UP, but not heard of since the present leader leads";
-      case HEALTH_UNKNOWN -> "UP, and the leader is too young to know";
-      case HEALTH_INVALID, UNRECOGNIZED -> "UP, health " + node.getHealthValue();
-    };
   }
 }

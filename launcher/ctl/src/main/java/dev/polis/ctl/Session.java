@@ -10,23 +10,24 @@ import dev.polis.wire.api.NodeDebugServiceGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
 import dev.polis.wire.debug.DebugGrpc;
+import dev.polis.wire.health.HealthGrpc;
 import dev.polis.wire.plugins.PluginsGrpc;
 import dev.polis.wire.recovery.RecoveryGrpc;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
-import io.grpc.Status;
+import io.grpc.MethodDescriptor;
 import io.grpc.StatusException;
 import io.grpc.stub.AbstractStub;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
-import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
-import javax.net.ssl.SSLException;
 
 /** The channels of one command. */
 final class Session implements AutoCloseable {
@@ -44,6 +45,9 @@ final class Session implements AutoCloseable {
   private final CtlTarget target;
   private final int timeout;
   private final List<ManagedChannel> channels = new ArrayList<>();
+
+  /** Where the latest call was sent; null before the first. */
+  private volatile InetSocketAddress asked;
 
   /** What to type, for a refusal that it would help against. */
   private final String takeOwnership;
@@ -82,7 +86,11 @@ final class Session implements AutoCloseable {
   /** Without a deadline: a log that is followed has no end. */
   NodeManagementGrpc.NodeManagementBlockingV2Stub node(String address) {
     return NodeManagementGrpc.newBlockingV2Stub(
-        keep(owner().dial(resolved(address, MANAGEMENT_PORT))));
+        dial(owner(), resolved(address, MANAGEMENT_PORT)));
+  }
+
+  HealthGrpc.HealthBlockingV2Stub health(String address) {
+    return limited(HealthGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT))));
   }
 
   DebugGrpc.DebugBlockingV2Stub debug() {
@@ -93,16 +101,22 @@ final class Session implements AutoCloseable {
     return NodeDebugServiceGrpc.newBlockingV2Stub(plaintext());
   }
 
-  private ManagedChannel plaintext() {
-    return keep(RpcClients.plaintext(address(DEBUG_PORT)));
+  private Channel plaintext() {
+    InetSocketAddress address = target.debug();
+    return keep(RpcClients.plaintext(address), address);
   }
 
   private <S extends AbstractStub<S>> S limited(S stub) {
     return stub.withDeadlineAfter(timeout, TimeUnit.SECONDS);
   }
 
-  private ManagedChannel asOwner(int port) {
-    return keep(owner().dial(address(port)));
+  private Channel asOwner(int port) {
+    return dial(owner(), address(port));
+  }
+
+  /** Opens a channel that is closed with this session. */
+  Channel dial(RpcClients clients, InetSocketAddress address) {
+    return keep(clients.dial(address), address);
   }
 
   String host() {
@@ -113,7 +127,7 @@ final class Session implements AutoCloseable {
     return resolved(host(), port);
   }
 
-  private static InetSocketAddress resolved(String host, int port) {
+  static InetSocketAddress resolved(String host, int port) {
     InetSocketAddress address = new InetSocketAddress(host, port);
     if (address.isUnresolved()) {
       throw new CtlException(
@@ -124,9 +138,19 @@ final class Session implements AutoCloseable {
     return address;
   }
 
-  ManagedChannel keep(ManagedChannel channel) {
+  /** Keeps a channel to close it, and remembers which of several was asked last. */
+  private Channel keep(ManagedChannel channel, InetSocketAddress address) {
     channels.add(channel);
-    return channel;
+    return ClientInterceptors.intercept(
+        channel,
+        new ClientInterceptor() {
+          @Override
+          public <Q, A> ClientCall<Q, A> interceptCall(
+              MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+            asked = address;
+            return next.newCall(method, options);
+          }
+        });
   }
 
   private RpcClients owner() {
@@ -150,53 +174,13 @@ final class Session implements AutoCloseable {
     }
   }
 
-  /** Makes a call and turns its refusal into the line that the operator reads. */
+  /** Makes a call and turns its failure into the sentence that the operator reads. */
   <T> T call(Call<T> call) throws InterruptedException {
     try {
       return call.run();
     } catch (StatusException e) {
-      throw refusal(e.getStatus());
+      throw new CallFailure(e, asked, target, timeout, takeOwnership).explain();
     }
-  }
-
-  private CtlException refusal(Status status) {
-    String why = status.getDescription() == null ? "no reason given" : status.getDescription();
-    Optional<Throwable> distrust = causes(status).filter(Session::isDistrust).findFirst();
-    if (distrust.isPresent()) {
-      return new CtlException(
-          ExitCode.FAILED,
-          "%s is there, but it and the files in %s do not trust each other: %s; if it is the right"
-                  .formatted(host(), target.folder(), distrust.get().getMessage())
-              + " cluster, remove ca.pem there and take ownership again: "
-              + takeOwnership,
-          status.getCause());
-    }
-    if (status.getCode() == Status.Code.UNAVAILABLE && status.getCause() == null) {
-      // What cannot be reached has a cause on this side; without one the node itself has said so.
-      return new CtlException(
-          ExitCode.UNREACHABLE, "%s cannot answer now: %s".formatted(host(), why));
-    }
-    return switch (status.getCode()) {
-      case UNAVAILABLE, DEADLINE_EXCEEDED ->
-          new CtlException(
-              ExitCode.UNREACHABLE,
-              "%s does not answer (%s: %s%s); is the node up? './polis up' starts one here"
-                  .formatted(host(), status.getCode(), why, cause(status)));
-      case NOT_FOUND -> new CtlException(ExitCode.NOT_FOUND, why);
-      default -> new CtlException(ExitCode.FAILED, status.getCode() + ": " + why);
-    };
-  }
-
-  private static String cause(Status status) {
-    return status.getCause() == null ? "" : ", " + status.getCause().getMessage();
-  }
-
-  private static Stream<Throwable> causes(Status status) {
-    return Stream.iterate(status.getCause(), Objects::nonNull, Throwable::getCause);
-  }
-
-  private static boolean isDistrust(Throwable cause) {
-    return cause instanceof SSLException || cause instanceof CertificateException;
   }
 
   /** Reads a certificate that was written by this tool or by a node. */

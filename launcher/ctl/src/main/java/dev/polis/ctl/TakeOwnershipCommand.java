@@ -111,9 +111,9 @@ final class TakeOwnershipCommand implements Callable<Integer> {
     }
     var stub =
         CuratorLocalGrpc.newBlockingV2Stub(
-                session.keep(
-                    RpcClients.anonymous(RpcTrust.anybody())
-                        .dial(session.address(Session.CURATOR_PORT))))
+                session.dial(
+                    RpcClients.anonymous(RpcTrust.anybody()),
+                    session.address(Session.CURATOR_PORT)))
             .withDeadlineAfter(ctl.options.timeout, TimeUnit.SECONDS);
     ByteString der =
         session.call(
@@ -174,9 +174,9 @@ final class TakeOwnershipCommand implements Callable<Integer> {
       throws InterruptedException {
     var stub =
         AAAGrpc.newBlockingV2Stub(
-                session.keep(
-                    RpcClients.ephemeral(owner, RpcTrust.cluster(ca))
-                        .dial(session.address(Session.CURATOR_PORT))))
+                session.dial(
+                    RpcClients.ephemeral(owner, RpcTrust.cluster(ca)),
+                    session.address(Session.CURATOR_PORT)))
             .withDeadlineAfter(ctl.options.timeout, TimeUnit.SECONDS);
     EscrowResponse answer = session.call(() -> ask(stub.escrow(), owner));
     return answered(answer.getEmittedCertificate());

@@ -40,6 +40,16 @@ import dev.polis.wire.curator.GetCACertificateResponse;
 import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.debug.GetConditionRequest;
 import dev.polis.wire.debug.GetConditionResponse;
+import dev.polis.wire.debug.ListConditionsRequest;
+import dev.polis.wire.debug.ListConditionsResponse;
+import dev.polis.wire.debug.NamedCondition;
+import dev.polis.wire.health.ExplainRequest;
+import dev.polis.wire.health.ExplainResponse;
+import dev.polis.wire.health.GetHealthRequest;
+import dev.polis.wire.health.GetHealthResponse;
+import dev.polis.wire.health.HealthGrpc;
+import dev.polis.wire.health.Kind;
+import dev.polis.wire.health.Level;
 import dev.polis.wire.roles.RoleChange;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
@@ -75,6 +85,7 @@ class CtlSessionTest {
 
   private static final CertificateAuthority CLUSTER = CertificateAuthority.create("this cluster");
   private static final AtomicReference<Node> NODE = new AtomicReference<>();
+  private static final AtomicReference<GetHealthResponse> ORGANS = new AtomicReference<>();
   private static final AtomicReference<Status> REFUSAL = new AtomicReference<>(Status.OK);
   private static final AtomicReference<UpdateNodeRolesRequest> CHANGES = new AtomicReference<>();
   private static LocalRpcHost host;
@@ -88,6 +99,7 @@ class CtlSessionTest {
             new RpcSettings(
                 List.of(
                     listener(RpcHost.CURATOR, Session.CURATOR_PORT, true),
+                    listener(RpcHost.MANAGEMENT, Session.MANAGEMENT_PORT, true),
                     listener(RpcHost.DEBUG, Session.DEBUG_PORT, false)),
                 RpcSettings.Limits.DEFAULT),
             LogTree.create());
@@ -98,6 +110,7 @@ class CtlSessionTest {
     host.serve(RpcHost.CURATOR, new Records());
     host.serve(RpcHost.CURATOR, new Ownership());
     host.serve(RpcHost.CURATOR, new Discovery());
+    host.serve(RpcHost.MANAGEMENT, new Organs());
     host.serve(RpcHost.DEBUG, new Conditions());
   }
 
@@ -118,7 +131,9 @@ class CtlSessionTest {
             .setId("metropolis-1")
             .setState(NodeState.NODE_STATE_UP)
             .setHealth(Node.Health.HEALTH_HEALTHY)
+            .setStatus(NodeStatus.newBuilder().setExternalAddress(ADDRESS))
             .build());
+    ORGANS.set(GetHealthResponse.newBuilder().addStatuses(status(Level.LEVEL_UP)).build());
     own(CLUSTER);
   }
 
@@ -244,7 +259,77 @@ class CtlSessionTest {
     }
   }
 
+  private static dev.polis.wire.health.Status status(Level level) {
+    dev.polis.wire.health.Status.Builder status =
+        dev.polis.wire.health.Status.newBuilder()
+            .setName("consensus")
+            .setKind(Kind.KIND_ORGAN)
+            .setLevel(level)
+            .setCode("etcd-failed")
+            .setReason("etcd does not start")
+            .setRemedy("look at its log");
+    status
+        .addConditionsBuilder()
+        .setLevel(level)
+        .setCode("etcd-failed")
+        .setReason("etcd does not start")
+        .setRemedy("look at its log");
+    return status.build();
+  }
+
+  private static ExplainResponse explanation(ExplainRequest request) {
+    if (!request.getName().equals("consensus")) {
+      throw Status.NOT_FOUND.withDescription("no such thing here").asRuntimeException();
+    }
+    return ExplainResponse.newBuilder()
+        .setKind(Kind.KIND_ORGAN)
+        .setName("consensus")
+        .setLevel(Level.LEVEL_DOWN)
+        .setStanding("it does not do its work")
+        .addCauses("consensus: etcd does not start")
+        .addCauses("storage: the disk is full")
+        .addRemedies("make room")
+        .build();
+  }
+
+  private static final class Organs extends HealthGrpc.HealthImplBase {
+    @Override
+    public void getHealth(GetHealthRequest request, StreamObserver<GetHealthResponse> caller) {
+      caller.onNext(ORGANS.get());
+      caller.onCompleted();
+    }
+
+    @Override
+    public void explain(ExplainRequest request, StreamObserver<ExplainResponse> caller) {
+      caller.onNext(explanation(request));
+      caller.onCompleted();
+    }
+  }
+
   private static final class Conditions extends DebugGrpc.DebugImplBase {
+    @Override
+    public void listConditions(
+        ListConditionsRequest request, StreamObserver<ListConditionsResponse> caller) {
+      caller.onNext(
+          ListConditionsResponse.newBuilder()
+              .addConditions(NamedCondition.newBuilder().setName("Met").setOk(true))
+              .addConditions(NamedCondition.newBuilder().setName("Unmet"))
+              .build());
+      caller.onCompleted();
+    }
+
+    @Override
+    public void getHealth(GetHealthRequest request, StreamObserver<GetHealthResponse> caller) {
+      caller.onNext(ORGANS.get());
+      caller.onCompleted();
+    }
+
+    @Override
+    public void explain(ExplainRequest request, StreamObserver<ExplainResponse> caller) {
+      caller.onNext(explanation(request));
+      caller.onCompleted();
+    }
+
     @Override
     public void getCondition(
         GetConditionRequest request, StreamObserver<GetConditionResponse> caller) {
@@ -424,6 +509,112 @@ class CtlSessionTest {
   }
 
   @ParameterizedTest
+  @CsvSource({
+    "LEVEL_UP, 0",
+    "LEVEL_DEGRADED, 0",
+    "LEVEL_WAITING, 5",
+    "LEVEL_DOWN, 5",
+  })
+  void health_showsTheOrgansOfANode_withLevelCodeReasonAndRemedy(Level level, int code) {
+    ORGANS.set(GetHealthResponse.newBuilder().addStatuses(status(level)).build());
+    CtlRun run = run(ADDRESS, "health");
+    assertEquals(code, run.code(), run.err());
+    String word = level.name().replace("LEVEL_", "");
+    assertTrue(
+        run.out().matches("(?s).*consensus +organ +" + word + " +etcd-failed +etcd does not.*"),
+        run.out());
+    assertTrue(
+        run.out().contains("to do, consensus etcd-failed: look at its log"), run.out());
+    assertEquals("", run.err());
+  }
+
+  @Test
+  void health_hasAllOfItForScripts() {
+    JsonObject node =
+        JsonParser.parseString(run(ADDRESS, "health", "-o", "json").out())
+            .getAsJsonArray()
+            .get(0)
+            .getAsJsonObject();
+    JsonObject status = node.getAsJsonArray("statuses").get(0).getAsJsonObject();
+    assertEquals("metropolis-1", node.get("id").getAsString());
+    assertTrue(node.get("healthy").getAsBoolean());
+    assertEquals("consensus", status.get("name").getAsString());
+    assertEquals("organ", status.get("kind").getAsString());
+    assertEquals("UP", status.get("level").getAsString());
+    assertEquals("etcd-failed", status.get("code").getAsString());
+    assertEquals("etcd does not start", status.get("reason").getAsString());
+    assertEquals("look at its log", status.get("remedy").getAsString());
+  }
+
+  @Test
+  void health_asksTheDebugServiceOfANodeThatIsNotOwned_andSaysSo() throws Exception {
+    Files.delete(state.resolve("owner/owner.pem"));
+    CtlRun run = run(ADDRESS, "health");
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    assertTrue(run.out().contains("etcd-failed"), run.out());
+    assertTrue(run.err().contains("the cluster was not asked: "), run.err());
+    assertTrue(run.err().contains("take ownership first"), run.err());
+    assertTrue(run.err().contains("the debug service of the node"), run.err());
+  }
+
+  @Test
+  void health_ofANodeWhoseCuratorCannotAnswer_isNotMet() {
+    REFUSAL.set(Status.UNAVAILABLE.withDescription("no leader"));
+    CtlRun run = run(ADDRESS, "health");
+    assertEquals(ExitCode.NOT_MET.code(), run.code(), run.err());
+    assertTrue(run.err().contains("no leader"), run.err());
+  }
+
+  @Test
+  void health_waitsForOrgansToo() {
+    ORGANS.set(GetHealthResponse.newBuilder().addStatuses(status(Level.LEVEL_WAITING)).build());
+    CtlRun run = run(ADDRESS, "health", "--wait", "1");
+    assertEquals(ExitCode.NOT_MET.code(), run.code(), run.err());
+    assertTrue(
+        run.err().contains("waiting: consensus of metropolis-1 is WAITING: etcd does not start"),
+        run.err());
+  }
+
+  @Test
+  void explain_saysWhatItIs_howItStands_andWhyDownToTheRoot() {
+    CtlRun run = run(ADDRESS, "explain", "consensus");
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    assertEquals(
+        """
+        Organ: runs etcd as a child process. 'root.consensus' in the log.
+
+        consensus (organ, says the node): DOWN: it does not do its work
+          because consensus: etcd does not start
+          because storage: the disk is full
+          to do: make room
+        """,
+        run.out());
+  }
+
+  @Test
+  void explain_asksTheDebugServiceWhereThereAreNoCredentials() throws Exception {
+    Files.delete(state.resolve("owner/owner.pem"));
+    CtlRun run = run(ADDRESS, "explain", "consensus");
+    assertTrue(run.out().contains("(organ, says the node's debug service): DOWN"), run.out());
+  }
+
+  @Test
+  void explain_ofAWordThatTheNodeDoesNotKnow_isTheWordAlone() {
+    assertEquals(
+        ExplainCommand.glossary().get("SPLIT"), run(ADDRESS, "explain", "SPLIT").out());
+    CtlRun run = run(ADDRESS, "explain", "nonsense");
+    assertEquals(ExitCode.NOT_FOUND.code(), run.code());
+    assertTrue(run.err().contains("the node says: no such thing here"), run.err());
+  }
+
+  @Test
+  void conditionWithoutAName_listsAllWithTheirValues() {
+    CtlRun run = run(ADDRESS, "debug", "condition");
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    assertTrue(run.out().matches("(?s).*Met +true.*Unmet +false.*"), run.out());
+  }
+
+  @ParameterizedTest
   @CsvSource({"Met, 0", "Unmet, 5", "Unknown, 4"})
   void condition_tellsByItsExitCode(String name, int code) {
     assertEquals(code, run(ADDRESS, "debug", "condition", name).code());
@@ -452,7 +643,8 @@ class CtlSessionTest {
         List.of(new String[] {"node", "list"}, new String[] {"debug", "condition", "Met"})) {
       CtlRun run = run(NOBODY, command);
       assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
-      assertTrue(run.err().contains(NOBODY + " does not answer"), run.err());
+      assertTrue(run.err().contains(NOBODY + ":"), run.err());
+      assertTrue(run.err().contains(" does not answer"), run.err());
     }
   }
 

@@ -5,10 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.wire.common.ClusterDirectory;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class CtlTargetTest {
 
@@ -38,6 +41,42 @@ class CtlTargetTest {
             .toByteArray());
     assertEquals("127.0.9.9", CtlTarget.ofState(state).endpoint());
     assertEquals("10.0.0.1", CtlTarget.ofState(state).at("10.0.0.1").endpoint());
+  }
+
+  private void listeners(String content) throws Exception {
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(state.resolve("ephemeral/listeners"), content);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"127.0.0.1, 127.0.0.1", "127.0.9.7, 127.0.9.7", "10.1.2.3, 127.0.0.1"})
+  void givenANodeThatSaysWhereItListens_thenItIsAskedThere_alsoBeforeItIsAMember(
+      String address, String debug) throws Exception {
+    listeners(
+        """
+        curator %1$s:7835 closed waits for credentials
+        debug %2$s:7837 open
+        management %1$s:7839 closed waits for credentials
+        """
+            .formatted(address, debug));
+    CtlTarget target = CtlTarget.ofState(state);
+    assertEquals(address, target.endpoint());
+    assertEquals(new InetSocketAddress(debug, 7837), target.debug());
+    assertEquals(new InetSocketAddress("10.0.0.1", 7837), target.at("10.0.0.1").debug());
+  }
+
+  @Test
+  void aNodeThatIsBoundToAllAddresses_isAskedOnTheLoopback() throws Exception {
+    listeners("curator 0.0.0.0:7835 open\n");
+    assertEquals("127.0.0.1", CtlTarget.ofState(state).endpoint());
+  }
+
+  @Test
+  void aDamagedListOfListeners_isRefusedAndNotGuessed() throws Exception {
+    listeners("curator somewhere\n");
+    CtlException refused = assertThrows(CtlException.class, () -> CtlTarget.ofState(state));
+    assertTrue(refused.getMessage().contains("\"curator somewhere\""), refused.getMessage());
+    assertTrue(refused.getMessage().contains("--endpoint"), refused.getMessage());
   }
 
   @Test

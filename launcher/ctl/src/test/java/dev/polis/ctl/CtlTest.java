@@ -115,7 +115,6 @@ class CtlTest {
         "health --wait -1",
         "debug logs --backlog -2",
         "debug logs --severity LOUD",
-        "debug condition",
         "bundle stop",
         "params make",
         "takeownership --accept-ca SHA256:abc",

@@ -11,12 +11,14 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.supervision.RunState;
 import dev.polis.wire.api.Node.Health;
 import dev.polis.wire.common.NodeState;
+import dev.polis.wire.health.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -31,7 +33,7 @@ class ExplainCommandTest {
   private static void assertExplained(String kind, Stream<String> names) {
     List<String> all = names.filter(name -> !NO_VALUE.contains(name)).toList();
     assertFalse(all.isEmpty(), "there is no " + kind + " at all: this test looks at nothing");
-    Map<String, String> words = ExplainCommand.words();
+    Map<String, String> words = ExplainCommand.glossary();
     for (String name : all) {
       assertTrue(
           words.getOrDefault(name, "").contains(kind + ":")
@@ -100,7 +102,7 @@ class ExplainCommandTest {
   void everyConditionIsExplained() throws Exception {
     String board =
         Files.readString(
-            REPOSITORY.resolve("bundles/debug/src/main/java/dev/polis/debug/DebugComponent.java"));
+            REPOSITORY.resolve("bundles/debug/src/main/java/dev/polis/debug/DebugConditions.java"));
     List<String> conditions =
         Pattern.compile("\\s\"(\\w+)\",\\s*\\(\\) ->")
             .matcher(board)
@@ -111,16 +113,57 @@ class ExplainCommandTest {
   }
 
   @Test
-  void wordsAreFoundInAnyCase_andAllAreListed() {
-    assertEquals(CtlRun.of("explain", "HOME"), CtlRun.of("explain", "home"));
-    assertEquals(
-        List.copyOf(ExplainCommand.words().keySet()), CtlRun.of("explain").out().lines().toList());
+  void everyLevelOfHealthIsExplained() {
+    assertExplained(
+        "Level",
+        wireNames(Level.values()).filter(name -> !name.equals("UNKNOWN")));
+  }
+
+  /** The codes are known to the organs alone, which nothing may depend on. */
+  @Test
+  void everyCodeOfAHealthConditionIsExplained() throws Exception {
+    Pattern inPlace =
+        Pattern.compile("HealthCondition\\s*\\.(?:up|degraded|waiting|down)\\(\\s*\"([a-z0-9-]+)\"");
+    Pattern constant = Pattern.compile("String [A-Z_]+ = \"([a-z]+(?:-[a-z0-9]+)+)\";");
+    Set<String> codes = new TreeSet<>(sources("bundles", inPlace));
+    codes.addAll(sources("platform/health/src/main", inPlace));
+    codes.addAll(sources("platform/health/src/main", constant));
+    assertExplained("Code", codes.stream());
+  }
+
+  private static Set<String> sources(String folder, Pattern code) throws Exception {
+    Set<String> found = new TreeSet<>();
+    try (Stream<Path> files = Files.walk(REPOSITORY.resolve(folder))) {
+      for (Path file : files.filter(each -> each.toString().contains("/main/java/")).toList()) {
+        if (file.toString().endsWith(".java")) {
+          code.matcher(Files.readString(file)).results().forEach(each -> found.add(each.group(1)));
+        }
+      }
+    }
+    return found;
   }
 
   @Test
-  void anUnknownWord_isNotFound() {
+  void wordsAreFoundInAnyCase_andAllAreListed() {
+    assertEquals(CtlRun.of("explain", "HOME"), CtlRun.of("explain", "home"));
+    assertEquals(
+        List.copyOf(ExplainCommand.glossary().keySet()), CtlRun.of("explain").out().lines().toList());
+  }
+
+  @Test
+  void anUnknownWord_isNotFound_andTheNodeWasNotAsked() {
     CtlRun run = CtlRun.of("explain", "nonsense");
     assertEquals(ExitCode.NOT_FOUND.code(), run.code());
     assertTrue(run.err().contains("\"nonsense\""), run.err());
+    assertTrue(run.err().contains("the node was not asked: "), run.err());
+  }
+
+  @Test
+  void aWordIsExplainedWithoutANode_andItIsSaidWhyTheNodeWasNotAsked() {
+    CtlRun run = CtlRun.of("--endpoint", "127.78.1.2", "explain", "consensus");
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    assertTrue(run.out().startsWith("Organ: runs etcd"), run.out());
+    assertTrue(
+        run.out().contains("The node was not asked: 127.78.1.2:7837 does not answer"), run.out());
   }
 }

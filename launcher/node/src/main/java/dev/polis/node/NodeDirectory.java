@@ -64,6 +64,10 @@ record NodeDirectory(Root layout) {
     return layout.ephemeral().processes().path();
   }
 
+  Path listeners() {
+    return layout.ephemeral().listeners().path();
+  }
+
   /**
    * The crash that ended the last run, kept where it survives a reboot if there is such a place
    * already.
@@ -82,6 +86,7 @@ record NodeDirectory(Root layout) {
     Files.createDirectories(launcher().path());
     Files.deleteIfExists(home());
     Files.deleteIfExists(powerOff());
+    Files.deleteIfExists(listeners());
     // What was said on an earlier command line does not count any more.
     FileTree.delete(frameworkCache());
     FileTree.delete(configuration());

@@ -86,6 +86,8 @@ final class NodeOptions {
     all.imply("dev.polis.process", "records", records, "--state", keys);
     all.imply("dev.polis.network", "address", address, "--address", keys);
     all.imply("dev.polis.rpc", "address", address, "--address", keys);
+    String listeners = NodeDirectory.of(state).listeners().toString();
+    all.imply("dev.polis.rpc", "listeners.file", listeners, "--state", keys);
     all.imply("dev.polis.logtree", "console", log, "--log", keys);
     if (manageNetwork) {
       all.set("dev.polis.network", "manage", "true", "--manage-network");

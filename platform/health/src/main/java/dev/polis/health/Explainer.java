@@ -6,6 +6,8 @@ import dev.polis.health.Explanation.Kind;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.RunnableStatus;
 import dev.polis.supervision.Supervisor;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -21,6 +23,7 @@ public final class Explainer {
   private final HealthRegistry health;
   private final Supervisor supervisor;
   private final BootReport boot;
+  private final InstantSource clock = InstantSource.system();
 
   /**
    * Creates an explainer.
@@ -94,7 +97,7 @@ public final class Explainer {
         standing(status.level()) + facts(status),
         why,
         remedies(chain.reversed()),
-        Optional.of(status.since()));
+        status.since());
   }
 
   private Explanation node(List<HealthStatus> statuses, HealthCauses causes) {
@@ -115,7 +118,15 @@ public final class Explainer {
         counts(statuses),
         why,
         remedies(roots),
-        roots.stream().map(HealthStatus::since).min(Comparator.naturalOrder()));
+        since(roots.isEmpty() ? statuses : roots));
+  }
+
+  /** Returns when the last of some came to stand as it stands. */
+  private Instant since(List<HealthStatus> statuses) {
+    return statuses.stream()
+        .map(HealthStatus::since)
+        .max(Comparator.naturalOrder())
+        .orElseGet(clock::instant);
   }
 
   /** Returns what is not well and is not the consequence of something else, the worst first. */
@@ -169,7 +180,7 @@ public final class Explainer {
         "it is %s and was started again %d times".formatted(status.state(), status.restarts()),
         List.of((status.lastError().isEmpty() ? "" : "its last failure: ") + error),
         List.of("see the log of " + status.dn()),
-        Optional.of(status.since()));
+        status.since());
   }
 
   private static HealthLevel level(RunnableStatus status) {
@@ -202,7 +213,7 @@ public final class Explainer {
             "published by the %s %s"
                 .formatted(status.kind().name().toLowerCase(Locale.ROOT), status.name())),
         condition.remedy().isEmpty() ? List.of() : List.of(condition.remedy()),
-        Optional.empty());
+        status.since());
   }
 
   private Optional<Explanation> wait(
@@ -214,7 +225,7 @@ public final class Explainer {
         .map(wait -> wait(wait, roots(statuses, causes)));
   }
 
-  private static Explanation wait(OpenWait wait, List<HealthStatus> roots) {
+  private Explanation wait(OpenWait wait, List<HealthStatus> roots) {
     List<HealthStatus> broken = roots.stream().filter(root -> !root.level().works()).toList();
     return new Explanation(
         Kind.WAIT,
@@ -223,7 +234,7 @@ public final class Explainer {
         "the node has waited %s s for it%s".formatted(wait.lasted().toSeconds(), detail(wait)),
         reasons(broken),
         remedies(broken),
-        Optional.empty());
+        clock.instant().minus(wait.lasted()));
   }
 
   private List<String> waits() {

@@ -2,7 +2,6 @@ package dev.polis.health;
 
 import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * How one thing of this node stands, and why.
@@ -13,7 +12,7 @@ import java.util.Optional;
  * @param standing how it stands now, in one sentence
  * @param causes why, one sentence each: the nearest cause first, the root cause last
  * @param remedies what to do, that against the root cause first
- * @param since since when it stands so, if that is known
+ * @param since since when it stands so
  */
 public record Explanation(
     Kind kind,
@@ -22,7 +21,7 @@ public record Explanation(
     String standing,
     List<String> causes,
     List<String> remedies,
-    Optional<Instant> since) {
+    Instant since) {
 
   /** What can be explained. */
   public enum Kind {

@@ -5,6 +5,7 @@ import dev.polis.logtree.LogTree;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
 import io.grpc.BindableService;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import org.osgi.framework.BundleContext;
@@ -21,16 +22,28 @@ public final class RpcHostComponent implements RpcHost {
   private final LocalRpcHost host;
   private final RpcWhiteboard whiteboard;
 
+
+  /** Null if no file is configured. */
+  private final ListenerFile file;
+
   /** Activates the host; its TLS listeners open with the node's credentials. */
   @Activate
   public RpcHostComponent(BundleContext bundle, RpcHostConfig config, @Reference LogTree logs) {
     this.host = new LocalRpcHost(RpcSettings.of(config), logs);
     this.whiteboard = RpcWhiteboard.open(bundle, host, logs.log("rpc"));
+    this.file =
+        config.listeners_file().isEmpty()
+            ? null
+            : ListenerFile.open(
+                Path.of(config.listeners_file()), host.listeners(), logs.log("rpc"));
   }
 
   /** Ends all calls and closes the listeners. */
   @Deactivate
   public void deactivate() throws InterruptedException {
+    if (file != null) {
+      file.close();
+    }
     whiteboard.close();
     host.close();
   }

@@ -42,6 +42,11 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
   /** See the description. */
   @AttributeDefinition(
+      description = "File to write to where the listeners are; empty: none is written")
+  String listeners_file() default "";
+
+  /** See the description. */
+  @AttributeDefinition(
       description = "Calls that may wait for an absent provider at the same time",
       min = "0")
   int held_calls() default 1024;

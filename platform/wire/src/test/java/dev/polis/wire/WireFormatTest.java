@@ -26,6 +26,7 @@ import dev.polis.wire.debug.DebugOuterClass;
 import dev.polis.wire.ext.Authorization;
 import dev.polis.wire.ext.AuthorizationOuterClass;
 import dev.polis.wire.ext.Permission;
+import dev.polis.wire.health.HealthOuterClass;
 import dev.polis.wire.options.Options;
 import dev.polis.wire.plugins.PluginsOuterClass;
 import dev.polis.wire.recovery.RecoveryOuterClass;
@@ -69,6 +70,7 @@ class WireFormatTest {
           dev.polis.wire.storage.Storage.getDescriptor(),
           PluginsOuterClass.getDescriptor(),
           DebugOuterClass.getDescriptor(),
+          HealthOuterClass.getDescriptor(),
           EtcdOuterClass.getDescriptor(),
           Roles.getDescriptor(),
           RecoveryOuterClass.getDescriptor());

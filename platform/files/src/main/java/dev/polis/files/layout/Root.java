@@ -339,6 +339,7 @@ public final class Root extends DirectoryPlacement {
   public static final class Ephemeral extends DirectoryPlacement {
     private final FilePlacement hosts = file("hosts", Mode.PUBLIC);
     private final FilePlacement machineId = file("machine-id", Mode.PUBLIC);
+    private final FilePlacement listeners = file("listeners", Mode.PUBLIC);
     private final DirectoryPlacement processes = directory("processes", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement storage = directory("storage", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement consensus = directory("consensus", Mode.PRIVATE_DIRECTORY);
@@ -359,6 +360,11 @@ public final class Root extends DirectoryPlacement {
     /** 32 hexadecimal digits, in the format of machine-id(5). */
     public FilePlacement machineId() {
       return machineId;
+    }
+
+    /** Where the listeners of the running node are, a line for each. */
+    public FilePlacement listeners() {
+      return listeners;
     }
 
     /** Records of child processes. */

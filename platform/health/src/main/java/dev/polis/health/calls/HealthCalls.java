@@ -95,16 +95,15 @@ public final class HealthCalls {
   }
 
   private static ExplainResponse wire(Explanation explanation) {
-    ExplainResponse.Builder response =
-        ExplainResponse.newBuilder()
-            .setKind(kind(explanation.kind()))
-            .setName(explanation.name())
-            .setLevel(wire(explanation.level()))
-            .setStanding(explanation.standing())
-            .addAllCauses(explanation.causes())
-            .addAllRemedies(explanation.remedies());
-    explanation.since().ifPresent(since -> response.setSince(wire(since)));
-    return response.build();
+    return ExplainResponse.newBuilder()
+        .setKind(kind(explanation.kind()))
+        .setName(explanation.name())
+        .setLevel(wire(explanation.level()))
+        .setStanding(explanation.standing())
+        .addAllCauses(explanation.causes())
+        .addAllRemedies(explanation.remedies())
+        .setSince(wire(explanation.since()))
+        .build();
   }
 
   private static Status wire(HealthStatus status) {

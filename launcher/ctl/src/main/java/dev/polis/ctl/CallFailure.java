@@ -1,0 +1,198 @@
+package dev.polis.ctl;
+
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.netty.channel.ConnectTimeoutException;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.ssl.NotSslRecordException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.NoRouteToHostException;
+import java.security.cert.CertificateException;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLException;
+
+/**
+ * Explains why a call failed, in a sentence with the address and what to do. What the node itself
+ * said is kept; what the libraries of this program say of a broken connection is not shown.
+ *
+ * @param failure how the call ended
+ * @param address where it was sent
+ * @param target whose address that is
+ * @param timeout how many seconds an answer was waited for
+ * @param takeOwnership what to type to get a new certificate
+ */
+record CallFailure(
+    StatusException failure,
+    InetSocketAddress address,
+    CtlTarget target,
+    int timeout,
+    String takeOwnership) {
+
+  /** Codes with which gRPC itself ends calls; with others, only the other side does. */
+  private static final Set<Status.Code> LOCAL =
+      EnumSet.of(
+          Status.Code.UNAVAILABLE,
+          Status.Code.DEADLINE_EXCEEDED,
+          Status.Code.CANCELLED,
+          Status.Code.INTERNAL,
+          Status.Code.UNKNOWN,
+          Status.Code.UNIMPLEMENTED);
+
+  private static final Metadata.Key<String> CONTENT_TYPE =
+      Metadata.Key.of("content-type", Metadata.ASCII_STRING_MARSHALLER);
+
+  private static final String ALERT = "Received fatal alert: ";
+
+  /** Returns what the operator reads. */
+  CtlException explain() {
+    return saidByNode() ? refusal() : connection();
+  }
+
+  private Status.Code code() {
+    return failure.getStatus().getCode();
+  }
+
+  /** Tells whether the answer came over the wire, in gRPC's form. */
+  private boolean saidByNode() {
+    if (failure.getStatus().getCause() != null) {
+      return false;
+    }
+    Metadata trailers = failure.getTrailers() == null ? new Metadata() : failure.getTrailers();
+    String type = trailers.get(CONTENT_TYPE);
+    if (type != null && !type.startsWith("application/grpc")) {
+      return false;
+    }
+    return !trailers.keys().isEmpty() || !LOCAL.contains(code());
+  }
+
+  private CtlException refusal() {
+    String why = Objects.requireNonNullElse(failure.getStatus().getDescription(), "no reason given");
+    return switch (code()) {
+      case UNAVAILABLE -> unreachable("%s cannot answer now: %s".formatted(where(), why));
+      case NOT_FOUND -> new CtlException(ExitCode.NOT_FOUND, why, failure);
+      case UNAUTHENTICATED ->
+          new CtlException(
+              ExitCode.FAILED,
+              "%s does not accept the certificate in %s: %s; take ownership again: %s"
+                  .formatted(where(), target.folder(), why, takeOwnership),
+              failure);
+      default -> new CtlException(ExitCode.FAILED, code() + ": " + why, failure);
+    };
+  }
+
+  private CtlException connection() {
+    if (code() == Status.Code.DEADLINE_EXCEEDED || has(ConnectTimeoutException.class)) {
+      return unreachable(
+          "%s has not answered within %d s: the address may be wrong, a firewall may be in the way, or the node is busy; --timeout waits longer"
+              .formatted(where(), timeout));
+    }
+    if (has(NoRouteToHostException.class) || says("Network is unreachable")) {
+      return unreachable(
+          "there is no way to %s from this machine: check the address and the network"
+              .formatted(where()));
+    }
+    if (has(ConnectException.class)) {
+      return unreachable(
+          "%s does not answer: nothing listens there; %s".formatted(where(), absence()));
+    }
+    return tls().orElseGet(this::stranger);
+  }
+
+  /** Says why nothing listens, as far as the state directory of a node on this machine tells. */
+  private String absence() {
+    Optional<CtlListeners.Listener> listener = target.listeners().atPort(address.getPort());
+    if (listener.isPresent() && !listener.get().open()) {
+      return "the node's listener '%s' is not open: %s. '%s debug logs' shows the node's log"
+          .formatted(listener.get().name(), listener.get().detail(), CtlName.called());
+    }
+    return "is the node up, and is it a member of its cluster already? './polis up' starts one here";
+  }
+
+  private Optional<CtlException> tls() {
+    Optional<CertificateException> distrust = find(CertificateException.class);
+    if (distrust.isPresent()) {
+      return Optional.of(distrust(distrust.get().getMessage()));
+    }
+    if (has(NotSslRecordException.class)) {
+      return Optional.of(
+          unreachable(
+              "what listens at %s does not speak TLS, so it is no node of a cluster: check the address"
+                  .formatted(where())));
+    }
+    return find(SSLException.class).map(this::handshake);
+  }
+
+  private CtlException distrust(String why) {
+    return new CtlException(
+        ExitCode.FAILED,
+        "%s is there, but it and the files in %s do not trust each other: %s; if it is the right"
+                .formatted(where(), target.folder(), why)
+            + " cluster, remove ca.pem there and take ownership again: "
+            + takeOwnership,
+        failure);
+  }
+
+  private CtlException handshake(SSLException refused) {
+    String message = Objects.requireNonNullElse(refused.getMessage(), "");
+    int alert = message.indexOf(ALERT);
+    return unreachable(
+        alert < 0
+            ? "%s broke off the TLS handshake: is it a node of a cluster? check the address"
+                .formatted(where())
+            : "%s refused the TLS handshake with the alert %s: is it a node of a cluster? check the address"
+                .formatted(where(), message.substring(alert + ALERT.length())));
+  }
+
+  private CtlException stranger() {
+    boolean http = failure.getTrailers() != null && failure.getTrailers().containsKey(CONTENT_TYPE);
+    if (http || has(Http2Exception.class)) {
+      return unreachable(
+          "what listens at %s does not speak the protocol of a node (gRPC): check the address"
+              .formatted(where()));
+    }
+    if (code() == Status.Code.UNIMPLEMENTED || code() == Status.Code.INTERNAL) {
+      return new CtlException(
+          ExitCode.FAILED,
+          "%s ended the call with %s and did not say why".formatted(where(), code()),
+          failure);
+    }
+    return unreachable(
+        "%s closed the connection before it answered: the node may be stopping, or bear no more connections; try again"
+            .formatted(where()));
+  }
+
+  private CtlException unreachable(String sentence) {
+    return new CtlException(ExitCode.UNREACHABLE, sentence, failure);
+  }
+
+  private String where() {
+    String host =
+        address.isUnresolved() ? address.getHostString() : address.getAddress().getHostAddress();
+    return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
+  }
+
+  private boolean has(Class<? extends Throwable> type) {
+    return find(type).isPresent();
+  }
+
+  private boolean says(String words) {
+    return causes().stream()
+        .anyMatch(cause -> cause.getMessage() != null && cause.getMessage().contains(words));
+  }
+
+  private <T extends Throwable> Optional<T> find(Class<T> type) {
+    return causes().stream().filter(type::isInstance).map(type::cast).findFirst();
+  }
+
+  private List<Throwable> causes() {
+    return Stream.iterate(failure.getStatus().getCause(), Objects::nonNull, Throwable::getCause)
+        .toList();
+  }
+}

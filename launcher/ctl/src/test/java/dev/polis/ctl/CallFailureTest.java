@@ -1,0 +1,332 @@
+package dev.polis.ctl;
+
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.Pem;
+import dev.polis.rpc.LocalRpcHost;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcSettings;
+import dev.polis.wire.api.ManagementGrpc;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLServerSocket;
+import javax.net.ssl.SSLServerSocketFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Each way in which a connection fails, against real sockets: a sentence of ours, and no more. */
+@Timeout(60)
+class CallFailureTest {
+
+  /** The ports of a node are fixed, so this test has an address of its own, by its process id. */
+  private static final String ADDRESS =
+      "127.79.%d.%d"
+          .formatted(
+              ProcessHandle.current().pid() / 250 % 250, 1 + ProcessHandle.current().pid() % 250);
+
+  /** Words of the libraries below, and of Java, that are no business of an operator. */
+  private static final List<String> FOREIGN =
+      List.of(
+          "netty",
+          "Netty",
+          "Channel Pipeline",
+          "SslHandler",
+          "Exception",
+          "io.grpc",
+          "http2",
+          "HTTP/2",
+          "Hex dump",
+          "io exception",
+          "CallOptions",
+          "AnnotatedConnect",
+          "\n\tat ");
+
+  private static final CertificateAuthority CLUSTER = CertificateAuthority.create("this cluster");
+
+  @TempDir Path state;
+  private final List<AutoCloseable> peers = new ArrayList<>();
+  private final CountDownLatch over = new CountDownLatch(1);
+
+  @BeforeEach
+  void owner() throws Exception {
+    KeyPair pair = Ed25519.generate();
+    Path owner = Files.createDirectories(state.resolve("owner"));
+    Files.writeString(owner.resolve("owner-key.pem"), Pem.encode(pair.getPrivate()));
+    Files.writeString(
+        owner.resolve("owner.pem"), Pem.encode(CLUSTER.issueUser("owner", pair.getPublic())));
+    Files.writeString(owner.resolve("ca.pem"), Pem.encode(CLUSTER.certificate()));
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    over.countDown();
+    for (AutoCloseable peer : peers) {
+      peer.close();
+    }
+  }
+
+  /** What a peer does with each connection. */
+  private interface Conversation {
+    void hold(Socket connection) throws IOException, InterruptedException;
+  }
+
+  private void listen(int port, Conversation conversation) throws IOException {
+    listen(new ServerSocket(port, 50, InetAddress.ofLiteral(ADDRESS)), conversation);
+  }
+
+  private void listen(ServerSocket socket, Conversation conversation) {
+    peers.add(socket);
+    Thread.ofVirtual()
+        .start(
+            () -> {
+              while (!socket.isClosed()) {
+                converse(socket, conversation);
+              }
+            });
+  }
+
+  private static void converse(ServerSocket socket, Conversation conversation) {
+    try (Socket connection = socket.accept()) {
+      conversation.hold(connection);
+    } catch (IOException e) {
+      // The client has gone, which is what these conversations lead to.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static Conversation saying(String words) {
+    return connection -> {
+      connection.getOutputStream().write(words.getBytes(StandardCharsets.US_ASCII));
+      connection.getOutputStream().flush();
+      // Until the client closes: what it sends is not the point.
+      connection.getInputStream().transferTo(java.io.OutputStream.nullOutputStream());
+    };
+  }
+
+  private LocalRpcHost host(CertificateAuthority authority) {
+    LocalRpcHost host =
+        new LocalRpcHost(
+            new RpcSettings(
+                List.of(
+                    new RpcSettings.Listener(
+                        RpcHost.CURATOR,
+                        new InetSocketAddress(ADDRESS, Session.CURATOR_PORT),
+                        true)),
+                RpcSettings.Limits.DEFAULT),
+            LogTree.create());
+    peers.add(host);
+    KeyPair pair = Ed25519.generate();
+    host.identify(
+        new NodeCredentials(
+            pair.getPrivate(), authority.issueNode(pair.getPublic()), authority.certificate()));
+    return host;
+  }
+
+  private CtlRun run(String... command) {
+    return CtlRun.of(
+        Stream.concat(
+                Stream.of("--state", state.toString(), "--endpoint", ADDRESS, "--timeout", "3"),
+                Stream.of(command))
+            .toArray(String[]::new));
+  }
+
+  private static void assertSaid(CtlRun run, ExitCode code, String... parts) {
+    assertAll(
+        Stream.concat(
+            Stream.of(() -> assertEquals(code.code(), run.code(), run.err())),
+            Stream.concat(
+                Stream.of(parts)
+                    .map(part -> () -> assertTrue(run.err().contains(part), part + ": " + run.err())),
+                FOREIGN.stream()
+                    .map(
+                        word ->
+                            () -> assertFalse(run.err().contains(word), word + ": " + run.err())))));
+    assertEquals(1, run.err().lines().count(), "one sentence, on one line: " + run.err());
+  }
+
+  @Test
+  @DisplayName("a port that is closed: nothing listens there, at this address")
+  void closedPort() {
+    assertSaid(
+        run("node", "list"),
+        ExitCode.UNREACHABLE,
+        ADDRESS + ":7835 does not answer: nothing listens there",
+        "./polis up");
+    assertSaid(
+        run("debug", "condition", "IPAssigned"), ExitCode.UNREACHABLE, ADDRESS + ":7837");
+  }
+
+  @Test
+  @DisplayName("a node that is no member yet: its listener is not open, and why")
+  void notYetAMember() throws Exception {
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(
+        state.resolve("ephemeral/listeners"),
+        """
+        curator %1$s:7835 closed waits for credentials
+        debug %1$s:7837 open
+        """
+            .formatted(ADDRESS));
+
+    CtlRun run = CtlRun.of("--state", state.toString(), "node", "list");
+
+    assertSaid(
+        run,
+        ExitCode.UNREACHABLE,
+        ADDRESS + ":7835",
+        "the node's listener 'curator' is not open: waits for credentials",
+        "debug logs");
+  }
+
+  @Test
+  @DisplayName("an unknown host name: no address is known for it")
+  void unknownHost() {
+    CtlRun run =
+        CtlRun.of("--state", state.toString(), "--endpoint", "nobody.invalid", "node", "list");
+    assertSaid(run, ExitCode.UNREACHABLE, "no address is known for \"nobody.invalid\"");
+  }
+
+  @Test
+  @DisplayName("a network that cannot be reached: there is no way to it, or no answer in time")
+  void unreachableNetwork() {
+    // 192.0.2.0/24 is for documentation (RFC 5737): it is routed to nobody.
+    CtlRun run =
+        CtlRun.of(
+            "--state",
+            state.toString(),
+            "--endpoint",
+            "192.0.2.1",
+            "--timeout",
+            "2",
+            "node",
+            "list");
+    assertSaid(run, ExitCode.UNREACHABLE, "192.0.2.1:7835");
+    assertTrue(
+        run.err().contains("there is no way to") || run.err().contains("has not answered within"),
+        run.err());
+  }
+
+  @Test
+  @DisplayName("a peer that says nothing: no answer within the time")
+  void silence() throws Exception {
+    listen(Session.CURATOR_PORT, connection -> over.await(30, TimeUnit.SECONDS));
+    assertSaid(
+        run("node", "list"),
+        ExitCode.UNREACHABLE,
+        ADDRESS + ":7835 has not answered within 3 s",
+        "--timeout");
+  }
+
+  @Test
+  @DisplayName("a peer that closes each connection: it did so, and what to do")
+  void closing() throws Exception {
+    listen(Session.CURATOR_PORT, connection -> {});
+    assertSaid(run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "closed the connection");
+  }
+
+  @Test
+  @DisplayName("a peer that speaks something else than TLS: it is no node")
+  void noTls() throws Exception {
+    listen(Session.CURATOR_PORT, saying("220 mail.example ESMTP\r\n"));
+    assertSaid(
+        run("node", "list"),
+        ExitCode.UNREACHABLE,
+        "what listens at " + ADDRESS + ":7835 does not speak TLS");
+  }
+
+  @Test
+  @DisplayName("a TLS server without a certificate for us: the handshake is refused in words")
+  void anotherTls() throws Exception {
+    SSLServerSocket socket =
+        (SSLServerSocket)
+            SSLServerSocketFactory.getDefault()
+                .createServerSocket(Session.CURATOR_PORT, 50, InetAddress.ofLiteral(ADDRESS));
+    listen(socket, saying("hello"));
+    assertSaid(
+        run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "TLS handshake", "alert");
+  }
+
+  @Test
+  @DisplayName("a web server at the debug port: it does not speak the protocol of a node")
+  void webServer() throws Exception {
+    listen(
+        Session.DEBUG_PORT, saying("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"));
+    assertSaid(
+        run("debug", "condition"),
+        ExitCode.UNREACHABLE,
+        "what listens at " + ADDRESS + ":7837 does not speak the protocol of a node");
+  }
+
+  @Test
+  @DisplayName("another cluster than the files trust: they do not trust each other, and why")
+  void anotherCluster() {
+    host(CertificateAuthority.create("another cluster"));
+    assertSaid(
+        run("node", "list"), ExitCode.FAILED, ADDRESS + ":7835", "do not trust each other");
+  }
+
+  @Test
+  @DisplayName("a node whose certificate has expired: they do not trust each other, and since when")
+  void expiredNode() {
+    Instant before = Instant.now().minus(Duration.ofDays(4000));
+    CertificateAuthority past =
+        new CertificateAuthority(
+            CLUSTER.privateKey(), CLUSTER.certificate(), InstantSource.fixed(before));
+    host(past);
+    assertSaid(
+        run("node", "list"),
+        ExitCode.FAILED,
+        "do not trust each other",
+        "is valid from",
+        "correct the clock");
+  }
+
+  @Test
+  @DisplayName("an owner whose certificate has expired: it is not accepted, take ownership again")
+  void expiredOwner() throws Exception {
+    host(CLUSTER).serve(RpcHost.CURATOR, new ManagementGrpc.ManagementImplBase() {});
+    KeyPair pair = Ed25519.generate();
+    Path owner = state.resolve("owner");
+    CertificateAuthority past =
+        new CertificateAuthority(
+            CLUSTER.privateKey(),
+            CLUSTER.certificate(),
+            InstantSource.fixed(Instant.now().minus(Duration.ofDays(4000))));
+    Files.writeString(owner.resolve("owner-key.pem"), Pem.encode(pair.getPrivate()));
+    Files.writeString(
+        owner.resolve("owner.pem"), Pem.encode(past.issueUser("owner", pair.getPublic())));
+
+    assertSaid(
+        run("node", "list"),
+        ExitCode.FAILED,
+        ADDRESS + ":7835 does not accept the certificate in",
+        "takeownership");
+  }
+}
