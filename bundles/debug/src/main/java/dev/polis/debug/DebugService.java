@@ -54,9 +54,7 @@ final class DebugService {
     this.endpoints =
         List.of(
             new DebugEndpoint(
-                conditions,
-                new DebugLogs(logs),
-                new HealthCalls(health, supervisor, boot)),
+                conditions, new DebugLogs(logs), new HealthCalls(health, supervisor, boot)),
             new NodeDebugEndpoint(new LogCalls(logs, streams)));
     subtree.run(
         "health",

@@ -277,11 +277,12 @@ class DebugTest {
     DebugGrpc.DebugBlockingStub stub = DebugGrpc.newBlockingStub(channel);
     Await.until(
         "the debug organ to be UP",
-        () -> level(stub.getHealth(GetHealthRequest.getDefaultInstance()), "debug") == Level.LEVEL_UP);
+        () ->
+            level(stub.getHealth(GetHealthRequest.getDefaultInstance()), "debug")
+                == Level.LEVEL_UP);
 
     assertEquals(
-        Level.LEVEL_DOWN,
-        level(stub.getHealth(GetHealthRequest.getDefaultInstance()), "storage"));
+        Level.LEVEL_DOWN, level(stub.getHealth(GetHealthRequest.getDefaultInstance()), "storage"));
     ExplainResponse explained =
         stub.explain(ExplainRequest.newBuilder().setName("Storage").build());
     assertEquals(Kind.KIND_ORGAN, explained.getKind());

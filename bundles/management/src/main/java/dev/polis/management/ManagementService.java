@@ -40,7 +40,8 @@ final class ManagementService {
             new HealthEndpoint(new HealthCalls(health, supervisor, boot)));
     this.scope = health.organ("management", subtree.dn());
     subtree.run(
-        "health", StatusHealth.task(listeners, scope, ListenerHealth.encrypted(RpcHost.MANAGEMENT)));
+        "health",
+        StatusHealth.task(listeners, scope, ListenerHealth.encrypted(RpcHost.MANAGEMENT)));
   }
 
   /** Returns what is to be served on the management listener. */

@@ -219,7 +219,8 @@ class ManagementTest {
   }
 
   @Test
-  @DisplayName("RPC-03 every streaming method of the organ refuses strangers, and the node serves on")
+  @DisplayName(
+      "RPC-03 every streaming method of the organ refuses strangers, and the node serves on")
   void rpc03_everyStreamRefusesStrangers() throws Exception {
     ManagedChannel stranger = dial(RpcClients.anonymous(RpcTrust.cluster(ca.certificate())));
     List<MethodDescriptor<?, ?>> streams =
@@ -270,10 +271,10 @@ class ManagementTest {
     NodeManagementGrpc.newStub(channel).logs(following("quiet"), noting(ends));
     Await.until(PATIENCE, "the stream to be open", () -> logs.statistics().readers() == 1);
     HealthGrpc.HealthBlockingStub before = HealthGrpc.newBlockingStub(channel);
-    assertFalse(before.getHealth(GetHealthRequest.getDefaultInstance()).getStatusesList().isEmpty());
+    assertFalse(
+        before.getHealth(GetHealthRequest.getDefaultInstance()).getStatusesList().isEmpty());
 
-    host.revoke(
-        ca.revocationList(BigInteger.ONE, List.of(user.certificate().getSerialNumber())));
+    host.revoke(ca.revocationList(BigInteger.ONE, List.of(user.certificate().getSerialNumber())));
 
     Await.until(Duration.ofSeconds(1), "the stream to end", () -> !ends.isEmpty());
     assertEquals(Status.Code.UNAUTHENTICATED, Status.fromThrowable(ends.getFirst()).getCode());

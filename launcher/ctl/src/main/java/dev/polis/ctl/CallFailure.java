@@ -73,7 +73,8 @@ record CallFailure(
   }
 
   private CtlException refusal() {
-    String why = Objects.requireNonNullElse(failure.getStatus().getDescription(), "no reason given");
+    String why =
+        Objects.requireNonNullElse(failure.getStatus().getDescription(), "no reason given");
     return switch (code()) {
       case UNAVAILABLE -> unreachable("%s cannot answer now: %s".formatted(where(), why));
       case NOT_FOUND -> new CtlException(ExitCode.NOT_FOUND, why, failure);

@@ -23,7 +23,8 @@ record CtlListeners(List<Listener> all) {
   static final CtlListeners UNKNOWN = new CtlListeners(List.of());
 
   private static final Pattern LINE =
-      Pattern.compile("(?<name>\\S+) (?<host>\\S+):(?<port>\\d{1,5}) (?<state>open|closed) ?(?<detail>.*)");
+      Pattern.compile(
+          "(?<name>\\S+) (?<host>\\S+):(?<port>\\d{1,5}) (?<state>open|closed) ?(?<detail>.*)");
 
   /**
    * One listener.

@@ -127,7 +127,9 @@ final class ExplainCommand implements Callable<Integer> {
             HealthReport.word(facts.getKind()),
             source,
             HealthReport.word(facts.getLevel()),
-            facts.hasSince() ? " since " + Instant.ofEpochSecond(facts.getSince().getSeconds()) : "",
+            facts.hasSince()
+                ? " since " + Instant.ofEpochSecond(facts.getSince().getSeconds())
+                : "",
             facts.getStanding());
         facts.getCausesList().forEach(cause -> out.printf("  because %s%n", cause));
         facts.getRemediesList().forEach(remedy -> out.printf("  to do: %s%n", remedy));

@@ -85,8 +85,7 @@ final class Session implements AutoCloseable {
 
   /** Without a deadline: a log that is followed has no end. */
   NodeManagementGrpc.NodeManagementBlockingV2Stub node(String address) {
-    return NodeManagementGrpc.newBlockingV2Stub(
-        dial(owner(), resolved(address, MANAGEMENT_PORT)));
+    return NodeManagementGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT)));
   }
 
   HealthGrpc.HealthBlockingV2Stub health(String address) {

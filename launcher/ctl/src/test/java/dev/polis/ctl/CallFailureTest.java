@@ -163,11 +163,14 @@ class CallFailureTest {
             Stream.of(() -> assertEquals(code.code(), run.code(), run.err())),
             Stream.concat(
                 Stream.of(parts)
-                    .map(part -> () -> assertTrue(run.err().contains(part), part + ": " + run.err())),
+                    .map(
+                        part ->
+                            () -> assertTrue(run.err().contains(part), part + ": " + run.err())),
                 FOREIGN.stream()
                     .map(
                         word ->
-                            () -> assertFalse(run.err().contains(word), word + ": " + run.err())))));
+                            () ->
+                                assertFalse(run.err().contains(word), word + ": " + run.err())))));
     assertEquals(1, run.err().lines().count(), "one sentence, on one line: " + run.err());
   }
 
@@ -179,8 +182,7 @@ class CallFailureTest {
         ExitCode.UNREACHABLE,
         ADDRESS + ":7835 does not answer: nothing listens there",
         "./polis up");
-    assertSaid(
-        run("debug", "condition", "IPAssigned"), ExitCode.UNREACHABLE, ADDRESS + ":7837");
+    assertSaid(run("debug", "condition", "IPAssigned"), ExitCode.UNREACHABLE, ADDRESS + ":7837");
   }
 
   @Test
@@ -248,7 +250,8 @@ class CallFailureTest {
   @DisplayName("a peer that closes each connection: it did so, and what to do")
   void closing() throws Exception {
     listen(Session.CURATOR_PORT, connection -> {});
-    assertSaid(run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "closed the connection");
+    assertSaid(
+        run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "closed the connection");
   }
 
   @Test
@@ -276,8 +279,7 @@ class CallFailureTest {
   @Test
   @DisplayName("a web server at the debug port: it does not speak the protocol of a node")
   void webServer() throws Exception {
-    listen(
-        Session.DEBUG_PORT, saying("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"));
+    listen(Session.DEBUG_PORT, saying("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"));
     assertSaid(
         run("debug", "condition"),
         ExitCode.UNREACHABLE,
@@ -288,8 +290,7 @@ class CallFailureTest {
   @DisplayName("another cluster than the files trust: they do not trust each other, and why")
   void anotherCluster() {
     host(CertificateAuthority.create("another cluster"));
-    assertSaid(
-        run("node", "list"), ExitCode.FAILED, ADDRESS + ":7835", "do not trust each other");
+    assertSaid(run("node", "list"), ExitCode.FAILED, ADDRESS + ":7835", "do not trust each other");
   }
 
   @Test

@@ -523,8 +523,7 @@ class CtlSessionTest {
     assertTrue(
         run.out().matches("(?s).*consensus +organ +" + word + " +etcd-failed +etcd does not.*"),
         run.out());
-    assertTrue(
-        run.out().contains("to do, consensus etcd-failed: look at its log"), run.out());
+    assertTrue(run.out().contains("to do, consensus etcd-failed: look at its log"), run.out());
     assertEquals("", run.err());
   }
 
@@ -600,8 +599,7 @@ class CtlSessionTest {
 
   @Test
   void explain_ofAWordThatTheNodeDoesNotKnow_isTheWordAlone() {
-    assertEquals(
-        ExplainCommand.glossary().get("SPLIT"), run(ADDRESS, "explain", "SPLIT").out());
+    assertEquals(ExplainCommand.glossary().get("SPLIT"), run(ADDRESS, "explain", "SPLIT").out());
     CtlRun run = run(ADDRESS, "explain", "nonsense");
     assertEquals(ExitCode.NOT_FOUND.code(), run.code());
     assertTrue(run.err().contains("the node says: no such thing here"), run.err());

@@ -114,16 +114,15 @@ class ExplainCommandTest {
 
   @Test
   void everyLevelOfHealthIsExplained() {
-    assertExplained(
-        "Level",
-        wireNames(Level.values()).filter(name -> !name.equals("UNKNOWN")));
+    assertExplained("Level", wireNames(Level.values()).filter(name -> !name.equals("UNKNOWN")));
   }
 
   /** The codes are known to the organs alone, which nothing may depend on. */
   @Test
   void everyCodeOfAHealthConditionIsExplained() throws Exception {
     Pattern inPlace =
-        Pattern.compile("HealthCondition\\s*\\.(?:up|degraded|waiting|down)\\(\\s*\"([a-z0-9-]+)\"");
+        Pattern.compile(
+            "HealthCondition\\s*\\.(?:up|degraded|waiting|down)\\(\\s*\"([a-z0-9-]+)\"");
     Pattern constant = Pattern.compile("String [A-Z_]+ = \"([a-z]+(?:-[a-z0-9]+)+)\";");
     Set<String> codes = new TreeSet<>(sources("bundles", inPlace));
     codes.addAll(sources("platform/health/src/main", inPlace));
@@ -147,7 +146,8 @@ class ExplainCommandTest {
   void wordsAreFoundInAnyCase_andAllAreListed() {
     assertEquals(CtlRun.of("explain", "HOME"), CtlRun.of("explain", "home"));
     assertEquals(
-        List.copyOf(ExplainCommand.glossary().keySet()), CtlRun.of("explain").out().lines().toList());
+        List.copyOf(ExplainCommand.glossary().keySet()),
+        CtlRun.of("explain").out().lines().toList());
   }
 
   @Test

@@ -289,7 +289,7 @@ public final class Election implements AutoCloseable {
       if (first.key().equals(mine.lockKey())) {
         publishLeader(mine);
       } else if (first.lease() == 0) {
-        remove(first);
+        removeUnlessRestored(first);
       } else {
         publish(new ElectionState.Follower(first));
       }
@@ -314,12 +314,31 @@ public final class Election implements AutoCloseable {
     }
 
     /**
-     * Removes a lock without a lease. No candidate holds it, since every candidate's lock hangs on
-     * a lease, and it would never go by itself. The watch tells when it is gone.
+     * Removes a lock without a lease, unless its candidate writes it again within the time to live
+     * of a lease. A candidate that lives does so at once; of one that does not, the lock would
+     * never go by itself. The watch shows when it is gone.
      */
-    private void remove(KeyValue lock) throws InterruptedException {
-      neither("the lock " + lock.key() + " hangs on no lease, so it is nobody's and is removed");
-      client.kv().txn().when(Compare.unchanged(lock)).then(Op.delete(lock.key())).commit();
+    private void removeUnlessRestored(KeyValue lock) {
+      neither(
+          "the lock %s hangs on no lease; it is removed unless its candidate writes it again within %d s"
+              .formatted(lock.key(), options.ttl().toSeconds()));
+      EtcdConnection connection = client.connection();
+      connection.later(options.ttl().toNanos(), () -> connection.work(() -> remove(lock)));
+    }
+
+    private void remove(KeyValue lock) {
+      synchronized (this) {
+        if (over) {
+          return;
+        }
+      }
+      try {
+        client.kv().txn().when(Compare.unchanged(lock)).then(Op.delete(lock.key())).commit();
+      } catch (InterruptedException closed) {
+        Thread.currentThread().interrupt();
+      } catch (EtcdException failed) {
+        removeUnlessRestored(lock);
+      }
     }
 
     private synchronized void publishLeader(Place mine) {

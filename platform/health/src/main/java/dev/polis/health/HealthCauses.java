@@ -46,7 +46,9 @@ final class HealthCauses {
     return broken(status).isEmpty();
   }
 
-  /** Returns the organs right below one that do not work. A role needs the organ that runs roles. */
+  /**
+   * Returns the organs right below one that do not work. A role needs the organ that runs roles.
+   */
   private List<HealthStatus> broken(HealthStatus status) {
     Set<String> below =
         status.kind() == HealthKind.ROLE ? Set.of("roles") : needs.apply(status.name());

@@ -64,7 +64,8 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
    * @param clock dates what happens
    * @return the registry; its opener closes it
    */
-  public static HealthTable open(Supervisor supervisor, OrganDirectory organs, InstantSource clock) {
+  public static HealthTable open(
+      Supervisor supervisor, OrganDirectory organs, InstantSource clock) {
     return new HealthTable(supervisor, organs, clock);
   }
 

@@ -67,7 +67,8 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("the causes of an organ lead through the organs it needs to the one that is to blame")
+  @DisplayName(
+      "the causes of an organ lead through the organs it needs to the one that is to blame")
   void chainOfOrgans() {
     health
         .organ("storage", "")
@@ -157,7 +158,8 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("a wait is found by a part of its name and explained with the organs that do not work")
+  @DisplayName(
+      "a wait is found by a part of its name and explained with the organs that do not work")
   void waits() {
     boot.open = List.of(new OpenWait("etcd to become ready", "", Duration.ofSeconds(7)));
     health.organ("storage", "").set(HealthCondition.down("disk-full", "the disk is full", "free"));
@@ -214,8 +216,7 @@ final class ExplainerTest {
     boot.open = List.of(new OpenWait("a leader", "", Duration.ZERO));
 
     assertEquals(Optional.empty(), explainer.explain("nonsense"));
-    assertEquals(
-        List.of("node", "storage", "ConsensusMember", "a leader"), explainer.names());
+    assertEquals(List.of("node", "storage", "ConsensusMember", "a leader"), explainer.names());
   }
 
   private Explanation explain(String name) {

@@ -14,8 +14,8 @@ import java.util.stream.Collectors;
 
 /**
  * Writes where the listeners are to a file, so that a client on this machine finds them: a line for
- * each, {@code NAME ADDRESS:PORT open} or {@code NAME ADDRESS:PORT closed REASON}. The file is there
- * as long as this is open.
+ * each, {@code NAME ADDRESS:PORT open} or {@code NAME ADDRESS:PORT closed REASON}. The file is
+ * there as long as this is open.
  */
 final class ListenerFile implements AutoCloseable {
   private final Path file;
@@ -52,10 +52,7 @@ final class ListenerFile implements AutoCloseable {
     String text = all.stream().map(ListenerFile::line).collect(Collectors.joining());
     try {
       AtomicFile.replace(
-          file,
-          text.getBytes(StandardCharsets.UTF_8),
-          Mode.PUBLIC,
-          AtomicFile.Durability.PROCESS);
+          file, text.getBytes(StandardCharsets.UTF_8), Mode.PUBLIC, AtomicFile.Durability.PROCESS);
     } catch (IOException e) {
       log.error("cannot write where the listeners are to %s: %s", file, e);
     }

@@ -22,7 +22,6 @@ public final class RpcHostComponent implements RpcHost {
   private final LocalRpcHost host;
   private final RpcWhiteboard whiteboard;
 
-
   /** Null if no file is configured. */
   private final ListenerFile file;
 
