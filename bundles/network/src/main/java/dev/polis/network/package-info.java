@@ -33,7 +33,7 @@
  *   <li>Uses if there: none
  *   <li>Provides: Network
  *   <li>Configuration: dev.polis.network
- *   <li>Files: ephemeral/hosts, ephemeral/machine-id
+ *   <li>Files: ephemeral/hosts, ephemeral/machine-id, esp/network_configuration.pb
  *   <li>Ports: none
  * </ul>
  */

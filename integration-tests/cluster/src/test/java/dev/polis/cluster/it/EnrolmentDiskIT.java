@@ -134,7 +134,8 @@ class EnrolmentDiskIT {
       node.takeOwnership();
       NodeId id = NodeId.parse(node.id());
       Finished told = toldOfFullDisk(node, id, data);
-      assertEquals(3, told.code(), told.all());
+      assertEquals(5, told.code(), told.all());
+      assertTrue(told.out().contains("etcd-failed"), told.all());
       assertFalse(told.err().contains("is the node up?"), told.all());
       assertFalse(
           node.said().contains(" at dev.polis."), "a stack trace for a full disk: " + node.said());

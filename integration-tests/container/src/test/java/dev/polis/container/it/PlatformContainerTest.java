@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogEntry;
@@ -61,6 +62,8 @@ public class PlatformContainerTest {
     Bundles.configure("dev.polis.process", Map.of("records", records));
     Bundles.configure(
         "dev.polis.rpc", Map.of("address", ADDRESS, "hold.ms", Bundles.PATIENCE.toMillis()));
+    // The launcher registers its own before the first bundle starts.
+    Bundles.context().registerService(BootReport.class, new TestBoot(), new Hashtable<>());
     Bundles.start(Bundles.platform());
   }
 
