@@ -122,7 +122,7 @@ final class OwnerApi implements AutoCloseable {
     }
   }
 
-  /** Follows the whole log of the node until the stream ends. */
+  /** Follows the whole log of the node, from its newest line on, until the stream ends. */
   void followLog(Runnable onMessage) throws Exception {
     BlockingClientCall<?, LogsResponse> call =
         NodeManagementGrpc.newBlockingV2Stub(nodeChannel)
@@ -132,7 +132,8 @@ final class OwnerApi implements AutoCloseable {
                     .addFilters(
                         LogFilter.newBuilder()
                             .setWithChildren(LogFilter.WithChildren.getDefaultInstance()))
-                    .setBacklogMode(LogsRequest.BacklogMode.BACKLOG_MODE_DISABLE)
+                    .setBacklogMode(LogsRequest.BacklogMode.BACKLOG_MODE_COUNT)
+                    .setBacklogCount(1)
                     .setStreamMode(LogsRequest.StreamMode.STREAM_MODE_UNBUFFERED)
                     .build());
     for (LogsResponse lines = call.read(); lines != null; lines = call.read()) {

@@ -52,9 +52,13 @@ final class SteadyStream implements AutoCloseable {
     }
   }
 
-  /** Waits until two more messages have come; fails with an end that is not UNAVAILABLE. */
-  void awaitMore(String when) throws Exception {
-    int before = received.get();
+  /** Returns how many messages have come. */
+  int received() {
+    return received.get();
+  }
+
+  /** Waits until more messages have come than there were; fails with an end that is not UNAVAILABLE. */
+  void awaitMoreThan(int before, String when) throws Exception {
     Await.until(
         TestNode.PATIENCE,
         "messages of the stream of " + name + " " + when,
@@ -63,7 +67,7 @@ final class SteadyStream implements AutoCloseable {
             throw new AssertionError(
                 "the stream of %s ended badly %s".formatted(name, when), failure.get());
           }
-          return received.get() >= before + 2;
+          return received.get() > before;
         });
   }
 
