@@ -18,6 +18,7 @@ import dev.cel.runtime.CelRuntime;
 import dev.cel.runtime.CelRuntimeFactory;
 import dev.polis.config.DidYouMean;
 import dev.polis.wire.api.Node;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -120,11 +121,13 @@ final class NodeFilter {
 
   /** Explains an issue that is about a name: of a constant, of the variable, or of a field. */
   private static Optional<String> unknownName(String expression, CelIssue issue) {
-    String path = pathAt(expression, issue);
-    if (path.isEmpty()) {
+    List<String> names =
+        Arrays.stream(pathAt(expression, issue).split("\\."))
+            .filter(name -> !name.isEmpty())
+            .toList();
+    if (names.isEmpty()) {
       return Optional.empty();
     }
-    List<String> names = List.of(path.split("\\."));
     if (names.getFirst().equals(NODE)) {
       return unknownField(names);
     }

@@ -296,6 +296,7 @@ class CuratorServiceTest {
           node.helth == HEALTH_HEALTHY            | "helth" is unknown; did you mean "health"?
           node.status.version.relese.major == 1   | "relese" is unknown; did you mean "release"?
           has(node.roles.kubernetes_workr)        | "kubernetes_workr" is unknown; did you mean "kubernetes_worker"?
+          ..                                      | filter ".."
           HEALTH.HEALTHY == 1                     | "HEALTH" is unknown; there are
           node.labels.pairs.exists(p, p.ky == "") | undefined field 'ky'
           """,
