@@ -180,8 +180,7 @@ class RefusalIT {
         "--set",
         "dev.polis.cluster.consensus.ready=soon");
     refuses(fresh, List.of("0 is not within 1"), "--set", "dev.polis.cluster.consensus.ready=0");
-    refuses(
-        fresh, List.of("\"strong\", which is not known", "strongest"), "--security", "strong");
+    refuses(fresh, List.of("\"strong\", which is not known", "strongest"), "--security", "strong");
     refuses(fresh, List.of("127.0.24.900"), "--set", "dev.polis.network.address=127.0.24.900");
   }
 

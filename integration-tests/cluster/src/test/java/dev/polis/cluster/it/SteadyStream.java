@@ -57,7 +57,9 @@ final class SteadyStream implements AutoCloseable {
     return received.get();
   }
 
-  /** Waits until more messages have come than there were; fails with an end that is not UNAVAILABLE. */
+  /**
+   * Waits until more messages have come than there were; fails with an end that is not UNAVAILABLE.
+   */
   void awaitMoreThan(int before, String when) throws Exception {
     Await.until(
         TestNode.PATIENCE,
