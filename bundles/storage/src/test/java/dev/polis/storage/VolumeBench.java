@@ -2,6 +2,7 @@ package dev.polis.storage;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
@@ -27,13 +28,14 @@ final class VolumeBench implements AutoCloseable {
   final SealedConfigurationFile sealed;
   final Volume volume;
   final VolumeManager manager;
+  private final VolumeCatalog catalog;
 
   VolumeBench(Path directory, StorageSecurity security) throws FileException {
     root = Root.at(directory);
     root.esp().create();
     root.ephemeral().create();
     processes = ProcessManager.open(root.ephemeral().processes().create(), LogTree.create());
-    VolumeCatalog catalog =
+    catalog =
         VolumeCatalog.of(
             root,
             SIZE,
@@ -69,6 +71,15 @@ final class VolumeBench implements AutoCloseable {
             new Commands().has(program),
             purpose + " needs the program " + program + ", which is missing");
       }
+    }
+  }
+
+  /** Returns whether this machine and user can have such a volume. */
+  boolean canGive(StorageSecurity security) {
+    try {
+      return catalog.usable(security).security() == security;
+    } catch (StorageException e) {
+      return false; // that it is refused is the answer
     }
   }
 

@@ -11,6 +11,7 @@ import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Needs;
 import dev.polis.process.Commands;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -108,6 +109,7 @@ class VolumeLuksMapperTest {
   @Test
   void whatIsMissingIsSaidInWords() {
     assumeFalse(VolumeLuksMapper.available(), "this kernel has device-mapper");
+    Needs.root("telling a device with nothing behind it from one that is forbidden");
     StorageException refusal = assertThrows(StorageException.class, () -> image(false).require());
     assertEquals(Refusal.UNSUPPORTED, refusal.refusal());
     assertTrue(refusal.getMessage().contains("device /dev/mapper/control"), refusal.getMessage());
