@@ -108,6 +108,10 @@ record CallFailure(
 
   /** Says why nothing listens, as far as the state directory of a node on this machine tells. */
   private String absence() {
+    if (target.listeners().nodeIsDown()) {
+      return "no node runs on %1$s; './polis up --state %1$s' starts it"
+          .formatted(CtlName.quoted(target.listeners().state()));
+    }
     Optional<CtlListeners.Listener> listener = target.listeners().atPort(address.getPort());
     if (listener.isPresent() && !listener.get().open()) {
       return "the node's listener '%s' is not open: %s. '%s debug logs' shows the node's log"

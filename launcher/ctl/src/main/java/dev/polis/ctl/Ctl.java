@@ -1,6 +1,9 @@
 package dev.polis.ctl;
 
 import java.io.PrintWriter;
+import java.util.List;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -40,11 +43,19 @@ import picocli.CommandLine.Spec;
     })
 public final class Ctl implements Runnable {
 
+  /**
+   * Libraries that log what they also throw, and what no operator can do anything about. Held, since
+   * the JDK forgets the level of a logger that nobody holds.
+   */
+  private static final List<Logger> QUIET =
+      List.of(Logger.getLogger("io.netty"), Logger.getLogger("io.grpc"));
+
   @Mixin CtlOptions options;
   @Spec CommandSpec spec;
 
   /** Runs one command and ends the process with its exit code. */
   public static void main(String[] arguments) {
+    QUIET.forEach(logger -> logger.setLevel(Level.OFF));
     System.exit(
         run(arguments, new PrintWriter(System.out, true), new PrintWriter(System.err, true)));
   }

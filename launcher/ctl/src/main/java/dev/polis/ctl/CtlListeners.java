@@ -15,12 +15,13 @@ import java.util.regex.Pattern;
 /**
  * The listeners of a node on this machine, as the node wrote them to its state directory.
  *
+ * @param state the state directory; empty for a node that is elsewhere
  * @param all none if no node runs there
  */
-record CtlListeners(List<Listener> all) {
+record CtlListeners(String state, List<Listener> all) {
 
   /** What is known of a node that is elsewhere. */
-  static final CtlListeners UNKNOWN = new CtlListeners(List.of());
+  static final CtlListeners UNKNOWN = new CtlListeners("", List.of());
 
   private static final Pattern LINE =
       Pattern.compile(
@@ -46,9 +47,10 @@ record CtlListeners(List<Listener> all) {
     Path file = layout.ephemeral().listeners().path();
     try {
       return new CtlListeners(
+          layout.path().toString(),
           Files.readAllLines(file).stream().map(line -> listener(file, line)).toList());
     } catch (NoSuchFileException e) {
-      return UNKNOWN;
+      return new CtlListeners(layout.path().toString(), List.of());
     } catch (IOException e) {
       throw new CtlException(
           ExitCode.FAILED, file + " cannot be read: " + e + "; give --endpoint HOST", e);
@@ -68,6 +70,11 @@ record CtlListeners(List<Listener> all) {
             InetAddress.ofLiteral(matcher.group("host")), Integer.parseInt(matcher.group("port"))),
         matcher.group("state").equals("open"),
         matcher.group("detail"));
+  }
+
+  /** Tells whether the node has its state directory here and does not run. */
+  boolean nodeIsDown() {
+    return !state.isEmpty() && all.isEmpty();
   }
 
   Optional<Listener> named(String name) {

@@ -14,6 +14,7 @@ import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.common.ClusterDirectory;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -183,6 +184,29 @@ class CallFailureTest {
         ADDRESS + ":7835 does not answer: nothing listens there",
         "./polis up");
     assertSaid(run("debug", "condition", "IPAssigned"), ExitCode.UNREACHABLE, ADDRESS + ":7837");
+  }
+
+  @Test
+  @DisplayName("a node that does not run: it does not, and how to start it")
+  void nodeIsDown() throws Exception {
+    Files.createDirectories(state.resolve("esp"));
+    Files.write(
+        state.resolve("esp/cluster_directory.pb"),
+        ClusterDirectory.newBuilder()
+            .addNodes(
+                ClusterDirectory.Node.newBuilder()
+                    .addAddresses(ClusterDirectory.Node.Address.newBuilder().setHost(ADDRESS)))
+            .build()
+            .toByteArray());
+
+    CtlRun run = CtlRun.of("--state", state.toString(), "node", "list");
+
+    assertSaid(
+        run,
+        ExitCode.UNREACHABLE,
+        ADDRESS + ":7835 does not answer",
+        "no node runs on " + state,
+        "./polis up --state " + state);
   }
 
   @Test

@@ -124,9 +124,13 @@ class ExplainCommandTest {
         Pattern.compile(
             "HealthCondition\\s*\\.(?:up|degraded|waiting|down)\\(\\s*\"([a-z0-9-]+)\"");
     Pattern constant = Pattern.compile("String [A-Z_]+ = \"([a-z]+(?:-[a-z0-9]+)+)\";");
-    Set<String> codes = new TreeSet<>(sources("bundles", inPlace));
-    codes.addAll(sources("platform/health/src/main", inPlace));
-    codes.addAll(sources("platform/health/src/main", constant));
+    Pattern advice = Pattern.compile("new Advice\\(\\s*\"([a-z0-9-]+)\"");
+    Set<String> codes = new TreeSet<>();
+    for (String folder : List.of("bundles", "platform/health", "platform/api")) {
+      for (Pattern pattern : List.of(inPlace, constant, advice)) {
+        codes.addAll(sources(folder, pattern));
+      }
+    }
     assertExplained("Code", codes.stream());
   }
 
@@ -134,8 +138,9 @@ class ExplainCommandTest {
     Set<String> found = new TreeSet<>();
     try (Stream<Path> files = Files.walk(REPOSITORY.resolve(folder))) {
       for (Path file : files.filter(each -> each.toString().contains("/main/java/")).toList()) {
-        if (file.toString().endsWith(".java")) {
-          code.matcher(Files.readString(file)).results().forEach(each -> found.add(each.group(1)));
+        String text = file.toString().endsWith(".java") ? Files.readString(file) : "";
+        if (text.contains("HealthCondition") || text.contains("new Advice(")) {
+          code.matcher(text).results().forEach(each -> found.add(each.group(1)));
         }
       }
     }

@@ -13,6 +13,7 @@ import dev.polis.wire.api.LogsResponse;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.api.NodeManagementGrpc;
+import dev.polis.wire.api.RebootRequest;
 import dev.polis.wire.api.UpdateNodeLabelsRequest;
 import dev.polis.wire.common.LogFilter;
 import dev.polis.wire.curator.CuratorGrpc;
@@ -139,6 +140,12 @@ final class OwnerApi implements AutoCloseable {
     for (LogsResponse lines = call.read(); lines != null; lines = call.read()) {
       onMessage.run();
     }
+  }
+
+  /** Asks the node to power off; returns when it has answered. */
+  void powerOff() throws StatusException {
+    NodeManagementGrpc.newBlockingV2Stub(nodeChannel)
+        .reboot(RebootRequest.newBuilder().setType(RebootRequest.Type.TYPE_POWER_OFF).build());
   }
 
   byte[] registerTicket() throws StatusException {

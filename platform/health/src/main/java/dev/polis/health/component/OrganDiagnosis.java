@@ -1,10 +1,10 @@
 package dev.polis.health.component;
 
 import dev.polis.health.HealthCondition;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -75,10 +75,61 @@ final class OrganDiagnosis {
           "start the node with --set %s.KEY=VALUE; polis plan --keys lists the keys"
               .formatted(name));
     }
-    String missing = missing(bundle, new HashSet<>());
-    return missing.isEmpty()
+    Set<String> services = missing(bundle);
+    return services.isEmpty()
         ? HealthCondition.waiting(PENDING, name + " is about to be activated")
-        : HealthCondition.waiting(WAITS, name + " " + missing);
+        : HealthCondition.waiting(WAITS, name + " waits for " + describe(bundle, services));
+  }
+
+  /** Names the missing services with who provides them, then the root causes. */
+  private String describe(Bundle bundle, Set<String> services) {
+    Set<String> roots = new LinkedHashSet<>();
+    roots(bundle, roots, new HashSet<>());
+    return services.stream().map(this::provided).collect(Collectors.joining(" and "))
+        + ": "
+        + String.join("; ", roots);
+  }
+
+  private String provided(String type) {
+    String names =
+        providers(type).stream().map(Bundle::getSymbolicName).collect(Collectors.joining(" or "));
+    return names.isEmpty()
+        ? type + ", which nobody provides"
+        : "%s, which %s provides".formatted(type, names);
+  }
+
+  /** Collects why services are missing, from the bundles that wait for nobody else. */
+  private void roots(Bundle bundle, Set<String> roots, Set<Bundle> seen) {
+    if (!seen.add(bundle)) {
+      return;
+    }
+    for (String type : missing(bundle)) {
+      List<Bundle> providers = providers(type);
+      if (providers.isEmpty()) {
+        roots.add("no installed bundle provides " + type);
+      }
+      for (Bundle provider : providers) {
+        Optional<String> own = broken(provider);
+        own.ifPresent(roots::add);
+        if (own.isEmpty() && !missing(provider).isEmpty()) {
+          roots(provider, roots, seen);
+        } else if (own.isEmpty()) {
+          roots.add("%s has not registered it yet".formatted(provider.getSymbolicName()));
+        }
+      }
+    }
+  }
+
+  /** Says what is wrong with a bundle itself; empty if it waits for others, or is well. */
+  private Optional<String> broken(Bundle bundle) {
+    if (!runs(bundle)) {
+      return Optional.of(bundle.getSymbolicName() + " is stopped");
+    }
+    return configurations(bundle)
+        .filter(each -> each.state == ComponentConfigurationDTO.FAILED_ACTIVATION)
+        .map(each -> FailureText.reason(each.failure))
+        .map(reason -> bundle.getSymbolicName() + " could not be activated: " + reason)
+        .findFirst();
   }
 
   /** Finds the bundles that declare to provide what the components of a bundle need. */
@@ -93,49 +144,14 @@ final class OrganDiagnosis {
     return Arrays.stream(context.getBundles()).filter(bundle -> provides(bundle, type)).toList();
   }
 
-  /** Says what the components of a bundle wait for; empty if they wait for nothing. */
-  private String missing(Bundle bundle, Set<Bundle> seen) {
-    if (!seen.add(bundle)) {
-      return "";
-    }
-    List<String> waits = new ArrayList<>();
-    configurations(bundle)
-        .forEach(
-            configuration -> {
-              for (UnsatisfiedReferenceDTO reference : configuration.unsatisfiedReferences) {
-                String type = type(configuration.description, reference);
-                waits.add(type + ", which " + providers(type, seen));
-              }
-            });
-    return waits.isEmpty() ? "" : "waits for " + String.join("; and for ", waits);
-  }
-
-  /** Completes "a service which …": who provides it, and why that one does not. */
-  private String providers(String type, Set<Bundle> seen) {
-    List<Bundle> providers = providers(type);
-    if (providers.isEmpty()) {
-      return "no installed bundle provides";
-    }
-    return providers.stream()
-        .map(bundle -> bundle.getSymbolicName() + " provides and which " + absence(bundle, seen))
-        .collect(Collectors.joining(", or which "));
-  }
-
-  /** Completes "a bundle which …". */
-  private String absence(Bundle bundle, Set<Bundle> seen) {
-    if (!runs(bundle)) {
-      return "is stopped";
-    }
-    Optional<String> failure =
-        configurations(bundle)
-            .filter(each -> each.state == ComponentConfigurationDTO.FAILED_ACTIVATION)
-            .map(each -> FailureText.reason(each.failure))
-            .findFirst();
-    if (failure.isPresent()) {
-      return "could not be activated: " + failure.get();
-    }
-    String missing = missing(bundle, seen);
-    return missing.isEmpty() ? "has not registered it yet" : "itself " + missing;
+  /** Returns the types of the services that the components of a bundle wait for. */
+  private Set<String> missing(Bundle bundle) {
+    return configurations(bundle)
+        .flatMap(
+            configuration ->
+                Stream.of(configuration.unsatisfiedReferences)
+                    .map(reference -> type(configuration.description, reference)))
+        .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 
   private static boolean provides(Bundle bundle, String type) {

@@ -1,0 +1,239 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.EtcdBinary;
+import dev.polis.fixtures.Finished;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
+import dev.polis.pki.UserCredentials;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The health of a real node, as its operator sees it. */
+class HealthIT {
+
+  private static final String ADDRESS = "127.0.31.1";
+
+  @TempDir Path directory;
+
+  /**
+   * Makes a program that is etcd, but begins only when it is told to.
+   *
+   * @param go begins when this file is there
+   */
+  private Path etcdThatWaitsFor(Path go) throws Exception {
+    Path folder = Files.createDirectories(directory.resolve("held"));
+    Path etcd = EtcdBinary.folder().resolve("etcd");
+    Path script =
+        Files.writeString(
+            folder.resolve("etcd"),
+            """
+            #!/bin/sh
+            if [ "$1" != --version ]; then
+              while [ ! -e %s ]; do sleep 0.1; done
+            fi
+            exec %s "$@"
+            """
+                .formatted(go, etcd));
+    Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"));
+    return folder;
+  }
+
+  private static JsonObject health(TestNode node) {
+    String out = node.ctl("health", "-o", "json").out();
+    return out.isEmpty()
+        ? new JsonObject()
+        : JsonParser.parseString(out).getAsJsonArray().get(0).getAsJsonObject();
+  }
+
+  private static List<String> waits(TestNode node) {
+    JsonElement waits = health(node).get("waits");
+    List<String> names = new ArrayList<>();
+    if (waits != null) {
+      waits
+          .getAsJsonArray()
+          .forEach(wait -> names.add(wait.getAsJsonObject().get("name").getAsString()));
+    }
+    return names;
+  }
+
+  private static JsonObject status(TestNode node, String name) {
+    for (JsonElement status : health(node).getAsJsonArray("statuses")) {
+      if (status.getAsJsonObject().get("name").getAsString().equals(name)) {
+        return status.getAsJsonObject();
+      }
+    }
+    throw new AssertionError(name + " is not among the organs: " + node.ctl("health").all());
+  }
+
+  private static void assertContains(String part, String text) {
+    assertTrue(text.contains(part), () -> "\"" + part + "\" is not in:\n" + text);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @ValueSource(strings = {"127.0.0.1", ADDRESS})
+  @DisplayName("a node that is no member yet is asked where it listens, whatever its address")
+  void aNodeThatIsNoMemberYet(String address) throws Exception {
+    Path go = directory.resolve("go");
+    try (TestNode node = TestNode.prepared(directory.resolve("n"), address)) {
+      node.start("--etcd", etcdThatWaitsFor(go).toString());
+      Await.until(
+          TestNode.PATIENCE,
+          "the node to wait for etcd",
+          () -> waits(node).contains("etcd to become ready"));
+
+      Finished conditions = node.ctl("debug", "condition");
+      assertEquals(0, conditions.code(), conditions.all());
+      assertTrue(
+          conditions.out().matches("(?s).*ClusterHome +false.*IPAssigned +true.*"),
+          conditions.out());
+      assertEquals(5, node.ctl("debug", "condition", "ClusterHome").code());
+      assertEquals(0, node.ctl("debug", "logs", "--dn", "root.consensus").code());
+
+      Finished health = node.ctl("health");
+      assertEquals(5, health.code(), health.all());
+      assertContains("the cluster was not asked: ", health.err());
+      assertContains("the debug service of the node", health.err());
+      assertTrue(health.out().matches("(?s).*consensus +organ +WAITING +.*"), health.out());
+      assertContains("waiting for etcd to become ready", health.out());
+
+      Finished wait = node.ctl("explain", "etcd to become ready");
+      assertContains("(wait, says the node's debug service): WAITING", wait.out());
+      assertContains("because consensus: ", node.ctl("explain", "cluster").out());
+
+      Finished refused = node.ctl("takeownership");
+      assertEquals(3, refused.code(), refused.all());
+      assertContains(
+          "the node's listener 'curator' is not open: waits for credentials", refused.err());
+
+      Files.createFile(go);
+      node.awaitHome();
+      node.takeOwnership();
+      Finished home = node.ctl("health", "--wait", "60");
+      assertEquals(0, home.code(), home.all());
+    }
+  }
+
+  @Test
+  @DisplayName("one status of an organ is seen through health, /metrics and explain")
+  void oneStatusOnAllScreens() throws Exception {
+    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
+      node.up();
+      node.takeOwnership();
+      node.ctl("health", "--wait", "60").requireSuccess("health");
+      assertContains("polis_health_status{code=\"up\",kind=\"organ\",name=\"debug\"} 0.0", metrics(node));
+
+      node.ctl("bundle", "stop", "dev.polis.debug").requireSuccess("bundle stop");
+
+      JsonObject shown = status(node, "debug");
+      JsonObject explained = node.json("explain", "debug").getAsJsonObject();
+      assertEquals("DOWN", shown.get("level").getAsString());
+      assertEquals("stopped", shown.get("code").getAsString());
+      assertContains(
+          "polis_health_status{code=\"stopped\",kind=\"organ\",name=\"debug\"} 3.0", metrics(node));
+      assertEquals("DOWN", explained.get("level").getAsString());
+      assertEquals(
+          "debug: " + shown.get("reason").getAsString(),
+          explained.getAsJsonArray("causes").get(0).getAsString());
+      assertEquals(
+          shown.get("remedy").getAsString(),
+          explained.getAsJsonArray("remedies").get(0).getAsString());
+      assertEquals(5, node.ctl("health").code());
+
+      node.ctl("bundle", "start", "dev.polis.debug").requireSuccess("bundle start");
+      assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
+    }
+  }
+
+  @Test
+  @DisplayName("organs that go with another are explained by that one, down to the root cause")
+  void theRootCause() throws Exception {
+    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
+      node.up();
+      node.takeOwnership();
+      node.ctl("bundle", "stop", "dev.polis.consensus").requireSuccess("bundle stop");
+
+      Finished health = node.ctl("health");
+      assertEquals(5, health.code(), health.all());
+      assertTrue(health.out().matches("(?s).*consensus +organ +DOWN +stopped .*"), health.out());
+      assertTrue(
+          health.out().matches("(?s).*roles +organ +WAITING +service-missing .*"), health.out());
+      assertContains(
+          "dev.polis.curator waits for dev.polis.api.consensus.Consensus,"
+              + " which dev.polis.consensus provides: dev.polis.consensus is stopped",
+          node.ctl("explain", "curator").out());
+      assertContains(
+          "because consensus: bundle dev.polis.consensus was stopped by hand",
+          node.ctl("explain", "roles").out());
+      Finished whole = node.ctl("explain", "node");
+      assertContains("DOWN", whole.out());
+      assertContains("to do: start it with: polisctl bundle start dev.polis.consensus", whole.out());
+
+      node.ctl("bundle", "start", "dev.polis.consensus").requireSuccess("bundle start");
+      assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
+    }
+  }
+
+  @Test
+  @DisplayName("D-47 a power off is answered, then the node ends in order and leaves nothing behind")
+  void powerOff() throws Exception {
+    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
+      node.up();
+      node.takeOwnership();
+      ProcessHandle etcd = node.etcd();
+      try (OwnerApi owner = OwnerApi.of(node)) {
+        owner.powerOff();
+      }
+
+      assertEquals(0, node.awaitEnd(), node.said());
+      assertTrue(!etcd.isAlive(), "etcd outlived a power off");
+      assertEquals(List.of(), node.leftovers());
+      assertContains("powering off: asked for by user \"owner\"", node.said());
+    }
+  }
+
+  private static String metrics(TestNode node) throws Exception {
+    Path owner = node.state().resolve("owner");
+    UserCredentials credentials =
+        UserCredentials.fromPem(
+            Files.readString(owner.resolve("owner-key.pem")),
+            Files.readString(owner.resolve("owner.pem")),
+            Files.readString(owner.resolve("ca.pem")));
+    try (HttpClient client =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .sslContext(
+                TlsContexts.context(
+                    TlsKeys.fixed(credentials.tls()),
+                    TlsTrust.anyNode(TlsTrust.Source.of(credentials.ca()))))
+            .build()) {
+      HttpResponse<String> response =
+          client.send(
+              HttpRequest.newBuilder(
+                      URI.create("https://%s:7840/metrics".formatted(node.address())))
+                  .build(),
+              HttpResponse.BodyHandlers.ofString());
+      assertEquals(200, response.statusCode(), response.body());
+      return response.body();
+    }
+  }
+}

@@ -1,0 +1,238 @@
+package dev.polis.health.component;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.event.Values;
+import dev.polis.health.HealthLevel;
+import dev.polis.health.HealthStatus;
+import dev.polis.logtree.LogTree;
+import dev.polis.supervision.SupervisionTree;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import org.apache.felix.framework.Felix;
+import org.apache.felix.scr.impl.Activator;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
+import org.osgi.framework.ServiceReference;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
+
+/**
+ * Organs in a real framework with real Declarative Services. Their components are classes of Java
+ * itself, so that a bundle is nothing but its headers and descriptions.
+ */
+@Timeout(60)
+final class HealthComponentTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  @TempDir Path folder;
+  private Felix framework;
+  private SupervisionTree tree;
+  private HealthComponent health;
+
+  @BeforeEach
+  void start() throws Exception {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(Constants.FRAMEWORK_STORAGE, folder.resolve("cache").toString());
+    settings.put(
+        Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA,
+        "org.osgi.service.component;version=1.5.1,org.osgi.service.component.runtime;version=1.5,"
+            + "org.osgi.service.component.runtime.dto;version=1.5,org.osgi.util.promise;version=1.3.0,"
+            + "org.osgi.util.function;version=1.2.0");
+    settings.put("felix.service.urlhandlers", "false");
+    settings.put("felix.log.level", "0");
+    settings.put("ds.loglevel", "0");
+    framework = new Felix(settings);
+    framework.start();
+    BundleContext context = framework.getBundleContext();
+    String scr =
+        Activator.class.getProtectionDomain().getCodeSource().getLocation().toURI().toString();
+    context.installBundle("reference:" + scr).start();
+    ServiceReference<ServiceComponentRuntime> runtime =
+        context.getServiceReference(ServiceComponentRuntime.class);
+    tree = SupervisionTree.open(LogTree.create());
+    health = new HealthComponent(context, tree, context.getService(runtime));
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    health.close();
+    tree.close();
+    framework.stop();
+    framework.waitForStop(0);
+  }
+
+  /** A component that gives a service and needs others. */
+  private record Part(String implementation, String gives, List<String> needs) {
+    String description(String name) {
+      StringBuilder text = new StringBuilder();
+      text.append("<scr:component xmlns:scr=\"http://www.osgi.org/xmlns/scr/v1.3.0\" name=\"")
+          .append(name)
+          .append("\" immediate=\"true\"><implementation class=\"")
+          .append(implementation)
+          .append("\"/>");
+      if (!gives.isEmpty()) {
+        text.append("<service><provide interface=\"").append(gives).append("\"/></service>");
+      }
+      needs.forEach(
+          need -> text.append("<reference name=\"r\" interface=\"").append(need).append("\"/>"));
+      return text.append("</scr:component>").toString();
+    }
+  }
+
+  private static final Part DISK = new Part("java.lang.Thread", "java.lang.Runnable", List.of());
+  private static final Part BROKEN = new Part("java.util.Optional", "java.lang.Runnable", List.of());
+  private static final Part RECORDS =
+      new Part("java.util.ArrayList", "java.util.List", List.of("java.lang.Runnable"));
+  private static final Part ROLES =
+      new Part("java.lang.Object", "", List.of("java.util.List"));
+
+  private Bundle install(String name, Part part) throws Exception {
+    Manifest manifest = new Manifest();
+    Attributes headers = manifest.getMainAttributes();
+    headers.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    headers.putValue("Bundle-ManifestVersion", "2");
+    headers.putValue("Bundle-SymbolicName", name);
+    headers.putValue("Service-Component", "component.xml");
+    if (!part.gives().isEmpty()) {
+      headers.putValue(
+          "Provide-Capability",
+          "osgi.service;objectClass:List<String>=\"%s\"".formatted(part.gives()));
+    }
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (JarOutputStream jar = new JarOutputStream(bytes, manifest)) {
+      jar.putNextEntry(new JarEntry("component.xml"));
+      jar.write(part.description(name).getBytes(StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new AssertionError("memory does not fail to be written to", e);
+    }
+    return framework
+        .getBundleContext()
+        .installBundle(name, new ByteArrayInputStream(bytes.toByteArray()));
+  }
+
+  private HealthStatus await(String organ, String code) throws Exception {
+    return Values.await(
+            health.all(),
+            all ->
+                all.stream().anyMatch(each -> each.name().equals(organ) && each.code().equals(code)),
+            PATIENCE,
+            organ + " to be " + code)
+        .stream()
+        .filter(each -> each.name().equals(organ))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  @DisplayName("an organ that was never started has not been started yet")
+  void neverStarted() throws Exception {
+    install("dev.polis.storage", DISK);
+    assertEquals(HealthLevel.WAITING, await("storage", "not-started").level());
+  }
+
+  @Test
+  @DisplayName("an organ that was started and stopped is DOWN, stopped by hand, with what to type")
+  void stoppedByHand() throws Exception {
+    Bundle disk = install("dev.polis.storage", DISK);
+    disk.start();
+    await("storage", "not-activated");
+    disk.stop();
+
+    HealthStatus status = await("storage", "stopped");
+
+    assertEquals(HealthLevel.DOWN, status.level());
+    assertEquals("bundle dev.polis.storage was stopped by hand", status.reason());
+    assertTrue(status.remedy().contains("bundle start dev.polis.storage"), status.remedy());
+  }
+
+  @Test
+  @DisplayName("an organ that opened its scope is no longer absent, and is again when it closes it")
+  void presentOrgan() throws Exception {
+    install("dev.polis.storage", DISK).start();
+    try (var scope = health.organ("storage", "")) {
+      assertEquals(HealthLevel.UP, await("storage", "up").level());
+      assertEquals(1, health.all().peek().orElseThrow().size(), scope::toString);
+    }
+    await("storage", "not-activated");
+  }
+
+  @Test
+  @DisplayName("an organ without its service WAITS, and says who provides it and why that one does not")
+  void missingService() throws Exception {
+    Bundle disk = install("dev.polis.storage", DISK);
+    disk.start();
+    install("dev.polis.curator", RECORDS).start();
+    await("curator", "not-activated");
+    disk.stop();
+
+    HealthStatus status = await("curator", "service-missing");
+
+    assertEquals(HealthLevel.WAITING, status.level());
+    assertEquals(
+        "dev.polis.curator waits for java.lang.Runnable, which dev.polis.storage provides:"
+            + " dev.polis.storage is stopped",
+        status.reason());
+  }
+
+  @Test
+  @DisplayName("the root of a chain of organs is named once, at the end of it")
+  void chainOfMissingServices() throws Exception {
+    install("dev.polis.storage", BROKEN).start();
+    install("dev.polis.curator", RECORDS).start();
+    install("dev.polis.roles", ROLES).start();
+
+    HealthStatus root = await("storage", "activation-failed");
+    HealthStatus end = await("roles", "service-missing");
+
+    assertEquals(HealthLevel.DOWN, root.level());
+    assertTrue(
+        end.reason()
+            .startsWith(
+                "dev.polis.roles waits for java.util.List, which dev.polis.curator provides:"
+                    + " dev.polis.storage could not be activated: "),
+        end.reason());
+    assertEquals(Set.of("curator"), health.needs("roles"));
+    assertEquals(Set.of("storage"), health.needs("curator"));
+    assertEquals(Set.of(), health.needs("nonsense"));
+  }
+
+  @Test
+  @DisplayName("a service that no installed bundle provides is named as such")
+  void nobodyProvides() throws Exception {
+    install("dev.polis.roles", ROLES).start();
+    assertEquals(
+        "dev.polis.roles waits for java.util.List, which nobody provides:"
+            + " no installed bundle provides java.util.List",
+        await("roles", "service-missing").reason());
+  }
+
+  @Test
+  @DisplayName("bundles of others are no organs")
+  void othersAreNoOrgans() throws Exception {
+    install("com.example.plugin", DISK).start();
+    install("dev.polis.storage", DISK).start();
+    assertEquals(
+        List.of("storage"),
+        health.all().peek().orElseThrow().stream().map(HealthStatus::name).toList());
+  }
+}
