@@ -1,13 +1,24 @@
 package dev.polis.faults.it;
 
+import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.etcd.EtcdTls;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.NodeProcesses;
+import dev.polis.fixtures.TestPki;
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiAuthority;
+import dev.polis.pki.PkiBackend;
+import dev.polis.pki.PkiStore;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
@@ -20,12 +31,15 @@ import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusException;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
@@ -240,6 +254,56 @@ final class FaultNode implements AutoCloseable {
 
   RpcClients asSelfSigned() {
     return RpcClients.ephemeral(Ed25519.generate(), RpcTrust.cluster(credentials.ca()));
+  }
+
+  /** With a self-signed certificate that has neither subject nor issuer, as Go clients make it. */
+  RpcClients asNameless() throws CertificateException {
+    KeyPair pair = Ed25519.generate();
+    TlsContexts.clientParameters(); // the class makes such certificates readable
+    X509Certificate certificate =
+        (X509Certificate)
+            CertificateFactory.getInstance("X.509")
+                .generateCertificate(
+                    new ByteArrayInputStream(TestPki.nameless(pair, "Ed25519")));
+    return RpcClients.authenticated(
+        TlsIdentity.of(pair.getPrivate(), certificate), RpcTrust.cluster(credentials.ca()));
+  }
+
+  /** As a node of the cluster that the cluster's authority certified just now. */
+  RpcClients asOtherNode(KeyPair pair) throws Exception {
+    NodeId other = NodeId.of(pair.getPublic());
+    X509Certificate certificate =
+        withAuthority(
+            authority ->
+                authority.ensureExternal(
+                    "node-" + other, CertificateTemplate.node(other), pair.getPublic()));
+    return RpcClients.authenticated(
+        TlsIdentity.of(pair.getPrivate(), certificate), RpcTrust.cluster(credentials.ca()));
+  }
+
+  /** Revokes the certificates of such a node. */
+  void revoke(KeyPair pair) throws Exception {
+    withAuthority(authority -> authority.revoke("node-" + NodeId.of(pair.getPublic())));
+  }
+
+  private interface OfAuthority<T> {
+    T ask(PkiAuthority authority) throws InterruptedException;
+  }
+
+  /** Uses the cluster's authority where the curator keeps it, with the keys of etcd's root user. */
+  private <T> T withAuthority(OfAuthority<T> question) throws Exception {
+    EtcdTls tls =
+        new EtcdTls(
+            List.of(Pem.certificate(read("data/etcd/pki/ca.pem"))),
+            Pem.privateKey(read("data/etcd/pki/root-key.pem")),
+            List.of(Pem.certificate(read("data/etcd/pki/root.pem"))));
+    EtcdAccess access =
+        EtcdAccess.tls(List.of(EtcdEndpoint.of(address + ":" + ETCD_CLIENTS)), tls).sub("curator");
+    try (EtcdClient etcd = EtcdClient.connect(access)) {
+      PkiStore store = new PkiStore(PkiBackend.etcd(etcd, etcd.kv(), "/cluster-pki/"));
+      return question.ask(
+          store.ensureAuthority("cluster-ca", CertificateTemplate.authority("Polis cluster CA")));
+    }
   }
 
   RpcClients asNobody() {

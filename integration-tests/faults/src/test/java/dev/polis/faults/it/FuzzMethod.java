@@ -2,7 +2,9 @@ package dev.polis.faults.it;
 
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.MethodDescriptor;
+import dev.polis.wire.ext.Authorization;
 import dev.polis.wire.ext.AuthorizationOuterClass;
+import dev.polis.wire.ext.Permission;
 import io.grpc.ServiceDescriptor;
 import io.grpc.protobuf.ProtoMethodDescriptorSupplier;
 import java.io.ByteArrayInputStream;
@@ -18,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -26,8 +29,13 @@ import java.util.stream.Stream;
  * @param call what gRPC needs to call it
  * @param request what it takes
  * @param open whether strangers may call it, by the option in its definition
+ * @param need permissions that a caller must have, by the option in its definition
  */
-record FuzzMethod(io.grpc.MethodDescriptor<byte[], byte[]> call, Descriptor request, boolean open) {
+record FuzzMethod(
+    io.grpc.MethodDescriptor<byte[], byte[]> call,
+    Descriptor request,
+    boolean open,
+    Set<Permission> need) {
 
   static final Comparator<FuzzMethod> BY_NAME = Comparator.comparing(FuzzMethod::name);
 
@@ -62,16 +70,16 @@ record FuzzMethod(io.grpc.MethodDescriptor<byte[], byte[]> call, Descriptor requ
   private static FuzzMethod of(io.grpc.MethodDescriptor<?, ?> method) {
     MethodDescriptor schema =
         ((ProtoMethodDescriptorSupplier) method.getSchemaDescriptor()).getMethodDescriptor();
+    Authorization rule =
+        schema.getOptions().getExtension(AuthorizationOuterClass.authorization);
     return new FuzzMethod(
         io.grpc.MethodDescriptor.newBuilder(new Bytes(), new Bytes())
             .setFullMethodName(method.getFullMethodName())
             .setType(method.getType())
             .build(),
         schema.getInputType(),
-        schema
-            .getOptions()
-            .getExtension(AuthorizationOuterClass.authorization)
-            .getAllowUnauthenticated());
+        rule.getAllowUnauthenticated(),
+        Set.copyOf(rule.getNeedList()));
   }
 
   private static List<String> generatedServices() throws Exception {

@@ -115,7 +115,7 @@ class RpcFuzzTest {
   }
 
   /** The port of the listener that serves each method. */
-  private static Map<FuzzMethod, Integer> ports(FaultNode node, List<FuzzMethod> methods)
+  static Map<FuzzMethod, Integer> ports(FaultNode node, List<FuzzMethod> methods)
       throws Exception {
     Map<Integer, ManagedChannel> channels = new LinkedHashMap<>();
     for (int port : FaultNode.RPC_PORTS) {

@@ -1,0 +1,193 @@
+package dev.polis.faults.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.protobuf.Message;
+import dev.polis.fixtures.Await;
+import dev.polis.pki.Ed25519;
+import dev.polis.rpc.RpcClients;
+import dev.polis.wire.common.NodeStatus;
+import dev.polis.wire.curator.UpdateNodeStatusRequest;
+import dev.polis.wire.curator.WatchRequest;
+import dev.polis.wire.ext.Permission;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Calls every method of a running node as every kind of caller, and compares how each call ends
+ * with a table that is kept beside this test. The methods are found in the wire format, so a new one
+ * fails here until somebody has decided all its cells. {@code -Dpolis.matrix.write=true} writes the
+ * table anew.
+ */
+class NodeAuthorizationTest {
+  private static final Path TABLE =
+      Path.of("src/test/resources/dev/polis/faults/it/node-authorization.txt");
+
+  private static final int CALL_SECONDS = 60;
+
+  private static final Set<String> STRANGERS = Set.of("none", "self-signed", "nameless", "foreign");
+  private static final Set<String> NODES = Set.of("node", "other-node");
+
+  private static final Set<Permission> OF_NODES =
+      Set.of(Permission.PERMISSION_READ_CLUSTER_STATUS, Permission.PERMISSION_UPDATE_NODE_SELF);
+
+  @TempDir Path directory;
+
+  @Test
+  @DisplayName("every method of a running node decides about every kind of caller as the table says")
+  void everyMethodDecidesAboutEveryCaller() throws Exception {
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.9")) {
+      node.awaitHealthy();
+      Map<FuzzMethod, Integer> ports = RpcFuzzTest.ports(node, FuzzMethod.all());
+      Map<String, RpcClients> callers = callers(node);
+      List<String> rows = new ArrayList<>();
+      List<String> broken = new ArrayList<>();
+      for (FuzzMethod method : ports.keySet().stream().sorted(FuzzMethod.BY_NAME).toList()) {
+        rows.add(row(node, method, ports.get(method), callers, broken));
+      }
+      assertEquals(List.of(), broken, "cells that contradict the option of the method");
+      compare(rows);
+      node.requireAlive();
+      node.awaitHealthy();
+    }
+  }
+
+  private static Map<String, RpcClients> callers(FaultNode node) throws Exception {
+    KeyPair revoked = Ed25519.generate();
+    Map<String, RpcClients> callers = new LinkedHashMap<>();
+    callers.put("none", node.asNobody());
+    callers.put("self-signed", node.asSelfSigned());
+    callers.put("nameless", node.asNameless());
+    callers.put("foreign", node.asForeigner());
+    callers.put("node", node.asNode());
+    callers.put("other-node", node.asOtherNode(Ed25519.generate()));
+    callers.put("owner", node.asOwner());
+    callers.put("revoked", node.asOtherNode(revoked));
+    node.revoke(revoked);
+    FuzzMethod probe = FuzzMethod.named("metropolis.proto.api.Management/GetClusterInfo");
+    Await.until(
+        FaultNode.PATIENCE,
+        "the revocation to reach the node",
+        () ->
+            call(node.dial(callers.get("revoked"), FaultNode.CURATOR), probe, new byte[0]).getCode()
+                == Status.Code.UNAUTHENTICATED);
+    return callers;
+  }
+
+  private static String row(
+      FaultNode node,
+      FuzzMethod method,
+      int port,
+      Map<String, RpcClients> callers,
+      List<String> broken)
+      throws Exception {
+    StringBuilder row = new StringBuilder(method.name());
+    if (port == FaultNode.DEBUG) {
+      Status status = call(node.dialDebug(), method, request(node, method));
+      return row.append(" plaintext=").append(status.getCode()).toString();
+    }
+    for (Map.Entry<String, RpcClients> caller : callers.entrySet()) {
+      ManagedChannel channel = node.dial(caller.getValue(), port);
+      Status status = call(channel, method, request(node, method));
+      channel.shutdownNow();
+      row.append(' ').append(caller.getKey()).append('=').append(status.getCode());
+      if (!allowed(method, caller.getKey(), status.getCode())) {
+        broken.add(method.name() + " " + caller.getKey() + ": " + status);
+      }
+    }
+    return row.toString();
+  }
+
+  /** What the option of a method alone says about the end of a call. */
+  private static boolean allowed(FuzzMethod method, String caller, Status.Code code) {
+    if (caller.equals("revoked")) {
+      return code == Status.Code.UNAUTHENTICATED;
+    }
+    if (method.open()) {
+      return true; // the handler decides
+    }
+    if (STRANGERS.contains(caller)) {
+      return code == Status.Code.UNAUTHENTICATED;
+    }
+    if (NODES.contains(caller) && !OF_NODES.containsAll(method.need())) {
+      return code == Status.Code.PERMISSION_DENIED;
+    }
+    return code != Status.Code.UNAUTHENTICATED
+        && code != Status.Code.INTERNAL
+        && (code != Status.Code.PERMISSION_DENIED || !caller.equals("owner"));
+  }
+
+  /** An empty request, but where only a filled one tells one node from another. */
+  private static byte[] request(FaultNode node, FuzzMethod method) {
+    Message request =
+        switch (method.name()) {
+          case "metropolis.node.core.curator.proto.api.Curator/UpdateNodeStatus" ->
+              UpdateNodeStatusRequest.newBuilder()
+                  .setNodeId(node.id())
+                  .setStatus(
+                      NodeStatus.newBuilder()
+                          .setExternalAddress(node.address())
+                          .setRunningCurator(
+                              NodeStatus.RunningCurator.newBuilder().setPort(FaultNode.CURATOR)))
+                  .build();
+          case "metropolis.node.core.curator.proto.api.Curator/Watch" ->
+              WatchRequest.newBuilder()
+                  .setNodeInCluster(
+                      WatchRequest.NodeInCluster.newBuilder().setNodeId(node.id()))
+                  .build();
+          default -> UpdateNodeStatusRequest.getDefaultInstance(); // no bytes at all
+        };
+    return request.toByteArray();
+  }
+
+  /** Makes a call; one that answers with a message counts as OK, since streams have no end. */
+  private static Status call(ManagedChannel channel, FuzzMethod method, byte[] request)
+      throws Exception {
+    CompletableFuture<Status> end = new CompletableFuture<>();
+    ClientCall<byte[], byte[]> call = channel.newCall(method.call(), CallOptions.DEFAULT);
+    call.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onMessage(byte[] answer) {
+            if (!method.unary()) {
+              end.complete(Status.OK);
+              call.cancel("it answers", null);
+            }
+          }
+
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            end.complete(status);
+          }
+        },
+        new Metadata());
+    call.request(1);
+    call.sendMessage(request);
+    call.halfClose();
+    return end.get(CALL_SECONDS, TimeUnit.SECONDS);
+  }
+
+  private static void compare(List<String> rows) throws Exception {
+    if (Boolean.getBoolean("polis.matrix.write")) {
+      Files.createDirectories(TABLE.getParent());
+      Files.writeString(TABLE, String.join("\n", rows) + "\n");
+    }
+    assertEquals(Files.readString(TABLE).strip(), String.join("\n", rows));
+  }
+}
