@@ -39,9 +39,8 @@ import org.bouncycastle.operator.OperatorCreationException;
 import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
 
 /**
- * A single-level Ed25519 authority: its private key, its own certificate and a clock. It signs
- * whatever template it is given; deciding who may have what is the caller's business. Safe for any
- * thread.
+ * Issues and revokes certificates with one Ed25519 key. It signs whatever template it is given;
+ * deciding who may have what is the caller's business. Safe for any thread.
  */
 public final class CertificateAuthority {
   /**
@@ -50,10 +49,7 @@ public final class CertificateAuthority {
    */
   private static final int SERIAL_BITS = 127;
 
-  /**
-   * Certificates start in the past by this much: machines of a cluster may disagree about the time
-   * by minutes.
-   */
+  /** How far in the past certificates begin: clocks of a cluster may differ by minutes. */
   private static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
   /**
@@ -68,7 +64,10 @@ public final class CertificateAuthority {
   private final X509Certificate certificate;
   private final InstantSource clock;
 
-  /** An existing authority; refuses a certificate that is no CA or not this key's. */
+  /**
+   * Creates an authority from its key and certificate; refuses a certificate that is no CA or not
+   * this key's.
+   */
   public CertificateAuthority(
       PrivateKey privateKey, X509Certificate certificate, InstantSource clock) {
     Identity.verifyCa(certificate);
@@ -81,12 +80,12 @@ public final class CertificateAuthority {
     this.clock = clock;
   }
 
-  /** A new authority with a new key, on the system clock. */
+  /** Makes a new authority with a new key, on the system clock. */
   public static CertificateAuthority create(String name) {
     return create(CertificateTemplate.authority(name), InstantSource.system());
   }
 
-  /** A new authority with a new key. */
+  /** Makes a new authority with a new key. */
   public static CertificateAuthority create(CertificateTemplate template, InstantSource clock) {
     KeyPair pair = Ed25519.generate();
     return new CertificateAuthority(
@@ -94,8 +93,8 @@ public final class CertificateAuthority {
   }
 
   /**
-   * A certificate that a key signs for itself, as unauthenticated clients present it to prove
-   * possession of the key. Its CN is the key's node id, it is valid for a day and for client
+   * Makes a certificate that a key signs for itself. Unauthenticated clients present it to prove
+   * that they have the key. Its CN is the key's node id, it is valid for a day and for client
    * authentication only.
    */
   public static X509Certificate selfSigned(KeyPair pair, InstantSource clock) {
@@ -155,12 +154,12 @@ public final class CertificateAuthority {
     }
   }
 
-  /** The authority's own certificate. */
+  /** Returns the authority's own certificate. */
   public X509Certificate certificate() {
     return certificate;
   }
 
-  /** The authority's private key. */
+  /** Returns the authority's private key. */
   public PrivateKey privateKey() {
     return privateKey;
   }

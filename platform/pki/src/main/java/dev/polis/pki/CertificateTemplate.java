@@ -8,8 +8,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What a certificate is to say, apart from whose key it is and who signs it. Build one with the
- * factory for its kind.
+ * Describes the content of a certificate, apart from whose key it is and who signs it. Build one
+ * with the factory for its kind.
  *
  * @param commonName the CN of the subject
  * @param dnsNames DNS subject alternative names
@@ -26,7 +26,7 @@ public record CertificateTemplate(
     boolean ca,
     Duration lifetime) {
 
-  /** What the holder of a certificate may do. */
+  /** Names what the holder of a certificate may do. */
   public enum Usage {
     /** Be a TLS server. */
     SERVER,
@@ -60,17 +60,19 @@ public record CertificateTemplate(
     }
   }
 
-  /** A self-signed authority. */
+  /** Returns the template of a self-signed authority. */
   public static CertificateTemplate authority(String name) {
     return new CertificateTemplate(name, List.of(), List.of(), Set.of(), true, AUTHORITY_LIFETIME);
   }
 
-  /** A cluster node: CN and DNS name are its id; server authentication only. */
+  /**
+   * Returns the template of a cluster node: CN and DNS name are its id; server authentication only.
+   */
   public static CertificateTemplate node(NodeId id) {
     return leaf(id.text(), List.of(id.text()), List.of(), Set.of(Usage.SERVER), NODE_LIFETIME);
   }
 
-  /** A cluster user: CN is the name; client authentication only. */
+  /** Returns the template of a cluster user: CN is the name; client authentication only. */
   public static CertificateTemplate user(String name) {
     if (name.isBlank()) {
       throw new PkiException("a user needs a name, this one is \"" + name + "\"");
@@ -78,32 +80,32 @@ public record CertificateTemplate(
     return leaf(name, List.of(), List.of(), Set.of(Usage.CLIENT), USER_LIFETIME);
   }
 
-  /** A TLS server outside the node scheme (etcd, Kubernetes). */
+  /** Returns the template of a TLS server that is no node (etcd, Kubernetes). */
   public static CertificateTemplate server(
       String commonName, List<String> dnsNames, List<InetAddress> addresses) {
     return leaf(commonName, dnsNames, addresses, Set.of(Usage.SERVER), NODE_LIFETIME);
   }
 
   /**
-   * Both ends of a connection between equals (etcd peers; an etcd client port, whose server dials
-   * itself).
+   * Returns the template of a program that is both server and client (etcd peers; an etcd client
+   * port, whose server dials itself).
    */
   public static CertificateTemplate peer(
       String commonName, List<String> dnsNames, List<InetAddress> addresses) {
     return leaf(commonName, dnsNames, addresses, Set.of(Usage.SERVER, Usage.CLIENT), NODE_LIFETIME);
   }
 
-  /** A TLS client outside the user scheme (etcd user by CN). */
+  /** Returns the template of a TLS client that is no user of the cluster (etcd user by CN). */
   public static CertificateTemplate client(String commonName) {
     return leaf(commonName, List.of(), List.of(), Set.of(Usage.CLIENT), NODE_LIFETIME);
   }
 
-  /** The same with another lifetime. */
+  /** Returns the same with another lifetime. */
   public CertificateTemplate withLifetime(Duration other) {
     return new CertificateTemplate(commonName, dnsNames, addresses, usages, ca, other);
   }
 
-  /** Whether the certificate says what this template says; lifetimes are not compared. */
+  /** Returns whether a certificate has this content; lifetimes are not compared. */
   boolean describes(X509Certificate certificate) {
     return Identity.commonName(certificate).orElse("").equals(commonName)
         && Set.copyOf(Identity.dnsNames(certificate)).equals(Set.copyOf(dnsNames))

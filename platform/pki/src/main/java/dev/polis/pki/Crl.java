@@ -14,10 +14,7 @@ import org.bouncycastle.asn1.ASN1Integer;
 import org.bouncycastle.asn1.ASN1OctetString;
 import org.bouncycastle.asn1.x509.Extension;
 
-/**
- * A certificate revocation list: which serial numbers of one authority are no longer good.
- * Immutable.
- */
+/** Lists the serial numbers that one authority has revoked. Immutable. */
 public final class Crl {
   private final X509CRL list;
   private final byte[] der;
@@ -35,7 +32,7 @@ public final class Crl {
                 .collect(Collectors.toUnmodifiableSet());
   }
 
-  /** Reads DER; the signature is not looked at, see {@link #verify}. */
+  /** Reads a list from DER; {@link #verify} checks its signature. */
   public static Crl parse(byte[] der) {
     try {
       var list = (X509CRL) NamelessCertificates.jdk().generateCRL(new ByteArrayInputStream(der));
@@ -64,19 +61,19 @@ public final class Crl {
   }
 
   /**
-   * True if the certificate is on the list. The caller knows that both come from the same
+   * Returns whether the certificate is on the list. The caller knows that both come from the same
    * authority.
    */
   public boolean revokes(X509Certificate certificate) {
     return serials.contains(certificate.getSerialNumber());
   }
 
-  /** The revoked serial numbers. */
+  /** Returns the revoked serial numbers. */
   public Set<BigInteger> serials() {
     return serials;
   }
 
-  /** The number of this list; a later list of the same authority has a higher one. */
+  /** Returns the number of this list; a later list of the same authority has a higher one. */
   public BigInteger number() {
     byte[] wrapped = list.getExtensionValue(Extension.cRLNumber.getId());
     return wrapped == null
@@ -84,12 +81,12 @@ public final class Crl {
         : ASN1Integer.getInstance(ASN1OctetString.getInstance(wrapped).getOctets()).getValue();
   }
 
-  /** The DER form. */
+  /** Returns the DER form. */
   public byte[] der() {
     return der.clone();
   }
 
-  /** The PEM form, as etcd reads it. */
+  /** Returns the PEM form, as etcd reads it. */
   public String pem() {
     return Pem.encode("X509 CRL", der);
   }

@@ -23,9 +23,9 @@ import org.bouncycastle.asn1.x509.SubjectPublicKeyInfo;
 import org.bouncycastle.crypto.params.Ed25519PrivateKeyParameters;
 
 /**
- * Ed25519 keys between their 32 raw bytes (RFC 8032), their DER forms (RFC 8410) and the JDK's key
- * types. Every method is stateless and safe for any thread. A key of another algorithm is refused
- * with {@link PkiException}.
+ * Converts Ed25519 keys between raw bytes (RFC 8032), DER (RFC 8410) and the JDK's types, and signs
+ * with them. Every method is stateless and safe for any thread. A key of another algorithm is
+ * refused with {@link PkiException}.
  */
 public final class Ed25519 {
   /** Length in bytes of a raw public key and of a private key's seed. */
@@ -35,7 +35,7 @@ public final class Ed25519 {
 
   private Ed25519() {}
 
-  /** A new key pair from the platform's random source. */
+  /** Makes a new key pair from the platform's random source. */
   public static KeyPair generate() {
     try {
       return KeyPairGenerator.getInstance(NAME).generateKeyPair();
@@ -44,12 +44,12 @@ public final class Ed25519 {
     }
   }
 
-  /** True if this is an Ed25519 public key. */
+  /** Returns whether this is an Ed25519 public key. */
   public static boolean is(PublicKey key) {
     return key instanceof EdECPublicKey ed && NAME.equals(ed.getParams().getName());
   }
 
-  /** The 32 raw bytes of a public key. */
+  /** Returns the 32 raw bytes of a public key. */
   public static byte[] raw(PublicKey key) {
     if (!is(key)) {
       throw new PkiException(
@@ -58,7 +58,7 @@ public final class Ed25519 {
     return SubjectPublicKeyInfo.getInstance(key.getEncoded()).getPublicKeyData().getOctets();
   }
 
-  /** The public key with these 32 raw bytes. */
+  /** Returns the public key with these 32 raw bytes. */
   public static PublicKey publicKey(byte[] raw) {
     if (raw.length != KEY_BYTES) {
       throw new PkiException(
@@ -77,7 +77,7 @@ public final class Ed25519 {
     }
   }
 
-  /** The public half of a private key. */
+  /** Returns the public half of a private key. */
   public static PublicKey publicKey(PrivateKey key) {
     byte[] seed = seed(key);
     try {
@@ -87,7 +87,7 @@ public final class Ed25519 {
     }
   }
 
-  /** The 32-byte seed of a private key; the caller wipes it. */
+  /** Returns the 32-byte seed of a private key; the caller wipes it. */
   public static byte[] seed(PrivateKey key) {
     if (!(key instanceof EdECPrivateKey ed) || !NAME.equals(ed.getParams().getName())) {
       throw new PkiException(
@@ -97,7 +97,7 @@ public final class Ed25519 {
         .orElseThrow(() -> new PkiException("the private key does not give out its bytes"));
   }
 
-  /** The private key with this 32-byte seed. */
+  /** Returns the private key with this 32-byte seed. */
   public static PrivateKey privateKeyFromSeed(byte[] seed) {
     if (seed.length != KEY_BYTES) {
       throw new PkiException("an Ed25519 seed has 32 bytes, this one has " + seed.length);
@@ -110,7 +110,7 @@ public final class Ed25519 {
     }
   }
 
-  /** The private key of a PKCS #8 DER document. */
+  /** Reads a private key from PKCS #8 DER. */
   public static PrivateKey privateKey(byte[] pkcs8) {
     try {
       return KeyFactory.getInstance(NAME).generatePrivate(new PKCS8EncodedKeySpec(pkcs8));
@@ -132,7 +132,7 @@ public final class Ed25519 {
     }
   }
 
-  /** True if this is the key's signature of the data; a malformed signature is a false one. */
+  /** Returns whether this is the key's signature of the data; a malformed signature is not. */
   public static boolean verify(PublicKey key, byte[] data, byte[] signature) {
     try {
       var verifier = Signature.getInstance(NAME);
@@ -144,7 +144,7 @@ public final class Ed25519 {
     }
   }
 
-  /** True if the two halves belong together. */
+  /** Returns whether the two halves belong together. */
   public static boolean match(PrivateKey privateKey, PublicKey publicKey) {
     return Arrays.equals(raw(publicKey(privateKey)), raw(publicKey));
   }

@@ -14,9 +14,9 @@ import javax.naming.ldap.LdapName;
 import javax.naming.ldap.Rdn;
 
 /**
- * Who a certificate of this cluster speaks for. The extended key usage alone tells the kinds apart:
- * a node's certificate carries server authentication only, a user's carries client authentication
- * only; neither verifies as the other.
+ * Identifies the node or user that a certificate of the cluster was issued to. The extended key
+ * usage alone tells the kinds apart: a node's certificate carries server authentication only, a
+ * user's carries client authentication only; neither verifies as the other.
  *
  * <p>The rules look at signature and content. Lifetime and revocation are asked separately ({@link
  * Renewal}, {@link Crl}), because the answers change while the certificate does not; {@link
@@ -30,21 +30,21 @@ public sealed interface Identity {
   String CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
 
   /**
-   * A node.
+   * Is a node.
    *
    * @param id its id
    */
   record Node(NodeId id) implements Identity {}
 
   /**
-   * A user.
+   * Is a user.
    *
    * @param name the name in the certificate, never empty
    */
   record User(String name) implements Identity {}
 
   /**
-   * The node or user that this certificate speaks for.
+   * Returns the node or user that a certificate was issued to.
    *
    * @throws IdentityException if it is neither, naming the broken rule
    */
@@ -55,7 +55,7 @@ public sealed interface Identity {
   }
 
   /**
-   * The node that this certificate speaks for.
+   * Returns the node that a certificate was issued to.
    *
    * @throws IdentityException naming the broken rule
    */
@@ -76,7 +76,7 @@ public sealed interface Identity {
   }
 
   /**
-   * The name of the user that this certificate speaks for.
+   * Returns the name of the user that a certificate was issued to.
    *
    * @throws IdentityException naming the broken rule
    */
@@ -108,7 +108,7 @@ public sealed interface Identity {
   }
 
   /**
-   * Checks that the authority signed this leaf, whatever it says.
+   * Checks that the authority signed this leaf, whatever names it has.
    *
    * @throws IdentityException naming the broken rule
    */
@@ -116,7 +116,7 @@ public sealed interface Identity {
     verifyLeaf(certificate, ca, "peer");
   }
 
-  /** The CN of the subject, if it has one. */
+  /** Returns the CN of the subject, if it has one. */
   static Optional<String> commonName(X509Certificate certificate) {
     try {
       // LdapName counts from the right, which is where X.500 starts.
@@ -132,13 +132,13 @@ public sealed interface Identity {
     }
   }
 
-  /** The DNS names of the certificate, in order; other kinds of names are left out. */
+  /** Returns the DNS names of the certificate, in order; other kinds of names are left out. */
   static List<String> dnsNames(X509Certificate certificate) {
     // 2 is dNSName in RFC 5280, 4.2.1.6.
     return names(certificate, 2);
   }
 
-  /** The IP addresses of the certificate. */
+  /** Returns the IP addresses of the certificate. */
   static Set<InetAddress> addresses(X509Certificate certificate) {
     // 7 is iPAddress in RFC 5280, 4.2.1.6.
     return names(certificate, 7).stream().map(InetAddress::ofLiteral).collect(Collectors.toSet());
@@ -159,7 +159,9 @@ public sealed interface Identity {
     }
   }
 
-  /** The extended key usages of the certificate as object identifiers; empty if it has none. */
+  /**
+   * Returns the extended key usages of the certificate as object identifiers; empty if it has none.
+   */
   static List<String> usages(X509Certificate certificate) {
     try {
       List<String> usages = certificate.getExtendedKeyUsage();

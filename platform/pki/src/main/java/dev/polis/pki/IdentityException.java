@@ -1,18 +1,17 @@
 package dev.polis.pki;
 
 /**
- * A certificate does not prove the identity that was asked of it; the message names the rule that
- * it breaks.
+ * Reports that a certificate does not prove an identity; the message names the rule that it breaks.
  */
 public final class IdentityException extends PkiException {
   private static final long serialVersionUID = 1L;
 
-  /** With the broken rule in words. */
+  /** Creates it with the rule that is broken. */
   public IdentityException(String message) {
     super(message);
   }
 
-  /** With the failure underneath. */
+  /** Creates it with the rule that is broken and the cause. */
   public IdentityException(String message, Throwable cause) {
     super(message, cause);
   }

@@ -5,8 +5,8 @@ import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 
 /**
- * All that a node needs to prove who it is: its private key, the certificate that the cluster gave
- * it and the cluster's CA certificate. An instance is consistent by construction; whether the
+ * Holds what a node proves its identity with: its private key, the certificate that the cluster
+ * gave it and the cluster's CA certificate. An instance is consistent by construction; whether the
  * certificate is still within its lifetime is a question of time and asked with {@link Renewal}, so
  * that an expired node can load its credentials and have them renewed.
  *
@@ -26,28 +26,28 @@ public record NodeCredentials(
     }
   }
 
-  /** Credentials from their three PEM files. */
+  /** Reads credentials from their three PEM files. */
   public static NodeCredentials fromPem(String key, String certificate, String ca) {
     return new NodeCredentials(
         Pem.privateKey(key), Pem.certificate(certificate), Pem.certificate(ca));
   }
 
-  /** The node's id. */
+  /** Returns the node's id. */
   public NodeId id() {
     return NodeId.of(certificate.getPublicKey());
   }
 
-  /** The node's public key. */
+  /** Returns the node's public key. */
   public PublicKey publicKey() {
     return certificate.getPublicKey();
   }
 
-  /** What the node presents on TLS connections. */
+  /** Returns what the node presents on TLS connections. */
   public TlsIdentity tls() {
     return TlsIdentity.of(privateKey, certificate);
   }
 
-  /** The same key and CA with a renewed certificate. */
+  /** Returns the same key and CA with a renewed certificate. */
   public NodeCredentials renewed(X509Certificate newer) {
     return new NodeCredentials(privateKey, newer, ca);
   }

@@ -6,15 +6,14 @@ import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
- * The name of a node: {@code metropolis-} and the first 16 bytes of its Ed25519 public key in
- * lower-case hexadecimal, 43 characters in all. The prefix is the wire format's own; existing
- * clients check it. The name is a valid DNS label and is both CN and DNS SAN of the node's
- * certificate.
+ * Names a node: {@code metropolis-} and the first 16 bytes of its Ed25519 public key in lower-case
+ * hexadecimal, 43 characters in all. The prefix is the wire format's own; existing clients check
+ * it. The name is a valid DNS label and is both CN and DNS SAN of the node's certificate.
  *
  * @param text the whole name
  */
 public record NodeId(String text) implements Comparable<NodeId> {
-  /** What every node name starts with. */
+  /** Start of every node name. */
   public static final String PREFIX = "metropolis-";
 
   /**
@@ -34,33 +33,33 @@ public record NodeId(String text) implements Comparable<NodeId> {
     }
   }
 
-  /** Same as the constructor; reads better at call sites that take outside text. */
+  /** Reads a node name; same as the constructor. */
   public static NodeId parse(String text) {
     return new NodeId(text);
   }
 
-  /** The id with this bare hexadecimal part (32 characters). */
+  /** Returns the id with these 32 hexadecimal characters. */
   public static NodeId ofHex(String hex) {
     return new NodeId(PREFIX + hex);
   }
 
-  /** The id of the node that owns this Ed25519 key. */
+  /** Returns the id of the node that owns this Ed25519 key. */
   public static NodeId of(PublicKey key) {
     byte[] head = Arrays.copyOf(Ed25519.raw(key), KEY_PREFIX_BYTES);
     return new NodeId(PREFIX + HexFormat.of().formatHex(head));
   }
 
-  /** The id of the node that owns this raw 32-byte Ed25519 public key. */
+  /** Returns the id of the node that owns this raw 32-byte Ed25519 public key. */
   public static NodeId of(byte[] rawPublicKey) {
     return of(Ed25519.publicKey(rawPublicKey));
   }
 
-  /** True if the text is a well-formed node name. */
+  /** Returns whether the text is a well-formed node name. */
   public static boolean matches(String text) {
     return SHAPE.matcher(text).matches();
   }
 
-  /** The 32 hexadecimal characters without the prefix. */
+  /** Returns the 32 hexadecimal characters without the prefix. */
   public String hex() {
     return text.substring(PREFIX.length());
   }

@@ -14,8 +14,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Text armour (RFC 7468) and DER of certificates and keys. Text around the blocks is ignored, a
- * block of the wrong kind is refused by name. Stateless; safe for any thread.
+ * Reads and writes certificates and keys as PEM (RFC 7468) and DER. Text around the blocks is
+ * ignored, a block of the wrong kind is refused by name. Stateless; safe for any thread.
  */
 public final class Pem {
   private static final String CERTIFICATE = "CERTIFICATE";
@@ -30,7 +30,7 @@ public final class Pem {
 
   private Pem() {}
 
-  /** Certificates, in order, as PEM. */
+  /** Writes certificates, in order, as PEM. */
   public static String encode(X509Certificate... certificates) {
     var text = new StringBuilder();
     for (var certificate : certificates) {
@@ -40,7 +40,8 @@ public final class Pem {
   }
 
   /**
-   * A private key as PKCS #8 PEM. The text is a secret: write it with mode 0600 and never log it.
+   * Writes a private key as PKCS #8 PEM. The text is a secret: write it with mode 0600 and never
+   * log it.
    */
   public static String encode(PrivateKey key) {
     byte[] der = key.getEncoded();
@@ -51,12 +52,12 @@ public final class Pem {
     }
   }
 
-  /** A public key as PKIX PEM. */
+  /** Writes a public key as PKIX PEM. */
   public static String encode(PublicKey key) {
     return encode(PUBLIC_KEY, key.getEncoded());
   }
 
-  /** Any DER document under the given label. */
+  /** Writes a DER document under a label. */
   public static String encode(String label, byte[] der) {
     return "-----BEGIN "
         + label
@@ -67,7 +68,7 @@ public final class Pem {
         + "-----\n";
   }
 
-  /** The one certificate in the text. */
+  /** Reads the one certificate in a text. */
   public static X509Certificate certificate(String pem) {
     var all = certificates(pem);
     if (all.size() != 1) {
@@ -76,12 +77,12 @@ public final class Pem {
     return all.getFirst();
   }
 
-  /** All certificates in the text, in order; at least one. */
+  /** Reads all certificates in a text, in order; there must be one at least. */
   public static List<X509Certificate> certificates(String pem) {
     return blocks(pem, CERTIFICATE).stream().map(Pem::certificate).toList();
   }
 
-  /** The one Ed25519 private key in the text. */
+  /** Reads the one Ed25519 private key in a text. */
   public static PrivateKey privateKey(String pem) {
     byte[] der = only(pem, PRIVATE_KEY);
     try {
@@ -91,7 +92,7 @@ public final class Pem {
     }
   }
 
-  /** The content of the one block with this label; the caller's to erase. */
+  /** Returns the content of the one block with this label; the caller wipes it. */
   static byte[] only(String pem, String label) {
     var found = blocks(pem, label);
     if (found.size() != 1) {
@@ -102,7 +103,7 @@ public final class Pem {
     return found.getFirst();
   }
 
-  /** A certificate from DER. */
+  /** Reads a certificate from DER. */
   public static X509Certificate certificate(byte[] der) {
     try {
       return (X509Certificate)
@@ -112,7 +113,7 @@ public final class Pem {
     }
   }
 
-  /** The DER form of a certificate. */
+  /** Returns the DER form of a certificate. */
   public static byte[] der(X509Certificate certificate) {
     try {
       return certificate.getEncoded();

@@ -15,10 +15,10 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /**
- * An authority in a {@link PkiStore}, what it issues and what it revokes. There are three kinds of
- * certificates: <em>managed</em> ones, whose key is stored beside them; <em>external</em> ones,
- * whose holder keeps the key; <em>ephemeral</em> ones, of which nothing is stored, and which can be
- * revoked by serial number only.
+ * Issues and revokes certificates of an authority that is kept in a {@link PkiStore}. There are
+ * three kinds of certificates: <em>managed</em> ones, whose key is stored beside them;
+ * <em>external</em> ones, whose holder keeps the key; <em>ephemeral</em> ones, of which nothing is
+ * stored, and which can be revoked by serial number only.
  *
  * <p>To ensure a certificate twice gives the same bytes, until the certificate has a third of its
  * life left, no longer says what its template says, or was signed by another key: then it is issued
@@ -71,18 +71,18 @@ public final class PkiAuthority {
     return made;
   }
 
-  /** The authority itself. */
+  /** Returns the authority itself. */
   public CertificateAuthority authority() {
     return ca;
   }
 
-  /** Its certificate. */
+  /** Returns its certificate. */
   public X509Certificate certificate() {
     return ca.certificate();
   }
 
   /**
-   * A certificate whose key is stored with it.
+   * Returns a certificate whose key is stored with it, and makes both if there are none.
    *
    * @param child its name in the store
    * @throws PkiException if the name is revoked, or what is stored cannot be read
@@ -94,7 +94,7 @@ public final class PkiAuthority {
     return store.retry(() -> attemptManaged(child, template));
   }
 
-  /** One try of {@link #ensureManaged}. */
+  /** Tries {@link #ensureManaged} once. */
   TlsIdentity attemptManaged(String child, CertificateTemplate template)
       throws InterruptedException {
     PkiSlot slot = PkiSlot.read(store.backend(), child);
@@ -115,7 +115,7 @@ public final class PkiAuthority {
   }
 
   /**
-   * A certificate for a key that its holder keeps.
+   * Returns a certificate for a key that its holder keeps, and issues it if there is none.
    *
    * @param child its name in the store
    * @throws PkiException if the name belongs to another key or is revoked, or what is stored cannot
@@ -128,7 +128,7 @@ public final class PkiAuthority {
     return store.retry(() -> attemptExternal(child, template, publicKey));
   }
 
-  /** One try of {@link #ensureExternal}. */
+  /** Tries {@link #ensureExternal} once. */
   X509Certificate attemptExternal(String child, CertificateTemplate template, PublicKey publicKey)
       throws InterruptedException {
     PkiSlot slot = PkiSlot.read(store.backend(), child);
@@ -146,13 +146,16 @@ public final class PkiAuthority {
     return certificate;
   }
 
-  /** A certificate with a new key, of which nothing is stored. */
+  /** Makes a certificate with a new key; nothing of it is stored. */
   public TlsIdentity ephemeral(CertificateTemplate template) {
     KeyPair pair = Ed25519.generate();
     return TlsIdentity.of(pair.getPrivate(), ca.issue(template, pair.getPublic()));
   }
 
-  /** The stored certificate if it is still good, else a new one and the changes that store it. */
+  /**
+   * Returns the stored certificate if it is still good, else a new one and the changes that store
+   * it.
+   */
   private X509Certificate current(
       PkiSlot slot, CertificateTemplate template, PublicKey key, List<PkiBackend.Change> changes)
       throws InterruptedException {
@@ -192,14 +195,13 @@ public final class PkiAuthority {
     }
   }
 
-  /** The newest certificate of a name. */
+  /** Returns the newest certificate of a name. */
   public Optional<X509Certificate> find(String child) throws InterruptedException {
     return PkiSlot.read(store.backend(), child).certificate();
   }
 
   /**
-   * Revokes all certificates of a name that are within their lives. Doing it twice is doing it
-   * once.
+   * Revokes all certificates of a name that have not expired. Doing it twice is doing it once.
    *
    * @return the list that holds them
    * @throws PkiException if nothing was issued under the name
@@ -252,7 +254,7 @@ public final class PkiAuthority {
     return after;
   }
 
-  /** The present revocation list. */
+  /** Returns the present revocation list. */
   public Crl crl() throws InterruptedException {
     return parse(storedCrl().value());
   }

@@ -8,14 +8,14 @@ import java.util.Optional;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * The few things that {@link PkiStore} asks of a key-value store. A revision is a positive number
- * that grows with every write; 0 stands for "there is no such key". Implementations are safe for
- * any thread and throw what their store throws.
+ * Reads and writes the keys of a {@link PkiStore}. A revision is a positive number that grows with
+ * every write; 0 stands for "there is no such key". Implementations are safe for any thread and
+ * throw what their store throws.
  */
 @ConsumerType
 public interface PkiBackend {
   /**
-   * etcd as a store.
+   * Returns a backend in etcd.
    *
    * @param client for following keys
    * @param kv for reading and writing, in the same namespace as the client; a fenced one guards
@@ -42,7 +42,7 @@ public interface PkiBackend {
   Value<byte[]> follow(String key);
 
   /**
-   * What is stored under a key.
+   * Holds what is stored under a key.
    *
    * @param value the bytes; not to be modified
    * @param revision revision of the last write
@@ -55,12 +55,12 @@ public interface PkiBackend {
     }
   }
 
-  /** One part of a transaction. */
+  /** Is one part of a transaction. */
   sealed interface Change {
-    /** The key that is changed. */
+    /** Returns the key that is changed. */
     String key();
 
-    /** The revision it must be at. */
+    /** Returns the revision that the key must be at. */
     long expected();
   }
 
@@ -80,7 +80,7 @@ public interface PkiBackend {
   }
 
   /**
-   * Changes nothing, but must hold too: what was decided rests on this key.
+   * Changes nothing, but fails the transaction if the key has changed.
    *
    * @param key which
    * @param expected revision that the key must be at, 0 for absent

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** etcd as the store. */
+/** Keeps the keys of a {@link PkiStore} in etcd. */
 record PkiBackendEtcd(EtcdClient client, KeyValues kv, String prefix) implements PkiBackend {
   @Override
   public Optional<Entry> get(String key) throws InterruptedException {

@@ -1,13 +1,13 @@
 package dev.polis.pki;
 
 /**
- * Somebody else wrote the same object first. Reading again and repeating the call is safe and
- * returns the winner's bytes.
+ * Reports that another writer stored the same object first. Reading again and repeating the call is
+ * safe and returns the winner's bytes.
  */
 public final class PkiConflictException extends PkiException {
   private static final long serialVersionUID = 1L;
 
-  /** With words that name the object. */
+  /** Creates it with a message that names the object. */
   public PkiConflictException(String message) {
     super(message);
   }

@@ -1,18 +1,18 @@
 package dev.polis.pki;
 
 /**
- * A key, certificate, revocation list or stored object that cannot be used. The message names the
- * offending value, says why it was refused and what to do next.
+ * Reports a key, certificate, revocation list or stored object that cannot be used. The message
+ * names the offending value, says why it was refused and what to do next.
  */
 public class PkiException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** With words only. */
+  /** Creates it without a cause. */
   public PkiException(String message) {
     super(message);
   }
 
-  /** With the failure underneath. */
+  /** Creates it with a cause. */
   public PkiException(String message, Throwable cause) {
     super(message, cause);
   }

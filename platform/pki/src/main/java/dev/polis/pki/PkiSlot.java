@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What is stored under one name, as read at one time, and the changes that replace it. Entries are
- * null where nothing is stored.
+ * Holds what is stored under one name, as read at one time, and makes the changes that replace it.
+ * Entries are null where nothing is stored.
  */
 record PkiSlot(
     String name,
@@ -19,7 +19,7 @@ record PkiSlot(
     PkiBackend.Entry storedCertificate,
     PkiBackend.Entry storedSuperseded) {
 
-  /** A former certificate that is still within its life. */
+  /** Is a former certificate that has not expired. */
   private record Superseded(BigInteger serial, Instant notAfter) {
     String line() {
       return serial.toString(16) + " " + notAfter.getEpochSecond();
@@ -83,7 +83,7 @@ record PkiSlot(
         e);
   }
 
-  /** Serial numbers of all certificates of this name that are within their lives. */
+  /** Returns the serial numbers of all certificates of this name that have not expired. */
   List<BigInteger> serials(Instant now) {
     List<BigInteger> serials = new ArrayList<>();
     certificate().map(X509Certificate::getSerialNumber).ifPresent(serials::add);
@@ -107,7 +107,9 @@ record PkiSlot(
     return new PkiBackend.Put(keyPath(name), key.getEncoded(), revision(storedKey));
   }
 
-  /** Stores a certificate and remembers the serial number of the one it replaces. */
+  /**
+   * Returns the changes that store a certificate and keep the serial number of the one it replaces.
+   */
   List<PkiBackend.Change> putCertificate(X509Certificate certificate, Instant now) {
     List<PkiBackend.Change> changes = new ArrayList<>();
     changes.add(
@@ -130,7 +132,7 @@ record PkiSlot(
     return changes;
   }
 
-  /** That no certificate is issued between reading and writing. */
+  /** Returns a condition that no certificate is issued between reading and writing. */
   PkiBackend.Change unchanged() {
     return new PkiBackend.Require(certificatePath(name), revision(storedCertificate));
   }

@@ -21,20 +21,20 @@ import java.util.function.Supplier;
  */
 public final class PkiStore {
   /**
-   * A conflict means that another made progress; eight in a row on one name mean that something is
-   * wrong.
+   * How often a conflict is retried: each means that another writer made progress, and eight in a
+   * row that something is wrong.
    */
   private static final int ATTEMPTS = 8;
 
   private final PkiBackend backend;
   private final InstantSource clock;
 
-  /** A store on the system's clock. */
+  /** Creates a store on the system's clock. */
   public PkiStore(PkiBackend backend) {
     this(backend, InstantSource.system());
   }
 
-  /** A store on another clock. */
+  /** Creates a store on another clock. */
   public PkiStore(PkiBackend backend, InstantSource clock) {
     this.backend = backend;
     this.clock = clock;
@@ -76,7 +76,7 @@ public final class PkiStore {
         });
   }
 
-  /** One try at something, which a conflict may spoil. */
+  /** Is an operation that a conflict may spoil. */
   @FunctionalInterface
   interface Attempt<T> {
     T run() throws InterruptedException;

@@ -13,11 +13,11 @@ import javax.net.ssl.SSLParameters;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.X509ExtendedTrustManager;
 
-/** Puts {@link TlsKeys} and {@link TlsTrust} into the shapes that TLS stacks take. TLS 1.3 only. */
+/** Makes TLS contexts from {@link TlsKeys} and {@link TlsTrust}. TLS 1.3 only. */
 public final class TlsContexts {
   /**
-   * The only protocol spoken; name it to the stack as well, a context alone does not switch off the
-   * older ones.
+   * The only TLS version in use. Stacks must be given it too: a context alone does not switch off
+   * older versions.
    */
   public static final List<String> PROTOCOLS = List.of("TLSv1.3");
 
@@ -28,33 +28,34 @@ public final class TlsContexts {
 
   private TlsContexts() {}
 
-  /** A context that presents these keys and believes this trust; either side of a connection. */
+  /**
+   * Returns a context, for either side of a connection, that presents these keys and checks peers
+   * with this trust.
+   */
   public static SSLContext context(TlsKeys keys, X509ExtendedTrustManager trust) {
     return init(new KeyManager[] {keys}, trust);
   }
 
-  /** A context for clients that present nothing. */
+  /** Returns a context for clients that present no certificate. */
   public static SSLContext anonymous(TlsTrust trust) {
     return init(new KeyManager[0], trust);
   }
 
-  /** Parameters of a server socket or engine that requires a client certificate. */
+  /** Returns parameters of a server socket or engine that requires a client certificate. */
   public static SSLParameters serverParameters() {
     SSLParameters parameters = clientParameters();
     parameters.setNeedClientAuth(true);
     return parameters;
   }
 
-  /** Parameters of a client socket or engine. */
+  /** Returns parameters of a client socket or engine. */
   public static SSLParameters clientParameters() {
     var parameters = new SSLParameters();
     parameters.setProtocols(PROTOCOLS.toArray(String[]::new));
     return parameters;
   }
 
-  /**
-   * The keys as a factory, for stacks that take no key manager (Netty wants Ed25519 keys this way).
-   */
+  /** Returns the keys as a factory, for stacks that take no key manager. */
   public static KeyManagerFactory keyManagerFactory(TlsKeys keys) {
     return new FixedFactory(keys);
   }
@@ -75,7 +76,7 @@ public final class TlsContexts {
     }
   }
 
-  /** The factory's constructor wants a provider; this one is never registered. */
+  /** Is the provider that the factory's constructor demands; it is never registered. */
   private static final class FixedProvider extends Provider {
     private static final long serialVersionUID = 1L;
 

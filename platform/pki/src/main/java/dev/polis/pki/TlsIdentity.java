@@ -5,7 +5,8 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 
 /**
- * What one side of a TLS connection presents: a private key and its certificate chain, leaf first.
+ * Holds what one side of a TLS connection presents: a private key and its certificate chain, leaf
+ * first.
  *
  * @param privateKey the leaf's private key
  * @param chain the leaf and, where the peer cannot know them, its issuers
@@ -24,12 +25,12 @@ public record TlsIdentity(PrivateKey privateKey, List<X509Certificate> chain) {
     }
   }
 
-  /** A single certificate and its key. */
+  /** Returns an identity of a single certificate and its key. */
   public static TlsIdentity of(PrivateKey privateKey, X509Certificate certificate) {
     return new TlsIdentity(privateKey, List.of(certificate));
   }
 
-  /** The own certificate. */
+  /** Returns the certificate of the key. */
   public X509Certificate certificate() {
     return chain.getFirst();
   }

@@ -22,21 +22,21 @@ public final class TlsKeys extends X509ExtendedKeyManager {
   private final Supplier<Optional<TlsIdentity>> source;
 
   /**
-   * The two identities between which a handshake that is under way may stand, the newer one first.
+   * The newest identity and the one before, since a handshake in progress may still use that one.
    */
   private final AtomicReference<List<TlsIdentity>> recent = new AtomicReference<>(List.of());
 
-  /** Follows a supplier, which must answer at once: it is asked during handshakes. */
+  /** Creates keys from a supplier, which must not block: it is asked during handshakes. */
   public TlsKeys(Supplier<Optional<TlsIdentity>> source) {
     this.source = source;
   }
 
-  /** Presents one identity for ever. */
+  /** Returns keys that present one identity for ever. */
   public static TlsKeys fixed(TlsIdentity identity) {
     return new TlsKeys(() -> Optional.of(identity));
   }
 
-  /** Names the identity, so that key and chain of one handshake always belong together. */
+  /** Returns a name of the identity, so that key and chain of one handshake belong together. */
   private static String alias(TlsIdentity identity) {
     return HexFormat.of().formatHex(identity.certificate().getSerialNumber().toByteArray());
   }

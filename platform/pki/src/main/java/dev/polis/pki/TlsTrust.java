@@ -13,22 +13,23 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * Whom one side of a TLS connection believes. Peers of a cluster are known by identity, not by the
- * name in the address they are dialled at, so none of these looks at host names (the JDK's own
- * check stays off as long as no endpoint identification algorithm is set).
+ * Decides whether one side of a TLS connection accepts its peer's certificate. Peers of a cluster
+ * are known by identity, not by the name in the address they are dialled at, so none of these looks
+ * at host names (the JDK's own check stays off as long as no endpoint identification algorithm is
+ * set).
  *
  * <p>CA and revocation list are asked for at every handshake, and no session is resumed without
  * one, so that a change takes effect with the next connection. Connections that stand already are
  * the owner's to close. Instances are safe for any thread.
  */
 public final class TlsTrust extends X509ExtendedTrustManager {
-  /** One question about the peer's certificate. */
+  /** Checks a peer's certificate. */
   @FunctionalInterface
   private interface Check {
     void accept(X509Certificate peer) throws PkiException;
   }
 
-  /** Where the rules about time and revocation come from. */
+  /** Supplies the CA, the revocation list and the time that certificates are checked against. */
   public static final class Source {
     private final Supplier<X509Certificate> ca;
     private final Supplier<Optional<Crl>> crl;
@@ -40,17 +41,20 @@ public final class TlsTrust extends X509ExtendedTrustManager {
       this.clock = clock;
     }
 
-    /** A fixed CA, no revocation list, the system's clock. */
+    /** Returns a source with a fixed CA, no revocation list and the system's clock. */
     public static Source of(X509Certificate ca) {
       return new Source(() -> ca, Optional::empty, InstantSource.system());
     }
 
-    /** A CA and a revocation list that may change; the list may be absent until it is known. */
+    /**
+     * Returns a source whose CA and revocation list may change; the list may be absent until it is
+     * known.
+     */
     public static Source of(Supplier<X509Certificate> ca, Supplier<Optional<Crl>> crl) {
       return new Source(ca, crl, InstantSource.system());
     }
 
-    /** The same on another clock. */
+    /** Returns the same on another clock. */
     public Source withClock(InstantSource other) {
       return new Source(ca, crl, other);
     }
@@ -73,7 +77,7 @@ public final class TlsTrust extends X509ExtendedTrustManager {
     }
 
     /**
-     * The identity behind a certificate: rules, lifetime and revocation.
+     * Returns whose certificate this is, after checking its content, lifetime and revocation.
      *
      * @throws IdentityException naming what is wrong with it
      */
@@ -91,25 +95,25 @@ public final class TlsTrust extends X509ExtendedTrustManager {
   }
 
   /**
-   * For servers that also serve the unauthenticated: any single Ed25519 certificate, be it
-   * self-signed. The handshake proves possession of its key and nothing else; who the peer is must
-   * be asked with {@link Source#verify} before acting for it.
+   * Accepts any single Ed25519 certificate, also a self-signed one; for places where strangers may
+   * come. The handshake proves possession of its key and nothing else; who the peer is must be
+   * asked with {@link Source#verify} before acting for it.
    */
   public static TlsTrust anyKey() {
     return new TlsTrust(TlsTrust::requireEd25519);
   }
 
-  /** The peer must be a node or a user of the cluster. */
+  /** Accepts nodes and users of the cluster. */
   public static TlsTrust member(Source source) {
     return new TlsTrust(source::verify);
   }
 
-  /** The peer must be some node of the cluster. */
+  /** Accepts any node of the cluster. */
   public static TlsTrust anyNode(Source source) {
     return new TlsTrust(peer -> requireNode(source, peer));
   }
 
-  /** The peer must be this very node of the cluster. */
+  /** Accepts one node of the cluster. */
   public static TlsTrust node(Source source, NodeId wanted) {
     return new TlsTrust(
         peer -> {
@@ -120,10 +124,7 @@ public final class TlsTrust extends X509ExtendedTrustManager {
         });
   }
 
-  /**
-   * The peer must hold a certificate of this authority, whatever its names (etcd and its kin, whose
-   * certificates follow no node or user scheme).
-   */
+  /** Accepts every certificate of this authority, whatever its names, such as those of etcd. */
   public static TlsTrust authority(Source source) {
     return new TlsTrust(
         peer -> {
@@ -154,7 +155,8 @@ public final class TlsTrust extends X509ExtendedTrustManager {
   }
 
   /**
-   * A resumed session is never shown to a trust manager: it would outlive expiry and revocation.
+   * Prevents resumption of the session: a resumed one is not shown to a trust manager and would
+   * outlive expiry and revocation.
    */
   private static void forbidResumption(SSLSession session) {
     if (session != null) {
@@ -215,9 +217,7 @@ public final class TlsTrust extends X509ExtendedTrustManager {
     check(chain);
   }
 
-  /**
-   * None by name: which CA a peer belongs to is checked above, and naming it would tell strangers.
-   */
+  /** Returns no issuers: naming the CA would reveal it to strangers. */
   @Override
   public X509Certificate[] getAcceptedIssuers() {
     return new X509Certificate[0];

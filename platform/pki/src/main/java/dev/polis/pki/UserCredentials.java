@@ -4,8 +4,8 @@ import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
 
 /**
- * What a person or program presents to the cluster: private key, user certificate and the cluster's
- * CA certificate. Consistent by construction, like {@link NodeCredentials}.
+ * Holds what a user proves its identity with: private key, user certificate and the cluster's CA
+ * certificate. Consistent by construction, like {@link NodeCredentials}.
  *
  * @param privateKey the user's Ed25519 private key
  * @param certificate the user's certificate
@@ -30,12 +30,12 @@ public record UserCredentials(
         OwnerKey.read(key), Pem.certificate(certificate), Pem.certificate(ca));
   }
 
-  /** The user's name. */
+  /** Returns the user's name. */
   public String user() {
     return Identity.verifyUser(certificate, ca);
   }
 
-  /** What the user presents on TLS connections. */
+  /** Returns what the user presents on TLS connections. */
   public TlsIdentity tls() {
     return TlsIdentity.of(privateKey, certificate);
   }

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Numbers of one method on one listener. */
+/** Counts the calls of one method on one listener. */
 final class CallCounters {
   private final AtomicLongArray codes = new AtomicLongArray(Status.Code.values().length);
   private final AtomicLongArray buckets = new AtomicLongArray(RpcStatistics.BUCKETS.size() + 1);

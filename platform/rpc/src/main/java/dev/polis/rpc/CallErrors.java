@@ -8,10 +8,10 @@ import io.grpc.StatusRuntimeException;
 import java.util.HexFormat;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Turns whatever a call ended with into what its caller is told. */
+/** Turns whatever ended a call into the status that its caller gets. */
 final class CallErrors {
   /**
-   * What a caller is told.
+   * Holds what a caller gets.
    *
    * @param status code and words
    * @param trailers what goes with it
@@ -22,21 +22,19 @@ final class CallErrors {
 
   private CallErrors() {}
 
-  /**
-   * A number for a call or an error: 32 bits are enough to find it in a log that keeps thousands.
-   */
+  /** Makes a number for a call or an error; 32 bits are enough to find it in a log of thousands. */
   static int number() {
     return ThreadLocalRandom.current().nextInt();
   }
 
-  /** Such a number as it stands in logs. */
+  /** Returns such a number as it is written in logs. */
   static String reference(int number) {
     return HexFormat.of().toHexDigits(number);
   }
 
   /**
-   * For what a handler, or the way to it, threw. Only what nobody foresaw is logged, with its
-   * stack.
+   * Returns the status for an exception of a handler, or of a step before it. Only what nobody
+   * foresaw is logged, with its stack.
    */
   static Told of(Throwable failure, String id, String method, Log log) {
     return switch (failure) {
@@ -57,8 +55,8 @@ final class CallErrors {
   }
 
   /**
-   * For a status a handler closed with: UNKNOWN with a cause is how the generated code reports an
-   * exception.
+   * Returns the status for one that a handler closed its call with: UNKNOWN with a cause is how the
+   * generated code reports an exception.
    */
   static Told of(Status status, Metadata trailers, String id, String method, Log log) {
     return status.getCode() == Status.Code.UNKNOWN && status.getCause() != null

@@ -6,29 +6,29 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * A stream that is fed by whoever has news, instead of by a thread of its own: for streams of which
- * there are many, with the same news for all of them. Made by {@link CallStreams#feed}. Safe for
- * use by any thread.
+ * Sends messages to one caller from the thread of whoever has a new message. It is for streams of
+ * which there are many that all carry the same messages, so that none needs a thread of its own.
+ * Made by {@link CallStreams#feed}. Safe for use by any thread.
  *
  * @param <T> what is sent
  */
 public final class CallFeed<T> {
 
   /**
-   * Where the messages of a stream come from. Called by one thread at a time; does not block, since
-   * the thread is that of somebody who feeds others as well.
+   * Supplies the messages of a stream. Called by one thread at a time; does not block, since the
+   * thread is that of somebody who feeds others as well.
    *
    * @param <T> what is sent
    */
   public interface Source<T> {
     /**
-     * Takes the next message, empty if there is none at present. It is asked only when the caller
+     * Returns the next message, empty if there is none at present. It is asked only when the caller
      * has taken enough of those before, so it may join what it has not been asked for. What it
      * throws ends the call as it would end a unary one.
      */
     Optional<T> next();
 
-    /** The stream has ended, however it did; called once. */
+    /** Releases what the source holds; called once, when the stream has ended for any reason. */
     void over();
   }
 
@@ -60,8 +60,8 @@ public final class CallFeed<T> {
   }
 
   /**
-   * Sends what there is, no faster than the caller reads; what it has no room for is sent when it
-   * has.
+   * Sends the messages that the source has, no faster than the caller reads; the rest is sent when
+   * the caller has room.
    */
   public void wake() {
     lock.lock();
@@ -102,7 +102,7 @@ public final class CallFeed<T> {
     }
   }
 
-  /** The caller has gone. */
+  /** Ends the stream because its caller disconnected. */
   void gone() {
     lock.lock();
     try {

@@ -2,7 +2,7 @@ package dev.polis.rpc;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** How many calls wait for a provider, on all listeners of a host together. */
+/** Limits how many calls may wait for an absent provider, on all listeners of a host together. */
 final class CallHold {
   private final int most;
   private final AtomicInteger now = new AtomicInteger();
@@ -11,7 +11,7 @@ final class CallHold {
     this.most = most;
   }
 
-  /** Takes a place, if there is one. */
+  /** Takes a place for a waiting call; returns false if none is free. */
   boolean take() {
     int taken;
     do {

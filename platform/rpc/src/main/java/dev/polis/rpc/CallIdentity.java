@@ -20,25 +20,25 @@ import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 
 /**
- * Tells who is at the other end of a connection. TLS has proved that the peer holds the key of the
- * certificate it showed; what the certificate is worth is decided here, for each call anew, so that
- * a change of trust also reaches connections that are open. That decision in the call, not in the
- * handshake, is also what lets a refusal be told in words.
+ * Determines who is at the other end of a connection. TLS has proved that the peer holds the key of
+ * the certificate it showed; what the certificate is worth is decided here, for each call anew, so
+ * that a change of trust also reaches connections that are open. That decision in the call, not in
+ * the handshake, is also what lets a refusal be told in words.
  */
 final class CallIdentity {
   /**
-   * Verifying two signatures takes about half a millisecond; this many callers are remembered
-   * instead.
+   * Keeps the results for this many callers, since verifying two signatures takes half a
+   * millisecond.
    */
   private static final int REMEMBERED = 1024;
 
   private static final String CONNECT_WITH = "connect with a certificate that this cluster issued";
 
-  /** Who calls. */
+  /** Describes who calls. */
   sealed interface Caller {
     RpcPeer peer();
 
-    /** Why the peer counts as a stranger; empty if it does not. */
+    /** Returns why the peer is not a member of the cluster; empty if it is. */
     String reason();
 
     static Caller stranger(RpcPeer.Unauthenticated peer, String reason) {
@@ -50,11 +50,11 @@ final class CallIdentity {
     }
   }
 
-  /** Nobody the cluster knows. */
+  /** Is a caller that the cluster does not know. */
   private record Stranger(RpcPeer.Unauthenticated peer, String reason) implements Caller {}
 
   /**
-   * A node or a user of the cluster.
+   * Is a node or a user of the cluster.
    *
    * @param certificate what it showed
    */
@@ -65,7 +65,7 @@ final class CallIdentity {
     }
   }
 
-  /** What is believed; null where nothing is yet. */
+  /** Holds the CA and its revocation list; either is null until it is known. */
   private record Trust(X509Certificate ca, Crl revocations) {
     static final Trust NOBODY = new Trust(null, null);
 
@@ -111,13 +111,13 @@ final class CallIdentity {
     return Optional.ofNullable(trust.revocations());
   }
 
-  /** Whether the certificate of a member was revoked since it was let in. */
+  /** Returns whether the certificate of a member was revoked since its call was admitted. */
   boolean revoked(Caller caller) {
     return caller instanceof Member member && trust.revokes(member.certificate());
   }
 
   /**
-   * Who calls.
+   * Returns who calls.
    *
    * @throws RpcException UNAUTHENTICATED if the peer showed something that nobody may show: several
    *     certificates, another kind of key, a revoked certificate

@@ -12,8 +12,8 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * One call between its arrival and its end. It stands between the connection and the handler, and
- * may be ended from either side or from outside, once.
+ * Follows one call from its arrival to its end. It stands between the connection and the handler,
+ * and may be ended from either side or from outside, once.
  *
  * <p>A handler's thread is interrupted when its caller has gone or the call was ended from outside,
  * so that a handler may simply wait for what it needs.
@@ -47,7 +47,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     return method;
   }
 
-  /** Its number in logs: made into text only for those that are logged. */
+  /** Returns its number in logs; the text is made only for calls that are logged. */
   private String id() {
     return CallErrors.reference(number);
   }
@@ -56,7 +56,10 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     caller = who;
   }
 
-  /** To be called under the lock of the router, as {@link #leaveProvider}. */
+  /**
+   * Adds the call to those of its provider. The caller holds the lock of the router, here and in
+   * {@link #leaveProvider}.
+   */
   void enter(CallProvider by) {
     provider = by;
     by.calls.add(this);
@@ -72,14 +75,14 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     return caller;
   }
 
-  /** Whether the calling thread is the one that runs this call's handler. */
+  /** Returns whether the calling thread runs this call's handler. */
   boolean runsHere() {
     synchronized (state) {
       return runner == Thread.currentThread();
     }
   }
 
-  /** Hands the call to a handler. What it throws ends the call. */
+  /** Passes the call to a handler. What it throws ends the call. */
   ServerCall.Listener<Object> begin(ServerCallHandler<Object, Object> handler, Metadata headers) {
     Context.CancellableContext own =
         Context.current()
@@ -99,7 +102,9 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     end(told.status(), told.trailers());
   }
 
-  /** Ends the call from outside: the caller is told, the handler's thread is interrupted. */
+  /**
+   * Ends the call from outside: sends the reason to the caller and interrupts the handler's thread.
+   */
   void abandon(RpcException reason) {
     synchronized (state) {
       if (closed) {
@@ -126,7 +131,10 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     end(told.status(), told.trailers());
   }
 
-  /** Counted and written down first: what a caller has been told of is in the audit log. */
+  /**
+   * Counts and logs the call before its caller gets the status, so that what a caller knows of is
+   * in the audit log.
+   */
   private void end(Status status, Metadata trailers) {
     synchronized (state) {
       if (closed) {
@@ -214,7 +222,10 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Also forgets an interruption that came too late: the thread goes on to other callbacks. */
+  /**
+   * Marks the handler as not running. It also clears an interrupt that came too late, since the
+   * thread goes on to other callbacks.
+   */
   private void left() {
     synchronized (state) {
       runner = null;
@@ -238,7 +249,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     return known == null ? "no request" : RedactedText.of(known);
   }
 
-  /** What the connection tells the handler. */
+  /** Passes the events of the connection to the handler. */
   private final class Listening extends ServerCall.Listener<Object> {
     private final Context.CancellableContext own;
     private ServerCall.Listener<Object> handler = new ServerCall.Listener<>() {};

@@ -8,17 +8,17 @@ import java.time.Duration;
 import java.util.Set;
 
 /**
- * Writes what happened to calls: the log of a listener for its keepers, the audit log for the owner
- * of the cluster.
+ * Logs the calls of one listener: failures in the log of the listener, changes also in the audit
+ * log.
  */
 final class CallLog {
-  /** DN of the deeds of people and strangers. */
+  /** DN of the changes that people and strangers make. */
   static final String AUDIT = "audit";
 
-  /** DN of what nodes report about themselves every few seconds. */
+  /** DN of the status that nodes report about themselves every few seconds. */
   static final String AUDIT_SELF = "audit.self";
 
-  /** Methods that read logs: logging what they send would feed them. */
+  /** Names the methods that read logs: logging their answers would add to what they read. */
   private static final Set<String> LOG_READERS = Set.of("Logs", "GetComponentLogs");
 
   private final Log log;
@@ -39,19 +39,19 @@ final class CallLog {
     return log;
   }
 
-  /** Whether what handlers send is logged, which it is on request only. */
+  /** Returns whether answers of handlers are logged; they are at verbosity 2 only. */
   boolean verbose() {
     return calls.v(2).enabled();
   }
 
-  /** A handler sent a message. */
+  /** Logs a message that a handler sent. */
   void sent(String id, String method, Message message) {
     if (!readsLogs(method)) {
       calls.v(2).info("[%s] %s sends %s", id, method, RedactedText.of(message));
     }
   }
 
-  /** Whether the end of a call is written down anywhere. */
+  /** Returns whether the end of such a call is logged. */
   boolean records(CallRule rule, Status status) {
     return rule.mutating() || plain(status).enabled();
   }
@@ -61,7 +61,7 @@ final class CallLog {
   }
 
   /**
-   * A call is over.
+   * Logs the end of a call.
    *
    * @param said the request, redacted
    */
@@ -86,7 +86,7 @@ final class CallLog {
     return LOG_READERS.contains(method.substring(method.lastIndexOf('/') + 1));
   }
 
-  /** A description may quote a request at length. */
+  /** Cuts a status message, which may quote a request at length. */
   private static String bounded(String text) {
     return text.length() <= RedactedText.LIMIT
         ? text

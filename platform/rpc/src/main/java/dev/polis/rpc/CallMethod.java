@@ -8,8 +8,8 @@ import java.io.InputStream;
 import java.util.Set;
 
 /**
- * A method as a listener knows it, which outlives those who provide it. Its class of messages comes
- * from the platform, so remembering it does not keep a bundle that went.
+ * Describes a method of a listener. It stays when the provider of the method goes. Its class of
+ * messages comes from the platform, so remembering it does not keep a bundle that went.
  *
  * @param service full name of the service
  * @param descriptor the method, with a request type that also says "not readable"
@@ -22,7 +22,9 @@ record CallMethod(
     CallRule rule,
     CallCounters counters) {
 
-  /** A request that is not what the method takes, and what its caller is told. */
+  /**
+   * Stands for a request that is not of the method's type, with the status that its caller gets.
+   */
   record Malformed(Status.Code code, String reason) {}
 
   static CallMethod of(MethodDescriptor<?, ?> method) {
@@ -30,7 +32,9 @@ record CallMethod(
         method.getServiceName(), tolerant(method), CallRule.of(method), new CallCounters());
   }
 
-  /** Stands for all methods that nobody serves; calls of it are nobody's deed. */
+  /**
+   * Returns the method that stands for all methods that nobody serves; its calls are not audited.
+   */
   static CallMethod unknown(MethodDescriptor<?, ?> method) {
     CallRule rule = new CallRule(method.getFullMethodName(), false, Set.of(), false, false);
     return new CallMethod("", tolerant(method), rule, new CallCounters());
@@ -40,7 +44,10 @@ record CallMethod(
     return descriptor.getFullMethodName();
   }
 
-  /** Whether a call of it can wait for its provider: one question, one answer. */
+  /**
+   * Returns whether the method takes one request and gives one answer, so that its calls can wait
+   * for a provider.
+   */
   boolean unary() {
     return descriptor.getType() == MethodDescriptor.MethodType.UNARY;
   }
@@ -59,7 +66,10 @@ record CallMethod(
         .build();
   }
 
-  /** gRPC answers INTERNAL to bytes it cannot read, as if that were the server's fault. */
+  /**
+   * Reads a request without throwing: gRPC answers INTERNAL to bytes it cannot read, as if that
+   * were the server's fault.
+   */
   private record Tolerant(MethodDescriptor.Marshaller<Object> strict)
       implements MethodDescriptor.Marshaller<Object> {
     @Override

@@ -5,11 +5,11 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Somebody who serves a service, and the calls it has at present. Guarded by its router's lock. */
+/** Holds one provider of a service and its calls in progress. Guarded by its router's lock. */
 final class CallProvider {
   /**
-   * The higher ranking wins; among equals the newer one, which is how a bundle is replaced side by
-   * side.
+   * Orders providers: the higher ranking wins, and among equals the newer one, so that a bundle can
+   * be replaced by one started beside it.
    */
   static final Comparator<CallProvider> PREFERENCE =
       Comparator.<CallProvider>comparingInt(provider -> provider.ranking)

@@ -26,8 +26,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Connects the calls of one listener with those who serve them. It remembers every service it has
- * seen: a call of a method whose provider is away waits here.
+ * Routes the calls of one listener to the providers of the services. It remembers every service it
+ * has seen: a call of a method whose provider is away waits here.
  */
 final class CallRouter extends HandlerRegistry {
   private final String listener;
@@ -96,8 +96,8 @@ final class CallRouter extends HandlerRegistry {
   }
 
   /**
-   * Takes a provider out of service: no new call reaches it, its streams end, its unary calls may
-   * finish within the time for that. A call whose own handler asks for this is not waited for.
+   * Removes a provider: no new call reaches it, its streams end, its unary calls may finish within
+   * the drain time. A call whose own handler asks for this is not waited for.
    */
   void remove(CallProvider provider) {
     List<CallInFlight> streams;
@@ -120,7 +120,7 @@ final class CallRouter extends HandlerRegistry {
     drain(provider, limits.drainTime()).forEach(call -> call.abandon(moved));
   }
 
-  /** Waits for a provider's calls and returns those that took too long. */
+  /** Waits for a provider's calls to end and returns those that took too long. */
   private List<CallInFlight> drain(CallProvider provider, Duration time) {
     lock.lock();
     try {
@@ -143,7 +143,7 @@ final class CallRouter extends HandlerRegistry {
     }
   }
 
-  /** Ends all calls and refuses those to come. */
+  /** Ends all calls and refuses new ones. */
   void stop() {
     List<CallInFlight> all;
     lock.lock();
@@ -159,7 +159,7 @@ final class CallRouter extends HandlerRegistry {
             call.abandon(RpcException.unavailable("this node is stopping", limits.retryDelay())));
   }
 
-  /** Ends the calls of members who are members no longer. */
+  /** Cancels the calls of users and nodes that were removed from the cluster. */
   void expel() {
     List<CallInFlight> all;
     lock.lock();
@@ -284,7 +284,7 @@ final class CallRouter extends HandlerRegistry {
     return Optional.ofNullable(preferred.get(method.service()));
   }
 
-  /** Chooses anew among the providers of a service, of which there are few and seldom others. */
+  /** Chooses the provider that serves a service from now on. */
   private void choose(String service) {
     providers.stream()
         .filter(provider -> provider.service().equals(service))

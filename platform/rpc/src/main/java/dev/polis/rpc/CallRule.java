@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Who may call a method, as the method itself says.
+ * States who may call a method, read from the method's options.
  *
  * @param method full name
  * @param stated whether the method says anything; if not, nobody may call it
@@ -52,15 +52,15 @@ record CallRule(
   }
 
   /**
-   * Whether calls are a node's reports about itself, which come too often to stand among people's
-   * deeds.
+   * Returns whether calls are a node's reports about itself. They come too often to be listed among
+   * changes that people make.
    */
   boolean selfReport() {
     return need.equals(Set.of(Permission.PERMISSION_UPDATE_NODE_SELF));
   }
 
   /**
-   * Lets the caller pass or throws.
+   * Checks that the caller may call the method.
    *
    * @throws RpcException INTERNAL, UNAUTHENTICATED or PERMISSION_DENIED, in words
    */

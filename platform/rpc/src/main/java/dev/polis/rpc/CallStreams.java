@@ -9,21 +9,21 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 
 /**
- * The streams of calls that answer for as long as the caller listens: with a virtual thread each,
- * or fed by others, all owned here. A caller that reads slowly delays nobody else.
+ * Serves calls whose answer is a stream without end: each on a virtual thread of its own, or fed by
+ * other threads. A caller that reads slowly delays nobody else.
  *
  * <p>An organ has one of these and closes it when its component deactivates, after its services are
  * unregistered. Safe for use by any thread.
  */
 public final class CallStreams implements AutoCloseable {
-  /** When callers of a stream that was ended here are told to call again. */
+  /** Delay after which callers of a stream that was ended here are asked to call again. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
-  /** A stream ends as soon as it sees its interruption; whoever takes longer is left to itself. */
+  /** Time that closing waits for a stream to end, which takes an interrupt. */
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   /**
-   * The work of one stream.
+   * Sends the messages of one stream.
    *
    * @param <T> what is sent
    */
@@ -45,7 +45,7 @@ public final class CallStreams implements AutoCloseable {
    */
   @FunctionalInterface
   public interface Opener<T> {
-    /** Opens it; from now on the feed may be woken. What is thrown ends the call. */
+    /** Opens the source; from now on the feed may be woken. What is thrown ends the call. */
     CallFeed.Source<T> open(CallFeed<T> feed) throws InterruptedException;
   }
 
@@ -82,9 +82,9 @@ public final class CallStreams implements AutoCloseable {
   }
 
   /**
-   * Answers a call with what a source has, whenever somebody wakes its feed, until the caller goes
-   * away, the feed is ended, or the streams are closed. Returns when the source is open; to be
-   * called by the handler itself, on its own thread.
+   * Answers a call with the messages of a source each time its feed is woken, until the caller
+   * disconnects, the feed is ended, or the streams are closed. Returns when the source is open; to
+   * be called by the handler itself, on its own thread.
    *
    * @param caller the observer that the handler was given
    * @param opener opens the source
@@ -142,15 +142,15 @@ public final class CallStreams implements AutoCloseable {
     call.onError(failure.status().asRuntimeException(failure.trailers()));
   }
 
-  /** How many streams are served at this moment. */
+  /** Returns how many streams are served at this moment. */
   public int open() {
     return threads.size() + feeds.size();
   }
 
   /**
-   * Ends all streams with UNAVAILABLE, refuses those to come, and waits a little for the threads to
-   * be gone. An interrupted caller does not wait and keeps its interrupt. A stream that closes its
-   * own streams is ended like the others, but not waited for.
+   * Ends all streams with UNAVAILABLE, refuses new ones, and waits up to two seconds for the
+   * threads to end. An interrupted caller does not wait and keeps its interrupt. A stream that
+   * closes its own streams is ended like the others, but not waited for.
    */
   @Override
   public void close() {

@@ -5,16 +5,19 @@ import io.grpc.ServerStreamTracer;
 import java.util.regex.Pattern;
 
 /**
- * Looks at the time a caller gives before gRPC does. What gRPC cannot read it answers with a broken
- * stream, as if the node had failed, and with a stack trace in the log for each call.
+ * Checks the deadline header of a call before gRPC reads it. What gRPC cannot read it answers with
+ * a broken stream, as if the node had failed, and with a stack trace in the log for each call.
  */
 final class CallTimeout extends ServerStreamTracer.Factory {
   private static final Metadata.Key<String> TIMEOUT = key("grpc-timeout");
 
-  /** Ours, between here and the start of the call; whoever sends it is refused as well. */
+  /**
+   * Header of ours that carries an unreadable deadline to the start of the call; a caller that
+   * sends it is refused as well.
+   */
   private static final Metadata.Key<String> UNREADABLE = key("polis-unreadable-timeout");
 
-  /** A digit less than gRPC reads; a negative time is one that has passed. */
+  /** What gRPC reads, less one digit; a negative time is one that has passed. */
   private static final Pattern READABLE = Pattern.compile("-?[0-9]{1,8}[HMSmun]");
 
   private static final ServerStreamTracer NOTHING = new ServerStreamTracer() {};
@@ -23,7 +26,10 @@ final class CallTimeout extends ServerStreamTracer.Factory {
     return Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER);
   }
 
-  /** Puts aside what gRPC cannot read; called for each call before anything else. */
+  /**
+   * Moves a deadline that gRPC cannot read to a header of ours; called for each call before
+   * anything else.
+   */
   @Override
   public ServerStreamTracer newServerStreamTracer(String method, Metadata headers) {
     Iterable<String> given = headers.getAll(TIMEOUT);
@@ -40,7 +46,7 @@ final class CallTimeout extends ServerStreamTracer.Factory {
   }
 
   /**
-   * Refuses a call whose time was put aside.
+   * Refuses a call whose deadline cannot be read.
    *
    * @throws RpcException INVALID_ARGUMENT, with what was given
    */

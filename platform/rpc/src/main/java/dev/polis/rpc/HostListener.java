@@ -15,11 +15,10 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
 
-/** One listening socket and what is connected to it. */
+/** Opens and closes one listening socket with its connections. */
 final class HostListener {
   /**
-   * How long a silent connection may take to answer whether it lives: a few round trips on the
-   * worst line.
+   * Time that a silent connection has to answer a keep-alive: a few round trips on the worst line.
    */
   private static final int KEEP_ALIVE_ANSWER_SECONDS = 10;
 
@@ -27,19 +26,20 @@ final class HostListener {
   private static final int METADATA_BYTES = 16 << 10;
 
   /**
-   * Calls begun and taken back at once cost the caller nothing and us a call each. All streams of a
-   * connection, ended eight times in ten seconds, are still somebody's honest work.
+   * Bounds calls that are begun and reset at once: they cost the caller nothing and the node a call
+   * each. All streams of a connection, ended eight times in ten seconds, are still somebody's
+   * honest work.
    */
   private static final int RESETS = 2048;
 
   private static final int RESETS_SECONDS = 10;
 
   /**
-   * What gRPC says of its callers' faults: at the callers' pace, on the thread that serves them
-   * all, each time with a stack trace. The callers are told, and our own log has the calls. Held,
-   * since the JDK forgets the level of a logger that nobody holds.
+   * Loggers of gRPC that write a stack trace for each fault of a caller, on the thread that serves
+   * all of them. The callers are told, and our own log has the calls. Held, since the JDK forgets
+   * the level of a logger that nobody holds.
    */
-  private static final List<Logger> OVERTALKATIVE =
+  private static final List<Logger> VERBOSE_LOGGERS =
       Stream.of("io.grpc.netty.NettyServerHandler", "io.grpc.netty.NettyServerStream")
           .map(Logger::getLogger)
           .toList();
@@ -57,7 +57,7 @@ final class HostListener {
   private String detail = "waits for credentials";
 
   /**
-   * A listener that is closed yet.
+   * Creates a listener that is not open yet.
    *
    * @param keys what a TLS listener presents
    * @param log where handshakes that fail are reported
@@ -70,7 +70,7 @@ final class HostListener {
       Log log,
       Executor executor,
       EventLoopGroup events) {
-    OVERTALKATIVE.forEach(logger -> logger.setLevel(Level.OFF));
+    VERBOSE_LOGGERS.forEach(logger -> logger.setLevel(Level.OFF));
     this.settings = settings;
     this.limits = limits;
     this.router = router;
@@ -178,7 +178,7 @@ final class HostListener {
     }
   }
 
-  /** Where it listens: with the port the system chose, if it was to choose. */
+  /** Returns where it listens, with the port that the system chose if the configured one is 0. */
   synchronized InetSocketAddress address() {
     return server == null
         ? settings.address()

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counts the connections of a listener and closes at once those that are too many. */
+/** Limits the connections of a listener: counts them and closes at once those beyond the limit. */
 final class HostSockets {
   private final int most;
   private final HandshakeLog handshakes;

@@ -29,11 +29,11 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * The host, usable without a framework. Its creator closes it, which closes all listeners and ends
- * all calls.
+ * Implements the RPC host without a framework. Its creator closes it, which closes all listeners
+ * and ends all calls.
  */
 public final class LocalRpcHost implements RpcHost, AutoCloseable {
-  /** Threads that move bytes; the calls themselves run on virtual threads. */
+  /** Number of threads that move bytes; the calls themselves run on virtual threads. */
   private static final int EVENT_THREADS = 2;
 
   private final Log log;
@@ -51,13 +51,13 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
           Thread.ofPlatform().daemon().name("rpc-events-", 0).factory(),
           NioIoHandler.newFactory());
 
-  /** A host with the system's clock. */
+  /** Creates a host on the system's clock. */
   public LocalRpcHost(RpcSettings settings, LogTree logs) {
     this(settings, logs, InstantSource.system());
   }
 
   /**
-   * A host.
+   * Creates a host.
    *
    * @param settings where it listens and what it bears
    * @param logs where it reports: below {@code rpc}, and deeds at {@code audit}
@@ -166,7 +166,10 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
         });
   }
 
-  /** Failing to open a developers' port is no reason to fail the organ that wanted to use it. */
+  /**
+   * Opens a plain-text listener; logs a failure, which is no reason to fail the organ that offers
+   * the service.
+   */
   private void openForDevelopers(HostListener listener) {
     try {
       open(listener);
@@ -203,7 +206,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   }
 
   /**
-   * Where a listener is, with the port the system chose if it was to choose.
+   * Returns where a listener is, with the port that the system chose if the configured one is 0.
    *
    * @throws IllegalArgumentException if there is no such listener
    */

@@ -18,9 +18,9 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 
 /**
- * Answers the method {@code Logs}, which several services have: from a request to a query of the
- * log tree, and from its entries to responses. It lives here, not in a bundle, because bundles do
- * not share code and this is the lowest place that knows the wire, the log tree and streams.
+ * Answers the method {@code Logs}, which several services have. It lives here, not in a bundle,
+ * because bundles do not share code and this is the lowest place that knows the wire, the log tree
+ * and streams.
  *
  * <p>Nothing here logs: a stream of everything would be fed by its own words.
  */
@@ -41,7 +41,7 @@ public final class LogCalls {
   private final CallStreams streams;
 
   /**
-   * Answers from a log tree.
+   * Creates an answerer that reads a log tree.
    *
    * @param streams owns the threads of the answers; the caller closes it
    */
@@ -109,7 +109,7 @@ public final class LogCalls {
     }
   }
 
-  /** An entry as it goes over the wire. */
+  /** Returns an entry as a message. */
   public static dev.polis.wire.logtree.LogEntry wire(LogEntry entry) {
     var message = dev.polis.wire.logtree.LogEntry.newBuilder().setDn(entry.dn());
     switch (entry.payload()) {

@@ -17,8 +17,8 @@ import javax.net.ssl.SSLParameters;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * The two kinds of TLS we speak: version 1.3, by the JDK's provider, which is the one that knows
- * Ed25519.
+ * Makes the TLS contexts of listeners and channels: version 1.3, by the JDK's provider, which is
+ * the one that knows Ed25519.
  */
 final class NettyTls {
   /**
@@ -28,7 +28,7 @@ final class NettyTls {
   private static final List<String> CIPHERS =
       List.of("TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384");
 
-  /** The JDK's engine offers nothing else, and takes nothing else. */
+  /** Offers and accepts HTTP/2 and nothing else. */
   private static final ApplicationProtocolConfig HTTP_2 =
       new ApplicationProtocolConfig(
           ApplicationProtocolConfig.Protocol.ALPN,
@@ -38,19 +38,22 @@ final class NettyTls {
 
   private NettyTls() {}
 
-  /** A server that asks its clients for a certificate and also serves those that have none. */
+  /**
+   * Returns the context of a server that asks its clients for a certificate and also serves those
+   * that have none.
+   */
   static SslContext server(TlsKeys keys) {
     return context(keys, new TakeAny(), false, ClientAuth.OPTIONAL);
   }
 
-  /** A client that believes what it is told to believe. */
+  /** Returns the context of a client. */
   static SslContext client(TlsKeys keys, X509ExtendedTrustManager trust) {
     return new OnCurve25519(context(keys, trust, true, ClientAuth.NONE));
   }
 
   /**
-   * Not by Netty's builder: before its first server it makes an encrypted key store, to learn how
-   * the JDK treats trust managers of another kind than ours.
+   * Makes a context without Netty's builder: before its first server it makes an encrypted key
+   * store, to learn how the JDK treats trust managers of another kind than ours.
    */
   private static SslContext context(
       TlsKeys keys, X509ExtendedTrustManager trust, boolean client, ClientAuth clients) {

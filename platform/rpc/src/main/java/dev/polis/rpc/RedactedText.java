@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Messages as text for logs: short, on one line, and without the fields that are marked as secret.
+ * Prints messages for logs: short, on one line, and without the fields that are marked as secret.
  * Unknown fields are left out, since nobody can tell what they hold.
  */
 public final class RedactedText {
@@ -29,12 +29,12 @@ public final class RedactedText {
     this.limit = limit;
   }
 
-  /** The text of a message, at most about 512 characters long. */
+  /** Returns the text of a message, at most about 512 characters long. */
   public static String of(MessageOrBuilder message) {
     return of(message, LIMIT);
   }
 
-  /** The text of a message, cut after {@code limit} characters. */
+  /** Returns the text of a message, cut after {@code limit} characters. */
   public static String of(MessageOrBuilder message, int limit) {
     RedactedText printer = new RedactedText(limit);
     printer.message(message, 0);
@@ -107,7 +107,8 @@ public final class RedactedText {
   }
 
   /**
-   * Without line breaks and other control characters, with which a caller could forge log entries.
+   * Appends a string without line breaks and other control characters, with which a caller could
+   * forge log entries.
    */
   private void quoted(String string) {
     text.append('"');

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Makes channels. Whoever makes one shuts it down.
+ * Opens gRPC channels to nodes. Whoever makes one shuts it down.
  *
  * <p>A channel presents an identity, or none, and takes for the other side only whom its {@link
  * RpcTrust} says.
@@ -46,19 +46,18 @@ public final class RpcClients {
     this.trust = trust;
   }
 
-  /** Channels that present the certificate of a node or a user. */
+  /** Returns clients that present the certificate of a node or a user. */
   public static RpcClients authenticated(TlsIdentity identity, RpcTrust trust) {
     return new RpcClients(TlsKeys.fixed(identity), trust);
   }
 
-  /** Channels that present the newest certificate the supplier knows, at each new connection. */
+  /** Returns clients that present the newest certificate of a supplier, at each new connection. */
   public static RpcClients authenticated(Supplier<TlsIdentity> newest, RpcTrust trust) {
     return new RpcClients(new TlsKeys(() -> Optional.of(newest.get())), trust);
   }
 
   /**
-   * Channels that present a certificate signed by its own key, which proves the key and nothing
-   * more.
+   * Returns clients that present a self-signed certificate, which proves a key and nothing more.
    */
   public static RpcClients ephemeral(KeyPair pair, RpcTrust trust) {
     TlsIdentity identity =
@@ -67,17 +66,17 @@ public final class RpcClients {
     return authenticated(identity, trust);
   }
 
-  /** Channels that present nothing. */
+  /** Returns clients that present no certificate. */
   public static RpcClients anonymous(RpcTrust trust) {
     return new RpcClients(new TlsKeys(Optional::empty), trust);
   }
 
-  /** A channel without TLS, for the debug listener. */
+  /** Opens a channel without TLS, for the debug listener. */
   public static ManagedChannel plaintext(InetSocketAddress address) {
     return usual(NettyChannelBuilder.forAddress(address)).usePlaintext().build();
   }
 
-  /** A channel to one address. */
+  /** Opens a channel to one address. */
   public ManagedChannel dial(InetSocketAddress address) {
     return secured(NettyChannelBuilder.forAddress(address)).build();
   }
@@ -113,7 +112,10 @@ public final class RpcClients {
         .keepAliveWithoutCalls(true);
   }
 
-  /** Lets calls wait for a connection: between two leaders a refused connection is no answer. */
+  /**
+   * Lets calls wait for a connection: a name may have no address yet, or one where nobody listens
+   * any more.
+   */
   private static final class Patient implements ClientInterceptor {
     @Override
     public <Q, A> ClientCall<Q, A> interceptCall(

@@ -6,8 +6,9 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A refusal or failure to be told to the caller as it is. The message says what was wrong, with the
- * offending value, and what to do next; it goes over the wire, so it holds no secret.
+ * Reports a refusal or failure to the caller of a method, with its message as it is. The message
+ * says what was wrong, with the offending value, and what to do next; it goes over the wire, so it
+ * holds no secret.
  */
 public final class RpcException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -22,12 +23,12 @@ public final class RpcException extends RuntimeException {
   private final transient Status.Code code;
   private final transient Duration retryAfter;
 
-  /** A failure with a code. */
+  /** Creates a failure with a code. */
   public RpcException(Status.Code code, String message) {
     this(code, message, Duration.ZERO, null);
   }
 
-  /** A failure with a code and a cause, which is logged, never sent. */
+  /** Creates a failure with a code and a cause, which is logged and never sent. */
   public RpcException(Status.Code code, String message, Throwable cause) {
     this(code, message, Duration.ZERO, cause);
   }
@@ -41,52 +42,52 @@ public final class RpcException extends RuntimeException {
     this.retryAfter = retryAfter;
   }
 
-  /** The caller did not prove who it is. */
+  /** Returns a refusal: the caller did not prove who it is. */
   public static RpcException unauthenticated(String message) {
     return new RpcException(Status.Code.UNAUTHENTICATED, message);
   }
 
-  /** The caller may not do this. */
+  /** Returns a refusal: the caller may not do this. */
   public static RpcException permissionDenied(String message) {
     return new RpcException(Status.Code.PERMISSION_DENIED, message);
   }
 
-  /** The request makes no sense. */
+  /** Returns a refusal: the request makes no sense. */
   public static RpcException invalid(String message) {
     return new RpcException(Status.Code.INVALID_ARGUMENT, message);
   }
 
-  /** What the request names is not there. */
+  /** Returns a refusal: what the request names does not exist. */
   public static RpcException notFound(String message) {
     return new RpcException(Status.Code.NOT_FOUND, message);
   }
 
-  /** The request makes sense, but not now; something has to be done first. */
+  /** Returns a refusal: something has to be done before this request. */
   public static RpcException failedPrecondition(String message) {
     return new RpcException(Status.Code.FAILED_PRECONDITION, message);
   }
 
-  /** Not now; the same request may succeed after a while. */
+  /** Returns a refusal: the same request may succeed after a while. */
   public static RpcException unavailable(String message, Duration retryAfter) {
     return new RpcException(Status.Code.UNAVAILABLE, message, retryAfter, null);
   }
 
-  /** The code. */
+  /** Returns the code. */
   public Status.Code code() {
     return code;
   }
 
-  /** When to try again, if that makes sense. */
+  /** Returns when to try again, if that makes sense. */
   public Optional<Duration> retryAfter() {
     return retryAfter.isZero() ? Optional.empty() : Optional.of(retryAfter);
   }
 
-  /** What is sent. */
+  /** Returns the status that is sent. */
   Status status() {
     return code.toStatus().withDescription(getMessage());
   }
 
-  /** What is sent beside it. */
+  /** Returns the trailers that are sent with it. */
   Metadata trailers() {
     Metadata trailers = new Metadata();
     retryAfter().ifPresent(delay -> trailers.put(RETRY_DELAY, Long.toString(delay.toMillis())));

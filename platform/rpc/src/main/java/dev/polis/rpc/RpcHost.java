@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The node's listeners and what is served on them. Safe for use by any thread.
+ * Owns the node's listeners and serves the organs' methods on them. Safe for use by any thread.
  *
  * <p>Organs do not call this to serve: they register {@link BindableService}s with the property
  * {@link #LISTENER}. The cluster organ calls {@link #identify} and {@link #revoke}.
@@ -57,13 +57,13 @@ public interface RpcHost {
   void revoke(Crl list);
 
   /**
-   * The list of revoked certificates that is in force, for organs with a listener of their own.
-   * Empty until there is one.
+   * Returns the revocation list that is in force, for organs with a listener of their own. Empty
+   * until there is one.
    */
   Optional<Crl> revoked();
 
   /**
-   * Serves without a service registry, for tests and programs that have none.
+   * Serves a service that is not in the service registry, for tests and programs that have none.
    *
    * @param listener name of the listener
    * @return closing it ends the service the way an unregistered organ's is ended
@@ -71,9 +71,9 @@ public interface RpcHost {
    */
   RpcRegistration serve(String listener, BindableService service);
 
-  /** The listeners and their state, in the order of their names. */
+  /** Returns the status of the listeners, in the order of their names. */
   Value<List<RpcListenerStatus>> listeners();
 
-  /** What was served since the host started. */
+  /** Returns counts of what was served since the host started. */
   RpcStatistics statistics();
 }

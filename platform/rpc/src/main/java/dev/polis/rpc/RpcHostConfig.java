@@ -3,7 +3,7 @@ package dev.polis.rpc;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Configuration of the host; its PID is the bundle's symbolic name. */
+/** Defines the configuration of the host; its PID is the bundle's symbolic name. */
 @ObjectClassDefinition(
     name = "RPC host",
     description = "Listeners and limits of the node's RPC host")

@@ -3,7 +3,7 @@ package dev.polis.rpc;
 import java.util.List;
 
 /**
- * A listener, for those who look.
+ * Reports the state of a listener.
  *
  * @param name its name
  * @param address where it is or will be, {@code address:port}

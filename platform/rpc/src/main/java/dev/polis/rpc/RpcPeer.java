@@ -12,13 +12,13 @@ import java.util.HexFormat;
 import java.util.Optional;
 import java.util.Set;
 
-/** Who calls. A handler asks {@link #current()}. */
+/** Identifies the caller of a method. A handler asks {@link #current()}. */
 public sealed interface RpcPeer {
-  /** Where the peer of a call is kept. */
+  /** Key of the peer in a call's context. */
   Context.Key<RpcPeer> KEY = Context.key("polis-rpc-peer");
 
   /**
-   * The peer of the call this thread works for.
+   * Returns the peer of the call that this thread works for.
    *
    * @throws IllegalStateException if it works for none, as when a handler moved to a thread that
    *     does not carry the call's context
@@ -32,14 +32,14 @@ public sealed interface RpcPeer {
     return peer;
   }
 
-  /** What it may do. */
+  /** Returns what it may do. */
   Set<Permission> permissions();
 
-  /** How it is called in logs, without anything secret. */
+  /** Returns its name for logs, without anything secret. */
   String describe();
 
   /**
-   * The id of the calling node, for methods that only nodes may call.
+   * Returns the id of the calling node, for methods that only nodes may call.
    *
    * @throws RpcException PERMISSION_DENIED if it is not a node
    */
@@ -51,7 +51,7 @@ public sealed interface RpcPeer {
   }
 
   /**
-   * The key an unauthenticated caller proved by a self-signed certificate.
+   * Returns the key that an unauthenticated caller proved with a self-signed certificate.
    *
    * @throws RpcException UNAUTHENTICATED if it proved none
    */
@@ -63,13 +63,13 @@ public sealed interface RpcPeer {
   }
 
   /**
-   * A node of the cluster.
+   * Is a node of the cluster.
    *
    * @param id its id
    * @param permissions what it may do
    */
   record Node(NodeId id, Set<Permission> permissions) implements RpcPeer {
-    /** What every node may do. */
+    /** Permissions of every node. */
     static final Set<Permission> ALL_NODES =
         Set.of(Permission.PERMISSION_READ_CLUSTER_STATUS, Permission.PERMISSION_UPDATE_NODE_SELF);
 
@@ -78,7 +78,7 @@ public sealed interface RpcPeer {
       permissions = Set.copyOf(permissions);
     }
 
-    /** A node with the permissions of every node. */
+    /** Creates a node with the permissions of every node. */
     public Node(NodeId id) {
       this(id, ALL_NODES);
     }
@@ -95,7 +95,7 @@ public sealed interface RpcPeer {
   }
 
   /**
-   * A person, or a program that acts for one. May do everything.
+   * Is a person, or a program that acts for one. May do everything.
    *
    * @param name the name in its certificate
    */
@@ -120,7 +120,7 @@ public sealed interface RpcPeer {
     }
   }
 
-  /** Somebody without a certificate of this cluster, who may have proved a key of its own. */
+  /** Is a caller without a certificate of this cluster; it may have proved a key of its own. */
   final class Unauthenticated implements RpcPeer {
     private static final Unauthenticated ANONYMOUS = new Unauthenticated(null);
 
@@ -130,17 +130,17 @@ public sealed interface RpcPeer {
       this.key = key;
     }
 
-    /** A peer that proved nothing. */
+    /** Returns the peer that proved nothing. */
     public static Unauthenticated anonymous() {
       return ANONYMOUS;
     }
 
-    /** A peer that proved this Ed25519 key. */
+    /** Returns a peer that proved this Ed25519 key. */
     public static Unauthenticated of(PublicKey key) {
       return new Unauthenticated(key);
     }
 
-    /** The key it proved. */
+    /** Returns the key that it proved. */
     public Optional<PublicKey> publicKey() {
       return Optional.ofNullable(key);
     }

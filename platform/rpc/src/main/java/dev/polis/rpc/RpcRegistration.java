@@ -1,10 +1,10 @@
 package dev.polis.rpc;
 
-/** Something that was added to the host, to be taken back once. */
+/** Takes back, once, what was added to the host. */
 public interface RpcRegistration extends AutoCloseable {
   /**
-   * Takes it back, and waits until nothing uses it any more or the time for that is over. Further
-   * calls do nothing.
+   * Takes it back and waits until no call uses it any more or the drain time is over. Further calls
+   * do nothing.
    */
   @Override
   void close();

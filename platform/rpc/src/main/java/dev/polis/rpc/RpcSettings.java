@@ -54,7 +54,10 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
         name, new InetSocketAddress(address, CHECK.range(key, port, 0, MAX_PORT)), tls);
   }
 
-  /** The plain-text listener does not leave the machine unless it is told to. */
+  /**
+   * Returns the address of the plain-text listener, which stays on this machine unless configured
+   * otherwise.
+   */
   private static InetAddress debug(RpcHostConfig config, InetAddress address) {
     if (!config.debug_address().isEmpty()) {
       return CHECK.address("debug.address", config.debug_address());
@@ -92,7 +95,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
   public record Listener(String name, InetSocketAddress address, boolean tls) {}
 
   /**
-   * What a host bears.
+   * Limits how much a host takes before it refuses.
    *
    * @param heldCalls calls of all listeners that may wait for their provider at the same time; more
    *     are refused
@@ -118,11 +121,11 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
       Duration keepAliveTime,
       Duration keepAliveMinimum) {
     /**
-     * Usual limits. A bundle is replaced in well under a second; 10 s also cover an organ that has
-     * to find its feet, and are within the patience of a person. Five seconds of draining let any
-     * unary call finish that is not stuck. 4 MiB is gRPC's own limit; the largest message, a chunk
-     * of the node list, has 2 MiB. 1024 connections are ten per node in the largest cluster we
-     * think of. A handshake is two round trips and two signatures: 10 s are ample for the worst
+     * The default limits. A bundle is replaced in well under a second; 10 s also cover an organ
+     * that has to find its feet, and are within the patience of a person. Five seconds of draining
+     * let any unary call finish that is not stuck. 4 MiB is gRPC's own limit; the largest message,
+     * a chunk of the node list, has 2 MiB. 1024 connections are ten per node in the largest cluster
+     * we think of. A handshake is two round trips and two signatures: 10 s are ample for the worst
      * line. Existing clients ask each 10 s and expect that each second is allowed.
      */
     public static final Limits DEFAULT =
@@ -138,7 +141,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
             Duration.ofSeconds(30),
             Duration.ofSeconds(1));
 
-    /** The same with other bounds for calls whose provider is away. */
+    /** Returns the same with other limits for calls whose provider is away. */
     public Limits withHold(int calls, Duration time) {
       return new Limits(
           calls,
@@ -153,7 +156,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
           keepAliveMinimum);
     }
 
-    /** The same with another time for draining. */
+    /** Returns the same with another drain time. */
     public Limits withDrain(Duration time) {
       return new Limits(
           heldCalls,
@@ -168,7 +171,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
           keepAliveMinimum);
     }
 
-    /** The same with other bounds for connections. */
+    /** Returns the same with other limits for connections. */
     public Limits withConnections(int most, Duration handshake) {
       return new Limits(
           heldCalls,

@@ -4,7 +4,7 @@ import dev.polis.logtree.Log;
 import io.grpc.Context;
 
 /**
- * What happens in the course of one call, told to the log under the call's number.
+ * Logs what happens in the course of one call, under the call's number.
  *
  * <p>A handler says {@code RpcSpan.current().event("node %s saved", id)}. Outside a call that does
  * nothing, so that code used in both places need not care.
@@ -26,13 +26,15 @@ public final class RpcSpan {
     return new RpcSpan(number, log);
   }
 
-  /** The span of the call this thread works for; one that does nothing if it works for none. */
+  /**
+   * Returns the span of the call that this thread works for; outside a call, one that does nothing.
+   */
   public static RpcSpan current() {
     RpcSpan span = KEY.get();
     return span == null ? NONE : span;
   }
 
-  /** Number of the call, 8 hexadecimal digits; empty outside a call. */
+  /** Returns the number of the call, 8 hexadecimal digits; empty outside a call. */
   public String id() {
     return log == null ? "" : CallErrors.reference(number);
   }

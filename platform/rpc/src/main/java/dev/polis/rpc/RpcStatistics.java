@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a host has served since it started. Numbers only grow, but for the two that say so.
+ * Counts what a host has served since it started. Numbers only grow, but for the two that say so.
  *
  * @param methods per listener and method, sorted by both
  * @param heldNow calls that wait for their provider at this moment
@@ -24,8 +24,8 @@ public record RpcStatistics(
       List.of(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0);
 
   /**
-   * One method on one listener. Methods that nobody ever served are counted together under the name
-   * {@code unknown}, so that a caller cannot fill the memory with names.
+   * Counts the calls of one method on one listener. Methods that nobody ever served are counted
+   * together under the name {@code unknown}, so that a caller cannot fill the memory with names.
    *
    * @param listener name of the listener
    * @param method full name, {@code package.Service/Method}
@@ -51,7 +51,7 @@ public record RpcStatistics(
       buckets = List.copyOf(buckets);
     }
 
-    /** All finished calls. */
+    /** Returns the number of all finished calls. */
     public long calls() {
       return codes.values().stream().mapToLong(Long::longValue).sum();
     }

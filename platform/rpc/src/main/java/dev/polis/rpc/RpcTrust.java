@@ -5,17 +5,17 @@ import dev.polis.pki.TlsTrust;
 import java.security.cert.X509Certificate;
 import javax.net.ssl.X509ExtendedTrustManager;
 
-/** Whom a client takes for its cluster. */
+/** States which servers a client accepts. */
 public sealed interface RpcTrust {
   /**
-   * Any node of the cluster with this CA.
+   * Accepts any node of the cluster with this CA.
    *
    * @param source the CA, and what it revoked
    */
   record Cluster(TlsTrust.Source source) implements RpcTrust {}
 
   /**
-   * One node of the cluster with this CA and no other.
+   * Accepts one node of the cluster with this CA and no other.
    *
    * @param source the CA, and what it revoked
    * @param node the node
@@ -23,27 +23,27 @@ public sealed interface RpcTrust {
   record Node(TlsTrust.Source source, NodeId node) implements RpcTrust {}
 
   /**
-   * Whoever answers. For the first contact, when the cluster's CA is what the client wants to
-   * learn; send no secret over such a channel.
+   * Accepts whoever answers. For the first contact, when the cluster's CA is what the client wants
+   * to learn; send no secret over such a channel.
    */
   record Anybody() implements RpcTrust {}
 
-  /** Any node of the cluster with this CA. */
+  /** Returns the trust in any node of the cluster with this CA. */
   static RpcTrust cluster(X509Certificate ca) {
     return new Cluster(TlsTrust.Source.of(ca));
   }
 
-  /** One node of the cluster with this CA. */
+  /** Returns the trust in one node of the cluster with this CA. */
   static RpcTrust node(X509Certificate ca, NodeId node) {
     return new Node(TlsTrust.Source.of(ca), node);
   }
 
-  /** Whoever answers. */
+  /** Returns the trust in whoever answers. */
   static RpcTrust anybody() {
     return new Anybody();
   }
 
-  /** As TLS takes it. */
+  /** Returns the trust manager that enforces it. */
   default X509ExtendedTrustManager manager() {
     return switch (this) {
       case Cluster cluster -> TlsTrust.anyNode(cluster.source());

@@ -3,23 +3,23 @@ package dev.polis.rpc;
 import io.grpc.Status;
 
 /**
- * Keeps the words of a status within what a caller's connection bears. They travel in a header,
- * whose size clients limit (gRPC's limit for all headers is 8 KiB), and a header beyond that ends
- * the connection with everybody's calls on it. Refusals quote the offending value, which is as long
- * as the caller made it.
+ * Shortens status messages to what a caller's connection takes. They travel in a header, whose size
+ * clients limit (gRPC's limit for all headers is 8 KiB), and a header beyond that ends the
+ * connection with everybody's calls on it. Refusals quote the offending value, which is as long as
+ * the caller made it.
  */
 final class StatusMessages {
-  /** Half of what clients bear; the rest is for trailers. */
+  /** Half of what clients take; the rest is for trailers. */
   private static final int ENCODED_BYTES = 4 << 10;
 
-  /** What is kept of the end: that is where the remedy stands. */
+  /** Bytes that are kept of the end, where the remedy is. */
   private static final int TAIL_BYTES = 1 << 10;
 
   private static final String GAP = " … ";
 
   private StatusMessages() {}
 
-  /** Returns the status itself if its words fit, else with the middle of them left out. */
+  /** Returns the status itself if its message fits, else with the middle of it left out. */
   static Status fit(Status status) {
     String words = status.getDescription();
     if (words == null || encoded(words) <= ENCODED_BYTES) {
@@ -44,7 +44,10 @@ final class StatusMessages {
     return words.codePoints().map(StatusMessages::width).sum();
   }
 
-  /** Bytes on the wire: whatever is not printable ASCII goes as %XX for each byte of UTF-8. */
+  /**
+   * Returns the bytes of a character on the wire: whatever is not printable ASCII goes as %XX for
+   * each byte of UTF-8.
+   */
   private static int width(int codePoint) {
     if (codePoint >= ' ' && codePoint <= '~') {
       return codePoint == '%' ? 3 : 1;

@@ -1,6 +1,6 @@
 /**
- * Calls between nodes and from people: who listens, who may call, who answers, and how to find the
- * one that answers.
+ * Serves gRPC calls of people and nodes, and makes such calls: owns the listeners, identifies the
+ * callers, decides who may call which method, and passes each call to the organ that answers it.
  *
  * <pre>
  *   caller                         platform (stands still)                          bundles (move)
@@ -18,12 +18,13 @@
  * its successor, as many and as long as configured. What an organ served once is remembered by
  * name: that is what tells "away" from "unknown".
  *
- * <p>Every method says by an option who may call it; a method that says nothing is refused. No
- * failure of any step, or of the organ's code, gets further than the call it happened in.
+ * <p>Every method states by an option who may call it; calls of a method without that option are
+ * refused. A failure of any step, or of the organ's code, ends the call it happened in and no
+ * other.
  *
- * <p>{@link dev.polis.rpc.CallStreams} keeps the streams of an organ that last as long as their
- * callers listen: each on a virtual thread of its own, or, where a thousand callers are to hear the
- * same, fed by whoever has the news.
+ * <p>{@link dev.polis.rpc.CallStreams} serves the streams of an organ that last as long as their
+ * callers listen: each on a virtual thread of its own, or, where a thousand callers get the same
+ * messages, from the thread that has a new message.
  *
  * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust.
  *

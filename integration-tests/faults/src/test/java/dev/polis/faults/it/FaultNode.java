@@ -263,8 +263,7 @@ final class FaultNode implements AutoCloseable {
     X509Certificate certificate =
         (X509Certificate)
             CertificateFactory.getInstance("X.509")
-                .generateCertificate(
-                    new ByteArrayInputStream(TestPki.nameless(pair, "Ed25519")));
+                .generateCertificate(new ByteArrayInputStream(TestPki.nameless(pair, "Ed25519")));
     return RpcClients.authenticated(
         TlsIdentity.of(pair.getPrivate(), certificate), RpcTrust.cluster(credentials.ca()));
   }

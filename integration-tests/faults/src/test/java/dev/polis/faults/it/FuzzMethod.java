@@ -70,8 +70,7 @@ record FuzzMethod(
   private static FuzzMethod of(io.grpc.MethodDescriptor<?, ?> method) {
     MethodDescriptor schema =
         ((ProtoMethodDescriptorSupplier) method.getSchemaDescriptor()).getMethodDescriptor();
-    Authorization rule =
-        schema.getOptions().getExtension(AuthorizationOuterClass.authorization);
+    Authorization rule = schema.getOptions().getExtension(AuthorizationOuterClass.authorization);
     return new FuzzMethod(
         io.grpc.MethodDescriptor.newBuilder(new Bytes(), new Bytes())
             .setFullMethodName(method.getFullMethodName())

@@ -31,9 +31,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Calls every method of a running node as every kind of caller, and compares how each call ends
- * with a table that is kept beside this test. The methods are found in the wire format, so a new one
- * fails here until somebody has decided all its cells. {@code -Dpolis.matrix.write=true} writes the
- * table anew.
+ * with a table that is kept beside this test. The methods are found in the wire format, so a new
+ * one fails here until somebody has decided all its cells. {@code -Dpolis.matrix.write=true} writes
+ * the table anew.
  */
 class NodeAuthorizationTest {
   private static final Path TABLE =
@@ -50,7 +50,8 @@ class NodeAuthorizationTest {
   @TempDir Path directory;
 
   @Test
-  @DisplayName("every method of a running node decides about every kind of caller as the table says")
+  @DisplayName(
+      "every method of a running node decides about every kind of caller as the table says")
   void everyMethodDecidesAboutEveryCaller() throws Exception {
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.9")) {
       node.awaitHealthy();
@@ -148,8 +149,7 @@ class NodeAuthorizationTest {
                   .build();
           case "metropolis.node.core.curator.proto.api.Curator/Watch" ->
               WatchRequest.newBuilder()
-                  .setNodeInCluster(
-                      WatchRequest.NodeInCluster.newBuilder().setNodeId(node.id()))
+                  .setNodeInCluster(WatchRequest.NodeInCluster.newBuilder().setNodeId(node.id()))
                   .build();
           default -> UpdateNodeStatusRequest.getDefaultInstance(); // no bytes at all
         };

@@ -115,8 +115,7 @@ class RpcFuzzTest {
   }
 
   /** The port of the listener that serves each method. */
-  static Map<FuzzMethod, Integer> ports(FaultNode node, List<FuzzMethod> methods)
-      throws Exception {
+  static Map<FuzzMethod, Integer> ports(FaultNode node, List<FuzzMethod> methods) throws Exception {
     Map<Integer, ManagedChannel> channels = new LinkedHashMap<>();
     for (int port : FaultNode.RPC_PORTS) {
       channels.put(port, FuzzCredential.of(port).getLast().dial(node, port));
