@@ -48,6 +48,9 @@ record CallFailure(
   private static final Metadata.Key<String> CONTENT_TYPE =
       Metadata.Key.of("content-type", Metadata.ASCII_STRING_MARSHALLER);
 
+  /** What gRPC says, without a cause, of a peer that closes during the handshake. */
+  private static final String CLOSED_IN_HANDSHAKE = "Connection closed while performing TLS";
+
   private static final String ALERT = "Received fatal alert: ";
 
   /** Returns what the operator reads. */
@@ -156,6 +159,13 @@ record CallFailure(
   }
 
   private CtlException stranger() {
+    String description =
+        Objects.requireNonNullElse(failure.getStatus().getDescription(), "no reason given");
+    if (description.startsWith(CLOSED_IN_HANDSHAKE)) {
+      return unreachable(
+          "%s closed the connection during the TLS handshake: the node may be stopping, or be no node of this cluster; check the address, and try again"
+              .formatted(where()));
+    }
     boolean http = failure.getTrailers() != null && failure.getTrailers().containsKey(CONTENT_TYPE);
     if (http || has(Http2Exception.class)) {
       return unreachable(

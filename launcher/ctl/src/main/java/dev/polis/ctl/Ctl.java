@@ -44,8 +44,8 @@ import picocli.CommandLine.Spec;
 public final class Ctl implements Runnable {
 
   /**
-   * Libraries that log what they also throw, and what no operator can do anything about. Held, since
-   * the JDK forgets the level of a logger that nobody holds.
+   * Libraries that log what they also throw, and what no operator can do anything about. Held,
+   * since the JDK forgets the level of a logger that nobody holds.
    */
   private static final List<Logger> QUIET =
       List.of(Logger.getLogger("io.netty"), Logger.getLogger("io.grpc"));

@@ -240,23 +240,20 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a network that cannot be reached: there is no way to it, or no answer in time")
+  @DisplayName("a network that cannot be reached: there is no way to it")
   void unreachableNetwork() {
-    // 192.0.2.0/24 is for documentation (RFC 5737): it is routed to nobody.
+    // TCP never connects to a multicast address: the kernel says that the network is unreachable.
     CtlRun run =
         CtlRun.of(
             "--state",
             state.toString(),
             "--endpoint",
-            "192.0.2.1",
+            "224.0.0.1",
             "--timeout",
             "2",
             "node",
             "list");
-    assertSaid(run, ExitCode.UNREACHABLE, "192.0.2.1:7835");
-    assertTrue(
-        run.err().contains("there is no way to") || run.err().contains("has not answered within"),
-        run.err());
+    assertSaid(run, ExitCode.UNREACHABLE, "there is no way to 224.0.0.1:7835");
   }
 
   @Test
@@ -296,8 +293,8 @@ class CallFailureTest {
             SSLServerSocketFactory.getDefault()
                 .createServerSocket(Session.CURATOR_PORT, 50, InetAddress.ofLiteral(ADDRESS));
     listen(socket, saying("hello"));
-    assertSaid(
-        run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "TLS handshake", "alert");
+    // The alert itself is lost when the server closes right behind it.
+    assertSaid(run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "TLS handshake");
   }
 
   @Test

@@ -140,7 +140,8 @@ class HealthIT {
       node.up();
       node.takeOwnership();
       node.ctl("health", "--wait", "60").requireSuccess("health");
-      assertContains("polis_health_status{code=\"up\",kind=\"organ\",name=\"debug\"} 0.0", metrics(node));
+      assertContains(
+          "polis_health_status{code=\"up\",kind=\"organ\",name=\"debug\"} 0.0", metrics(node));
 
       node.ctl("bundle", "stop", "dev.polis.debug").requireSuccess("bundle stop");
 
@@ -186,7 +187,8 @@ class HealthIT {
           node.ctl("explain", "roles").out());
       Finished whole = node.ctl("explain", "node");
       assertContains("DOWN", whole.out());
-      assertContains("to do: start it with: polisctl bundle start dev.polis.consensus", whole.out());
+      assertContains(
+          "to do: start it with: polisctl bundle start dev.polis.consensus", whole.out());
 
       node.ctl("bundle", "start", "dev.polis.consensus").requireSuccess("bundle start");
       assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
@@ -194,7 +196,8 @@ class HealthIT {
   }
 
   @Test
-  @DisplayName("D-47 a power off is answered, then the node ends in order and leaves nothing behind")
+  @DisplayName(
+      "D-47 a power off is answered, then the node ends in order and leaves nothing behind")
   void powerOff() throws Exception {
     try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
       node.up();

@@ -100,11 +100,11 @@ final class HealthComponentTest {
   }
 
   private static final Part DISK = new Part("java.lang.Thread", "java.lang.Runnable", List.of());
-  private static final Part BROKEN = new Part("java.util.Optional", "java.lang.Runnable", List.of());
+  private static final Part BROKEN =
+      new Part("java.util.Optional", "java.lang.Runnable", List.of());
   private static final Part RECORDS =
       new Part("java.util.ArrayList", "java.util.List", List.of("java.lang.Runnable"));
-  private static final Part ROLES =
-      new Part("java.lang.Object", "", List.of("java.util.List"));
+  private static final Part ROLES = new Part("java.lang.Object", "", List.of("java.util.List"));
 
   private Bundle install(String name, Part part) throws Exception {
     Manifest manifest = new Manifest();
@@ -134,7 +134,8 @@ final class HealthComponentTest {
     return Values.await(
             health.all(),
             all ->
-                all.stream().anyMatch(each -> each.name().equals(organ) && each.code().equals(code)),
+                all.stream()
+                    .anyMatch(each -> each.name().equals(organ) && each.code().equals(code)),
             PATIENCE,
             organ + " to be " + code)
         .stream()
@@ -177,7 +178,8 @@ final class HealthComponentTest {
   }
 
   @Test
-  @DisplayName("an organ without its service WAITS, and says who provides it and why that one does not")
+  @DisplayName(
+      "an organ without its service WAITS, and says who provides it and why that one does not")
   void missingService() throws Exception {
     Bundle disk = install("dev.polis.storage", DISK);
     disk.start();
