@@ -3,8 +3,8 @@
 
 NODE_MAIN=dev.polis.node.Main
 
-# A node knows the reasons of the system by their words ("No space left on device"), and shows its own beside them: in English, whatever else the operator
-# reads. The encoding of file names stays the operator's.
+# A node prints the errors of the system ("No space left on device") beside messages of its own: both in English, whatever else the operator reads. The
+# encoding of file names stays the operator's.
 if [[ -n "${LC_ALL:-}" ]]; then
   export LC_CTYPE="$LC_ALL"
   unset LC_ALL

@@ -25,7 +25,7 @@ final class EmptyFramework {
     settings.put(Constants.FRAMEWORK_STORAGE, arguments[0]);
     settings.put(Constants.FRAMEWORK_STORAGE_CLEAN, Constants.FRAMEWORK_STORAGE_CLEAN_ONFIRSTINIT);
     settings.put("felix.service.urlhandlers", "false");
-    settings.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, System.getProperty("lent"));
+    settings.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, System.getProperty("system.packages"));
     settings.put("felix.cache.locking", "false");
     Felix felix = new Felix(settings);
     felix.start();

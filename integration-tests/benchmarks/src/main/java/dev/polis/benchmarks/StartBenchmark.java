@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 /** From the start of the process to HOME, beside processes that do less. */
 final class StartBenchmark {
 
-  private static final String LENT =
+  private static final String SYSTEM_PACKAGES =
       "org.osgi.service.cm;version=1.6.1,org.osgi.service.component;version=1.5.1,"
           + "org.osgi.service.component.propertytypes;version=1.5,org.osgi.service.component.runtime;version=1.5,"
           + "org.osgi.service.component.runtime.dto;version=1.5,org.osgi.util.promise;version=1.3.0,org.osgi.util.function;version=1.2.0";
@@ -140,7 +140,7 @@ final class StartBenchmark {
   private List<String> empty(String... options) throws IOException {
     Path lib = settings.distribution().resolve("lib");
     List<String> more = new ArrayList<>(List.of(options));
-    more.add("-Dlent=" + LENT);
+    more.add("-Dsystem.packages=" + SYSTEM_PACKAGES);
     more.add("-cp");
     // No folders: an AOT cache takes archives only.
     more.add(classes() + ":" + String.join(":", jars(lib)));

@@ -47,11 +47,11 @@ final class AssembleCommand implements Callable<Integer> {
       Path jar = find(available, wanted.getKey(), wanted.getValue());
       Files.copy(jar, bundles.resolve(jar.getFileName()), StandardCopyOption.COPY_ATTRIBUTES);
     }
-    Lending lending = Lending.assemble(output);
+    SystemPackages systemPackages = SystemPackages.assemble(output);
     System.out.println(
         new Distribution(output).seal()
             + " bundles, and "
-            + lending.libraries().size()
+            + systemPackages.libraries().size()
             + " libraries on the class path, in "
             + output);
     return Exit.OK;

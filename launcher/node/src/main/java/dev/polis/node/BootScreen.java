@@ -9,10 +9,10 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Shows the board: on a terminal the oldest wait in a live line, elsewhere a line when a wait takes
- * long and one when it ends.
+ * Prints the progress of a boot: on a terminal the oldest wait in a live line, elsewhere a line when
+ * a wait takes long and one when it ends.
  */
-final class BootScreen implements BootBoard.Audience, AutoCloseable {
+final class BootScreen implements BootProgress.Listener, AutoCloseable {
   /** A wait a person notices; shorter ones leave no lasting line. */
   private static final Duration NOTICED = Duration.ofSeconds(1);
 
@@ -22,7 +22,7 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
   /** Ten times a second is smooth in tenths of seconds. */
   private static final Duration TICK = Duration.ofMillis(100);
 
-  /** At home nobody watches a wait from its first moment, and ten looks a second are not free. */
+  /** At home nobody watches a wait from its first moment, and ten polls a second are not free. */
   private static final Duration REST = Duration.ofSeconds(1);
 
   private final Terminal terminal;
@@ -33,8 +33,8 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
     this.terminal = terminal;
   }
 
-  /** Follows the board until closed. */
-  void follow(BootBoard board) {
+  /** Starts a thread that prints the progress until this screen is closed. */
+  void follow(BootProgress progress) {
     ticker =
         Thread.ofVirtual()
             .name("boot screen")
@@ -42,8 +42,8 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
                 () -> {
                   try {
                     while (true) {
-                      tick(board.openWaits());
-                      Thread.sleep(board.isHome() && board.openWaits().isEmpty() ? REST : TICK);
+                      tick(progress.openWaits());
+                      Thread.sleep(progress.isHome() && progress.openWaits().isEmpty() ? REST : TICK);
                     }
                   } catch (InterruptedException e) {
                     terminal.live("");
@@ -51,7 +51,7 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
                 });
   }
 
-  /** Shows what is open now. */
+  /** Prints the waits that are open now. */
   void tick(List<OpenWait> open) {
     if (terminal.isLive()) {
       terminal.live(open.isEmpty() ? "" : "… " + describe(open.getFirst()) + more(open.size() - 1));
@@ -65,7 +65,7 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
   }
 
   @Override
-  public void ended(BootBoard.Ended wait) {
+  public void ended(BootProgress.Ended wait) {
     boolean wasAnnounced = forget(wait.name());
     boolean worthALine = wasAnnounced || !wait.worthIt() || wait.lasted().compareTo(NOTICED) >= 0;
     if (worthALine) {
@@ -103,7 +103,7 @@ final class BootScreen implements BootBoard.Audience, AutoCloseable {
     }
   }
 
-  /** Everything that is awaited, for a boot that is given up. */
+  /** Lists everything that is awaited, for the message of a boot that is given up. */
   static String describe(List<OpenWait> open) {
     return open.isEmpty()
         ? "nothing was being waited for"

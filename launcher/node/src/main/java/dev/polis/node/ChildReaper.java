@@ -33,15 +33,15 @@ final class ChildReaper implements AutoCloseable {
     thread.start();
   }
 
-  /** A child has exited. */
+  /** Starts a sweep soon: a child has exited. */
   void wake() {
     wakes.release();
   }
 
   /**
-   * Reaps those that were there at the last sweep already.
+   * Reaps the exited children that the last sweep found already.
    *
-   * @return whether some were found that have to be looked at again
+   * @return whether another sweep is due after the grace
    */
   boolean sweep() throws IOException {
     List<Long> exited = table.exited();

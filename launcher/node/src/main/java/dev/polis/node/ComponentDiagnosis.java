@@ -12,7 +12,7 @@ import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
 import org.osgi.service.component.runtime.dto.ReferenceDTO;
 import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
 
-/** Asks Declarative Services why components are not there. */
+/** Finds out from Declarative Services why components are not active. */
 final class ComponentDiagnosis {
 
   /**
@@ -25,7 +25,7 @@ final class ComponentDiagnosis {
 
   private ComponentDiagnosis() {}
 
-  /** Components that wait, each with what for. */
+  /** Returns a line for each component that waits, with the services it waits for. */
   static List<String> waiting(BundleContext context) {
     List<String> lines = new ArrayList<>();
     runtime(context)
@@ -37,8 +37,8 @@ final class ComponentDiagnosis {
   }
 
   /**
-   * A component whose activation threw something. One that failed because it needs another that
-   * failed is the consequence, not the cause, and only told of if there is no other.
+   * Returns a component whose activation threw an exception. One that failed because it needs another
+   * that failed is a consequence; it is returned only if there is no other.
    */
   static Optional<Failed> failed(BundleContext context) {
     List<ComponentConfigurationDTO> failed =
@@ -47,7 +47,7 @@ final class ComponentDiagnosis {
         .filter(each -> failed.stream().noneMatch(other -> needs(each, other)))
         .findFirst()
         .or(() -> failed.stream().findFirst())
-        .map(ComponentDiagnosis::told);
+        .map(ComponentDiagnosis::failure);
   }
 
   private static Stream<ComponentConfigurationDTO> failures(ServiceComponentRuntime runtime) {
@@ -62,7 +62,7 @@ final class ComponentDiagnosis {
         .anyMatch(reference -> provided.contains(reference.interfaceName));
   }
 
-  private static Failed told(ComponentConfigurationDTO configuration) {
+  private static Failed failure(ComponentConfigurationDTO configuration) {
     return new Failed(
         organ(configuration.description), configuration.description.name, configuration.failure);
   }

@@ -3,8 +3,8 @@ package dev.polis.node;
 import java.util.List;
 
 /**
- * A component could not be activated. Declarative Services tell it as the text of a stack trace,
- * which is taken apart here.
+ * Reports that a component could not be activated. Declarative Services give the failure as the text
+ * of a stack trace; its root cause becomes the message.
  */
 final class ComponentFailure extends Exception {
   private static final long serialVersionUID = 1;

@@ -29,7 +29,7 @@ final class ConfigurationKeys {
 
   /**
    * @param jars bundles
-   * @return what they can be told
+   * @return their keys, by PID
    * @throws IOException if one can not be read or its metatype file is none
    */
   static ConfigurationKeys read(Collection<Path> jars) throws IOException {

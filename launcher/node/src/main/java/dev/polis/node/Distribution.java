@@ -17,8 +17,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * A built node: {@code lib/} for the launcher's class path, {@code bundles/}, the list that says
- * what each bundle is that the framework gets, and what the class path lends to them.
+ * Reads and writes a built node: {@code lib/} for the launcher's class path, {@code bundles/}, the
+ * list of the bundles that the framework installs, and the list of system packages.
  *
  * @param folder where it lies
  */
@@ -55,7 +55,7 @@ record Distribution(Path folder) {
    */
   int seal() throws IOException {
     List<String> lines = new ArrayList<>();
-    Set<String> libraries = lending().libraries();
+    Set<String> libraries = systemPackages().libraries();
     try (Stream<Path> jars = Files.list(folder.resolve("bundles"))) {
       for (Path jar : jars.sorted().toList()) {
         BundleManifest manifest = BundleManifest.read(jar);
@@ -135,11 +135,12 @@ record Distribution(Path folder) {
   }
 
   /**
-   * @return what the class path lends to the bundles
+   * Returns the packages that the bundles get from the class path.
+   *
    * @throws IOException if it can not be read
    */
-  Lending lending() throws IOException {
-    return Lending.read(folder);
+  SystemPackages systemPackages() throws IOException {
+    return SystemPackages.read(folder);
   }
 
   private void put(PluginStore store, Line line) throws Refusal, PluginStoreException, IOException {

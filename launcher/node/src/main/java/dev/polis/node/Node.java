@@ -2,7 +2,7 @@ package dev.polis.node;
 
 import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
-import dev.polis.node.BootBoard.Ending;
+import dev.polis.node.BootProgress.Ending;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -17,15 +17,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.osgi.framework.BundleException;
 
-/** One run of a node: from the start of the framework to its end. */
+/** Runs a node once, from the start of the framework to its end. */
 final class Node {
   /**
-   * How often components are asked for failures while the node is on its way home: soon enough for
-   * a person, rare enough to cost nothing.
+   * How often components are polled for failures until the node is home: soon enough for a person,
+   * rare enough to cost nothing.
    */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
-  /** After this long without home, what is missing is told. */
+  /** After this long without HOME, what is missing is printed. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
@@ -42,7 +42,7 @@ final class Node {
   private final Map<String, Dictionary<String, Object>> configuration;
   private final Policy policy;
   private final Terminal terminal;
-  private final BootBoard board;
+  private final BootProgress progress;
   private final long began = System.nanoTime();
 
   Node(
@@ -51,17 +51,17 @@ final class Node {
       Map<String, Dictionary<String, Object>> configuration,
       Policy policy,
       Terminal terminal,
-      BootBoard board) {
+      BootProgress progress) {
     this.directory = directory;
     this.bundles = bundles;
     this.configuration = configuration;
     this.policy = policy;
     this.terminal = terminal;
-    this.board = board;
+    this.progress = progress;
   }
 
   /**
-   * Boots, serves until the board says that it is over, and stops.
+   * Boots, serves until the end is reported, and stops.
    *
    * @return why it ended
    * @throws BundleException if the framework itself does not start
@@ -71,26 +71,26 @@ final class Node {
     NodeFramework framework =
         NodeFramework.start(
             directory.frameworkCache(),
-            bundles.lent(),
+            bundles.systemPackages(),
             directory.configuration(),
-            board,
+            progress,
             terminal::line);
     Thread boot = Thread.ofPlatform().name("boot").start(() -> boot(framework));
     try {
-      return board.ending().get();
+      return progress.ending().get();
     } catch (ExecutionException e) {
       throw new IllegalStateException("an ending is never exceptional", e);
     } finally {
       boot.interrupt();
-      board.stopsAfterFatal();
-      framework.stop(bundles.plan(), board, terminal::line);
+      progress.stopsAfterFatal();
+      framework.stop(bundles.plan(), progress, terminal::line);
       boot.join();
     }
   }
 
   private void boot(NodeFramework framework) {
     try {
-      try (Wait wait = board.waiting("start of the bundles")) {
+      try (Wait wait = progress.waiting("start of the bundles")) {
         for (var entry : bundles.files().entrySet()) {
           framework.install(entry.getKey(), entry.getValue());
         }
@@ -104,14 +104,14 @@ final class Node {
       // The node ends; this thread has nothing else to do.
       Thread.currentThread().interrupt();
     } catch (BundleException | IOException e) {
-      board.fatal("boot", new DiskRefusal(directory).of(e));
+      progress.fatal("boot", new DiskRefusal(directory).of(e));
     } catch (RuntimeException e) {
-      board.fatal("launcher", new DiskRefusal(directory).of(e));
+      progress.fatal("launcher", new DiskRefusal(directory).of(e));
     }
   }
 
   private void awaitHome(NodeFramework framework) throws InterruptedException, IOException {
-    long told = System.nanoTime();
+    long reported = System.nanoTime();
     List<String> before = List.of();
     while (true) {
       Optional<String> home = homeWithin(LOOK);
@@ -121,12 +121,12 @@ final class Node {
       }
       Optional<ComponentDiagnosis.Failed> failed = ComponentDiagnosis.failed(framework.context());
       if (failed.isPresent()) {
-        board.fatal(failed.get().organ(), new ComponentFailure(failed.get()));
+        progress.fatal(failed.get().organ(), new ComponentFailure(failed.get()));
         return;
       }
       if (policy.homeWithin().isPositive() && since(began).compareTo(policy.homeWithin()) > 0) {
-        String awaited = BootScreen.describe(board.openWaits());
-        board.fatal(
+        String awaited = BootScreen.describe(progress.openWaits());
+        progress.fatal(
             "boot",
             new TimeoutException(
                 "not home within "
@@ -135,20 +135,20 @@ final class Node {
                     + awaited));
         return;
       }
-      if (since(told).compareTo(PATIENCE) > 0) {
+      if (since(reported).compareTo(PATIENCE) > 0) {
         List<String> waiting = ComponentDiagnosis.waiting(framework.context());
         if (!waiting.equals(before)) {
           waiting.forEach(terminal::line);
         }
         before = waiting;
-        told = System.nanoTime();
+        reported = System.nanoTime();
       }
     }
   }
 
   private Optional<String> homeWithin(Duration limit) throws InterruptedException {
     try {
-      return Optional.of(board.home().get(limit.toMillis(), TimeUnit.MILLISECONDS));
+      return Optional.of(progress.home().get(limit.toMillis(), TimeUnit.MILLISECONDS));
     } catch (TimeoutException e) {
       return Optional.empty();
     } catch (ExecutionException e) {
@@ -163,7 +163,7 @@ final class Node {
     policy.next().lines().forEach(terminal::line);
     Files.writeString(directory.home(), summary + "\n");
     if (policy.untilHome()) {
-      board.stop(StopReason.POWER_OFF);
+      progress.stop(StopReason.POWER_OFF);
     }
   }
 
@@ -172,7 +172,7 @@ final class Node {
   }
 
   /**
-   * Keeps a crash for the next boot.
+   * Writes a crash record for the next boot.
    *
    * @throws IOException if there is no room for it, or none may write there; half a record is not
    *     left
@@ -180,14 +180,14 @@ final class Node {
   static void keepCrash(NodeDirectory directory, Ending.Fatal fatal, Instant when)
       throws IOException {
     try {
-      Files.writeString(directory.crash(), GuruScreen.record(when, fatal.organ(), fatal.cause()));
+      Files.writeString(directory.crash(), FatalErrorReport.record(when, fatal.organ(), fatal.cause()));
     } catch (IOException e) {
       Files.deleteIfExists(directory.crash());
       throw e;
     }
   }
 
-  /** Takes the crash of the last run, so that it is told once, if the disk lets us. */
+  /** Returns the first line of the last run's crash record and deletes the record. */
   static Optional<String> takeCrash(NodeDirectory directory) throws IOException {
     if (!Files.exists(directory.crash())) {
       return Optional.empty();

@@ -17,13 +17,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The verified files of a generation, what they say of themselves, and the order they start in.
+ * Holds the verified bundles of a generation and the order they start in.
  *
  * @param files by manifest, in order of symbolic name
  * @param plan the order
- * @param lent packages they get from the class path
+ * @param systemPackages packages they get from the class path
  */
-record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan, List<String> lent) {
+record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan, List<String> systemPackages) {
   /** What the launcher itself brings along. */
   static final List<Offer> GIVEN = List.of(Offer.service(BootReport.class.getName()));
 
@@ -31,7 +31,7 @@ record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan, List<String> 
    * @throws Refusal if a file is missing or damaged, or the plan does not work out
    * @throws IOException if a file can not be read
    */
-  static NodeBundles load(PluginStore store, Generation generation, Lending lending)
+  static NodeBundles load(PluginStore store, Generation generation, SystemPackages systemPackages)
       throws Refusal, IOException {
     Map<BundleManifest, Path> files = new LinkedHashMap<>();
     try {
@@ -42,7 +42,7 @@ record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan, List<String> 
     } catch (PluginStoreException e) {
       throw new Refusal(e.getMessage(), e);
     }
-    return new NodeBundles(files, plan(files.keySet()), lending.packages());
+    return new NodeBundles(files, plan(files.keySet()), systemPackages.packages());
   }
 
   static BootPlan plan(Collection<BundleManifest> manifests) throws Refusal {

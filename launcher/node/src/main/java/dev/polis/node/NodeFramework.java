@@ -31,13 +31,16 @@ import org.osgi.framework.wiring.FrameworkWiring;
 import org.osgi.service.cm.Configuration;
 import org.osgi.service.cm.ConfigurationAdmin;
 
-/** The framework and the bundles in it. Its methods are called one after the other. */
+/**
+ * Starts, configures and stops the OSGi framework with its bundles. Its methods are called one after
+ * the other.
+ */
 final class NodeFramework {
   /**
-   * What the launcher lends to the bundles, with the versions of the packages, which are not those
+   * The system packages that every node has, with the versions of the packages, which are not those
    * of the libraries: what a bundle imports is checked against these.
    */
-  static final String LENT =
+  static final String FIXED_PACKAGES =
       "dev.polis.boot;version=1.0.0,org.osgi.service.cm;version=1.6.1,org.osgi.service.component;version=1.5.1,"
           + "org.osgi.service.component.propertytypes;version=1.5,org.osgi.service.component.runtime;version=1.5,"
           + "org.osgi.service.component.runtime.dto;version=1.5,org.osgi.util.promise;version=1.3.0,org.osgi.util.function;version=1.2.0";
@@ -53,16 +56,16 @@ final class NodeFramework {
    * Creates the framework and starts it, still without bundles.
    *
    * @param cache where it may write
-   * @param lent packages the class path lends to the bundles, besides {@link #LENT}
+   * @param systemPackages further packages that the bundles get from the class path
    * @param configuration where the configurations of organs are kept, empty
    * @param report registered as the service organs report to
-   * @param complaints is told what the framework has to say at WARNING or worse
+   * @param complaints receives the framework's log lines at WARNING or worse
    * @return the framework
    * @throws BundleException if it does not start
    */
   static NodeFramework start(
       Path cache,
-      List<String> lent,
+      List<String> systemPackages,
       Path configuration,
       BootReport report,
       Consumer<String> complaints)
@@ -70,7 +73,7 @@ final class NodeFramework {
     Map<String, Object> settings = new HashMap<>();
     settings.put(Constants.FRAMEWORK_STORAGE, cache.toString());
     settings.put(Constants.FRAMEWORK_STORAGE_CLEAN, Constants.FRAMEWORK_STORAGE_CLEAN_ONFIRSTINIT);
-    settings.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, LENT + join(lent));
+    settings.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, FIXED_PACKAGES + join(systemPackages));
     // Two builds of one organ live side by side while one takes over from the other.
     settings.put(Constants.FRAMEWORK_BSNVERSION, Constants.FRAMEWORK_BSNVERSION_MULTIPLE);
     // The cache is ours alone, the state directory is locked.
@@ -87,7 +90,7 @@ final class NodeFramework {
   }
 
   private static String join(List<String> packages) {
-    return packages.stream().map(lent -> "," + lent).collect(Collectors.joining());
+    return packages.stream().map(name -> "," + name).collect(Collectors.joining());
   }
 
   /**
@@ -211,14 +214,14 @@ final class NodeFramework {
   }
 
   /**
-   * Stops all bundles in reverse order of their start, then the framework. A bundle that does not
-   * stop well is told of and does not keep the others from stopping.
+   * Stops all bundles in reverse order of their start, then the framework. A bundle that fails to
+   * stop is reported and does not keep the others from stopping.
    *
-   * @param board opens a wait for each bundle
-   * @param complaints is told what did not stop well
+   * @param progress opens a wait for each bundle
+   * @param complaints receives a line for each bundle that failed to stop
    * @throws InterruptedException if interrupted
    */
-  void stop(BootPlan plan, BootReport board, Consumer<String> complaints)
+  void stop(BootPlan plan, BootReport progress, Consumer<String> complaints)
       throws InterruptedException {
     for (BundleManifest manifest : plan.order().reversed()) {
       Bundle bundle = bundles.get(id(manifest));
@@ -226,7 +229,7 @@ final class NodeFramework {
           || bundle.getState() != Bundle.ACTIVE && bundle.getState() != Bundle.STARTING) {
         continue;
       }
-      try (Wait wait = board.waiting("stop of " + manifest)) {
+      try (Wait wait = progress.waiting("stop of " + manifest)) {
         bundle.stop();
         wait.done("");
       } catch (BundleException e) {

@@ -23,8 +23,7 @@ final class NodeSettings {
   }
 
   /**
-   * Sets what nobody asked for by name: it goes without saying, so it is left out where there is
-   * nobody to be told.
+   * Sets a key that the command line does not name. It is left out if no bundle has such a key.
    *
    * @param option whose value it is, for refusals
    */

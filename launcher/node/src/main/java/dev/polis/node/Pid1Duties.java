@@ -16,7 +16,7 @@ final class Pid1Duties implements AutoCloseable {
   /**
    * Takes the duties on: orphans are reaped, SIGURG is ignored, SIGUSR1 is logged.
    *
-   * @param log is told of what is worth a line
+   * @param log receives the lines to print
    */
   static Pid1Duties take(Consumer<String> log) {
     Pid1Duties duties = new Pid1Duties(new ChildReaper(ChildTable.ofKernel(), log));

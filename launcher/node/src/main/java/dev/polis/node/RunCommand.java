@@ -1,7 +1,7 @@
 package dev.polis.node;
 
 import dev.polis.boot.StopReason;
-import dev.polis.node.BootBoard.Ending;
+import dev.polis.node.BootProgress.Ending;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.PluginStoreException;
@@ -27,7 +27,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Runs a node until it is told to stop. */
+/** Runs a node until it is stopped. */
 @Command(name = "run", description = "Run a node until it is stopped.")
 final class RunCommand implements Callable<Integer> {
   /** A width that every terminal has, when the environment names none. */
@@ -36,7 +36,7 @@ final class RunCommand implements Callable<Integer> {
   /** A terminal and a wrapper may both pass on one keystroke. */
   private static final Duration ONE_KEYSTROKE = Duration.ofMillis(500);
 
-  /** What becomes of the node when the trapdoor opens. */
+  /** What the process does after a fatal error. */
   enum OnFatal {
     exit,
     park
@@ -107,14 +107,14 @@ final class RunCommand implements Callable<Integer> {
       Distribution distribution, PluginStore store, Generation generation, Terminal terminal)
       throws Refusal, IOException {
     try {
-      return NodeBundles.load(store, generation, distribution.lending());
+      return NodeBundles.load(store, generation, distribution.systemPackages());
     } catch (Refusal damaged) {
       if (!(damaged.getCause() instanceof PluginStoreException)) {
         throw damaged;
       }
       terminal.line(damaged.getMessage());
       distribution.restore(store, generation);
-      NodeBundles restored = NodeBundles.load(store, generation, distribution.lending());
+      NodeBundles restored = NodeBundles.load(store, generation, distribution.systemPackages());
       terminal.line("the bundles were restored from " + distribution.folder());
       return restored;
     }
@@ -127,14 +127,14 @@ final class RunCommand implements Callable<Integer> {
       Terminal terminal)
       throws Exception {
     try (BootScreen screen = new BootScreen(terminal)) {
-      BootBoard board = new BootBoard(System::nanoTime, screen, () -> lockOut(directory, terminal));
-      Optional.ofNullable(recoveryKeyOrNull).ifPresent(key -> board.home().thenRun(key::wipe));
-      handleSignals(directory, board, terminal);
+      BootProgress progress = new BootProgress(System::nanoTime, screen, () -> lockOut(directory, terminal));
+      Optional.ofNullable(recoveryKeyOrNull).ifPresent(key -> progress.home().thenRun(key::wipe));
+      handleSignals(directory, progress, terminal);
       List<AutoCloseable> duties = new ArrayList<>();
       if (Machine.isFirstProcess()) {
         duties.add(Pid1Duties.take(terminal::line));
       }
-      screen.follow(board);
+      screen.follow(progress);
       Ending ending =
           new Node(
                   directory,
@@ -142,7 +142,7 @@ final class RunCommand implements Callable<Integer> {
                   configuration,
                   new Node.Policy(untilHome, next, Duration.ofSeconds(homeWithin)),
                   terminal,
-                  board)
+                  progress)
               .run();
       attempt(() -> Files.deleteIfExists(directory.home()), terminal);
       int code = conclude(directory, ending, terminal);
@@ -160,7 +160,7 @@ final class RunCommand implements Callable<Integer> {
           onFatal == OnFatal.park
               ? "The node is parked. Restart the machine to try again."
               : "The node ends. Start it again when the cause is gone.";
-      GuruScreen.lines(fatal.organ(), fatal.cause(), next).forEach(terminal::line);
+      FatalErrorReport.lines(fatal.organ(), fatal.cause(), next).forEach(terminal::line);
       if (onFatal == OnFatal.park) {
         new CountDownLatch(1).await();
       }
@@ -171,12 +171,12 @@ final class RunCommand implements Callable<Integer> {
     return Exit.OK;
   }
 
-  /** What is written at the end. */
+  /** A write to the state directory at the end of a run. */
   private interface LastWrite {
     void write() throws IOException;
   }
 
-  /** A disk that takes nothing any more must not hide what the node has to say of its end. */
+  /** Writes, and prints a failure instead of throwing it: the root cause must stay the last line. */
   private static void attempt(LastWrite last, Terminal terminal) {
     try {
       last.write();
@@ -194,11 +194,11 @@ final class RunCommand implements Callable<Integer> {
     }
   }
 
-  private static void handleSignals(NodeDirectory directory, BootBoard board, Terminal terminal) {
+  private static void handleSignals(NodeDirectory directory, BootProgress progress, Terminal terminal) {
     // SIGHUP comes when the terminal of a node in the foreground closes. A JVM that was started
     // with it ignored, as under nohup, goes on ignoring it.
     for (String name : List.of("TERM", "HUP")) {
-      Signals.on(name, signal -> stop(signal, directory, board, terminal));
+      Signals.on(name, signal -> stop(signal, directory, progress, terminal));
     }
     AtomicLong first = new AtomicLong();
     Signals.on(
@@ -206,7 +206,7 @@ final class RunCommand implements Callable<Integer> {
         signal -> {
           long now = System.nanoTime();
           if (first.compareAndSet(0, now)) {
-            interrupted(board, terminal);
+            interrupted(progress, terminal);
           } else if (Duration.ofNanos(now - first.get()).compareTo(ONE_KEYSTROKE) > 0) {
             terminal.line("stopped by force; children and mounts are left to the next start");
             Runtime.getRuntime().halt(Exit.FORCED);
@@ -215,22 +215,22 @@ final class RunCommand implements Callable<Integer> {
   }
 
   /** Powers off, unless that would lock the owner out: then the volume stays mounted. */
-  private static void interrupted(BootBoard board, Terminal terminal) {
-    Optional<String> lockOut = board.lockOut();
+  private static void interrupted(BootProgress progress, Terminal terminal) {
+    Optional<String> lockOut = progress.lockOut();
     terminal.line("stopping; once more to end at once");
     lockOut.ifPresent(
         reason -> terminal.line("children and mounts stay for the next start, because " + reason));
-    board.stop(lockOut.isEmpty() ? StopReason.POWER_OFF : StopReason.PROCESS_RESTART);
+    progress.stop(lockOut.isEmpty() ? StopReason.POWER_OFF : StopReason.PROCESS_RESTART);
   }
 
   /** Stops the node as a signal asks for it, and prints which signal that was. */
   private static void stop(
-      String signal, NodeDirectory directory, BootBoard board, Terminal terminal) {
+      String signal, NodeDirectory directory, BootProgress progress, Terminal terminal) {
     boolean powerOff = Files.exists(directory.powerOff());
     terminal.line(
         "SIG%s received: stopping; children and mounts %s"
             .formatted(signal, powerOff ? "end, too" : "stay for the next start"));
-    board.stop(powerOff ? StopReason.POWER_OFF : StopReason.PROCESS_RESTART);
+    progress.stop(powerOff ? StopReason.POWER_OFF : StopReason.PROCESS_RESTART);
   }
 
   private static int columns() {

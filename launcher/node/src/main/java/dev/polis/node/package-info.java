@@ -1,5 +1,5 @@
 /**
- * The launcher: what runs before, around and after the framework.
+ * Starts, watches and stops the framework of a node.
  *
  * <pre>
  *   arguments ──▶ lock ──▶ plugin store ──▶ boot plan ──▶ framework ──▶ HOME ──▶ serve ──▶ stop
@@ -8,25 +8,25 @@
  *               it runs     damaged          refused       by name                  root cause last
  * </pre>
  *
- * <p>It lies on a plain class path and lends the framework what both sides must see alike: the boot
- * contracts, and the interfaces of configuration and of Declarative Services. The platform and its
- * libraries lie there too, see {@link dev.polis.node.Lending}: they do not move while a node runs,
- * and what the class path loads comes out of the AOT cache whole, linked and verified. Components
- * and organs come from bundles that the plugin store names by digest; the framework's own cache is
- * thrown away at each start.
+ * <p>It lies on a plain class path. The framework's system bundle exports from there what both sides
+ * must share: the boot contracts, and the interfaces of configuration and of Declarative Services.
+ * The platform and its libraries lie there too, see {@link dev.polis.node.SystemPackages}: they are
+ * not replaced while a node runs, and the AOT cache keeps classes of the class path linked and
+ * verified. Components and organs come from bundles that the plugin store names by digest; the
+ * framework's own cache is deleted at each start.
  *
  * <p>Exit codes: 0 stopped as asked; 1 failed, the last line of standard error is the root cause; 2
  * wrong command line; 3 refused before anything was started: configuration, plugins or plan; 4
  * another process has the state directory; 130 stopped by force.
  *
- * <p>What a stop means is told by how it is asked for. SIGTERM and SIGHUP are a restart: organs
+ * <p>How a stop is requested decides what it means. SIGTERM and SIGHUP are a restart: organs
  * stop, children and mounts stay. SIGINT and {@code stop} are a power off: organs stop their
  * children too. A second SIGINT ends the process at once, and leaves children and mounts to the
  * next one.
  *
- * <p>Not promised: to keep a machine alive. When the trapdoor opens on a host, the process ends;
- * only as process 1 it parks. Nor are the libraries of the class path looked through at each start,
- * as bundles are: the JVM compares length and time with those its cache was made from, no more.
+ * <p>Not promised: to keep a machine alive. After a fatal error on a host the process ends; only as
+ * process 1 it parks. Nor are the libraries of the class path checked by digest at each start, as
+ * bundles are: the JVM only compares length and time with those its cache was made from.
  *
  * <p>Why not an existing launcher? They trust the framework's cache, start by numbers written by
  * hand, and know no home to wait for.

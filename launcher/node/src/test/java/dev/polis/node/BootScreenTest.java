@@ -18,18 +18,18 @@ class BootScreenTest {
   private final ByteArrayOutputStream output = new ByteArrayOutputStream();
 
   @Test
-  @DisplayName("Without a terminal a wait is told once when it gets long, and once when it ends")
+  @DisplayName("Without a terminal a wait has one line when it gets long, and one when it ends")
   void plainTellsLongWaits() {
     BootScreen screen = screen(0);
-    BootBoard board = new BootBoard(nanos::get, screen);
-    Wait wait = board.waiting("etcd to elect a leader");
+    BootProgress progress = new BootProgress(nanos::get, screen);
+    Wait wait = progress.waiting("etcd to elect a leader");
     wait.detail("1 of 3 members answers");
 
     pass(Duration.ofSeconds(4));
-    screen.tick(board.openWaits());
+    screen.tick(progress.openWaits());
     pass(Duration.ofSeconds(2));
-    screen.tick(board.openWaits());
-    screen.tick(board.openWaits());
+    screen.tick(progress.openWaits());
+    screen.tick(progress.openWaits());
     wait.done("8e9e leads");
     wait.close();
 
@@ -43,9 +43,9 @@ class BootScreenTest {
   @Test
   @DisplayName("A short wait that was worth it leaves no line, one that was given up does")
   void shortWaits() {
-    BootBoard board = new BootBoard(nanos::get, screen(0));
-    board.waiting("the disk").done("");
-    try (Wait wait = board.waiting("an address")) {
+    BootProgress progress = new BootProgress(nanos::get, screen(0));
+    progress.waiting("the disk").done("");
+    try (Wait wait = progress.waiting("an address")) {
       wait.detail("no answer");
     }
 
@@ -58,11 +58,11 @@ class BootScreenTest {
   void liveLine() {
     Terminal terminal = terminal(20);
     BootScreen screen = new BootScreen(terminal);
-    BootBoard board = new BootBoard(nanos::get, screen);
-    board.waiting("a leader with a very long name");
-    board.waiting("another");
+    BootProgress progress = new BootProgress(nanos::get, screen);
+    progress.waiting("a leader with a very long name");
+    progress.waiting("another");
 
-    screen.tick(board.openWaits());
+    screen.tick(progress.openWaits());
     terminal.line("lasting");
 
     assertEquals(
@@ -72,16 +72,16 @@ class BootScreenTest {
 
   @Test
   @DisplayName(
-      "A power off is not taken back by a restart; the first ending counts, later failures are told as consequences")
+      "A restart does not take back a power off; the first ending counts, later failures are printed as consequences")
   void endings() {
-    BootBoard board = new BootBoard(nanos::get, screen(0));
+    BootProgress progress = new BootProgress(nanos::get, screen(0));
 
-    board.stop(StopReason.POWER_OFF);
-    board.stop(StopReason.PROCESS_RESTART);
-    board.fatal("storage", new IllegalStateException("the disk is gone"));
+    progress.stop(StopReason.POWER_OFF);
+    progress.stop(StopReason.PROCESS_RESTART);
+    progress.fatal("storage", new IllegalStateException("the disk is gone"));
 
-    assertEquals(StopReason.POWER_OFF, board.stopReason());
-    assertEquals(new BootBoard.Ending.Asked(StopReason.POWER_OFF), board.ending().join());
+    assertEquals(StopReason.POWER_OFF, progress.stopReason());
+    assertEquals(new BootProgress.Ending.Asked(StopReason.POWER_OFF), progress.ending().join());
     assertEquals(List.of("after that, storage failed too: the disk is gone"), lines());
   }
 

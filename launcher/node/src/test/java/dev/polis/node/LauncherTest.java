@@ -104,11 +104,11 @@ class LauncherTest {
 
   @Test
   @DisplayName(
-      "SEED-14 the trapdoor: enrolment fails, the guru says why, organs are stopped, Kubernetes never starts")
+      "SEED-14 when enrolment fails, a fatal error report says why, organs are stopped, and Kubernetes never starts")
   void seed14_enrolmentFailure() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.cluster=throw")) {
-      node.await("GURU MEDIATION ERROR");
-      node.await("(Error condition: init trapdoor closed)");
+      node.await("FATAL ERROR");
+      node.await("boot can not go on:");
 
       assertEquals(Exit.FAILED, node.exit());
       assertEquals("polis: boot: the ticket is too short: 3 bytes", node.seen().getLast());
@@ -123,7 +123,7 @@ class LauncherTest {
 
   @Test
   @DisplayName(
-      "A fatal report stops what runs in reverse order; the crash is told at the next start, once")
+      "A fatal error stops what runs in reverse order; the next start prints the crash once")
   void fatalReportIsKept() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=fatal")) {
       assertEquals(Exit.FAILED, node.exit());

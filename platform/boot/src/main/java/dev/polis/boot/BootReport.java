@@ -5,8 +5,7 @@ import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The ear of the launcher: what an organ has to say about the boot, and the one thing it needs to
- * know when it is stopped.
+ * Reports the progress of an organ to the launcher, and tells an organ why it is stopped.
  *
  * <p>All methods may be called from any thread, return at once, and never throw for a call made too
  * late: after the end of the boot a report is still accepted.
@@ -42,9 +41,9 @@ public interface BootReport {
   void home(String summary);
 
   /**
-   * Opens the trapdoor: the node can not become, or remain, what it should be. The launcher stops
-   * the organs in reverse order, tells the operator, and ends the process or parks the machine.
-   * Only the first call counts, later ones are logged as its consequences.
+   * Ends the node because of an error that no other try would mend. The launcher stops the organs in
+   * reverse order, prints a fatal error report, and ends the process or parks the machine. Only the
+   * first call counts, later ones are logged as its consequences.
    *
    * <p>It returns at once and the organ is stopped from another thread; a caller should end its own
    * work after it.

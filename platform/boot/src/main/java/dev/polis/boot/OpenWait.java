@@ -3,7 +3,7 @@ package dev.polis.boot;
 import java.time.Duration;
 
 /**
- * A wait that has not ended yet.
+ * Describes a wait that has not ended yet.
  *
  * @param name what is awaited, in words
  * @param detail what is going on inside the wait; may be empty

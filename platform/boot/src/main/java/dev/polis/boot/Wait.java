@@ -2,19 +2,22 @@ package dev.polis.boot;
 
 import org.osgi.annotation.versioning.ProviderType;
 
-/** One thing that is awaited. Usable from any thread; calls after its end have no effect. */
+/**
+ * Shows the operator one thing that is awaited. Usable from any thread; calls after its end have no
+ * effect.
+ */
 @ProviderType
 public interface Wait extends AutoCloseable {
 
   /**
-   * Says what is going on inside this wait; replaces the text before.
+   * Sets the text that says what is going on inside this wait.
    *
    * @param text a few words, {@code "2 of 3 members answer, attempt 4"}
    */
   void detail(String text);
 
   /**
-   * Ends the wait: it was worth it.
+   * Ends the wait with success.
    *
    * @param result what came of it, {@code "member 8e9e05c52164694d leads"}; may be empty
    */

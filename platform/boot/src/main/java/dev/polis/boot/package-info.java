@@ -1,12 +1,12 @@
 /**
- * What the launcher and the organs say to each other: how far the boot has come, what it waits for,
+ * Carries reports between the launcher and the organs: how far the boot has come, what it waits for,
  * that it failed, and why something is stopped.
  *
  * <pre>
  *        launcher (plain class path)                     framework
  *   ┌───────────────────────────────┐           ┌────────────────────────┐
  *   │ terminal ◀── waits, summary   │ BootReport│  storage  consensus    │
- *   │ trapdoor ◀── fatal            │◀──────────│  cluster  …            │
+ *   │ fatal error report ◀── fatal  │◀──────────│  cluster  …            │
  *   │ signals ──▶ stop reason ──────┼──────────▶│                        │
  *   └───────────────────────────────┘           └────────────────────────┘
  * </pre>
@@ -16,7 +16,7 @@
  * dev.polis.boot.Wait} under a name a person understands, says in its detail what is going on, and
  * ends it with a result. The organ that brings the node home calls {@link
  * dev.polis.boot.BootReport#home}. An organ that can not go on, and for which another try is
- * pointless, calls {@link dev.polis.boot.BootReport#fatal}: the trapdoor.
+ * pointless, calls {@link dev.polis.boot.BootReport#fatal}, which ends the node.
  *
  * <p>The classes of this package lie on the launcher's class path and reach the bundles through the
  * system bundle, so both sides see the same ones. The bundle of this name exists for the resolver

@@ -165,7 +165,7 @@ class NodeLifeIT {
     assertEquals(etcd, node.etcd().pid());
     node.up();
     assertEquals(etcd, node.etcd().pid());
-    assertFalse(node.said().contains("GURU"), node.said());
+    assertFalse(node.said().contains("FATAL ERROR"), node.said());
   }
 
   @Test

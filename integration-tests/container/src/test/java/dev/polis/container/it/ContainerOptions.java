@@ -31,9 +31,10 @@ record ContainerOptions(Path distribution, Path scratch) {
   private static final Duration PATIENCE = Duration.ofSeconds(120);
 
   /**
-   * The launcher lends these; their classes are on the class path of whoever starts a framework.
+   * The system packages of every node; their classes are on the class path of whoever starts a
+   * framework.
    */
-  private static final List<String> LENT =
+  private static final List<String> SYSTEM_PACKAGES =
       List.of(
           "dev.polis.boot;version=1.0.0",
           "org.osgi.service.cm;version=1.6.1",
@@ -61,7 +62,7 @@ record ContainerOptions(Path distribution, Path scratch) {
     options.add(workingDirectory(scratch.resolve("framework").toString()));
     options.add(cleanCaches(true));
     options.add(systemTimeout(PATIENCE.toMillis()));
-    LENT.forEach(name -> options.add(systemPackage(name)));
+    SYSTEM_PACKAGES.forEach(name -> options.add(systemPackage(name)));
     TESTING.forEach(name -> options.add(systemPackage(name)));
     settings(options);
     for (Path jar : jars()) {

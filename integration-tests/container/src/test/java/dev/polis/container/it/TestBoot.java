@@ -20,7 +20,7 @@ final class TestBoot implements BootReport {
    */
   boolean isHome() {
     if (!fatal.isEmpty()) {
-      throw new AssertionError("the trapdoor was opened by " + fatal);
+      throw new AssertionError("a fatal error was reported by " + fatal);
     }
     return home;
   }

@@ -27,11 +27,11 @@
  * for this JUnit, so the extension is ours; and of Pax Exam only the container is used, which
  * starts the framework and finds the methods. Its own extender and injector are left out, and with
  * them their bundles, a look into a Maven repository while tests run, and a second SLF4J that would
- * hide the one under test. Assertions are lent to the probe by the system bundle, so a failure
+ * hide the one under test. The probe gets the assertions from the system bundle, so a failure
  * inside is a failure outside.
  *
  * <p>Not promised: that the framework is started as the launcher does it. The order of the start is
- * that of the tests, and what the launcher lends to bundles is repeated here. The launcher's own
+ * that of the tests, and the launcher's system packages are repeated here. The launcher's own
  * tests are about that.
  *
  * <p>Why not the forked container? The JVM is Surefire's own and serves one class, so one more

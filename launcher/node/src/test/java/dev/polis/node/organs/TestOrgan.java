@@ -7,8 +7,8 @@ import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
 
 /**
- * An organ for tests of the launcher: what it does is told by the system property of its own
- * symbolic name. It says on standard output when it starts and stops.
+ * Stands in for an organ in tests of the launcher: the system property with its symbolic name sets
+ * what it does. It prints a line when it starts and when it stops.
  */
 public final class TestOrgan implements BundleActivator {
   @Override

@@ -6,14 +6,16 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What is left to say when the trapdoor has opened. */
-final class GuruScreen {
+/** Formats a fatal error for the screen and for the crash record. */
+final class FatalErrorReport {
   /** Fits the oldest console. */
   private static final int COLUMNS = 80;
 
-  private GuruScreen() {}
+  private FatalErrorReport() {}
 
   /**
+   * Returns the lines for the screen.
+   *
    * @param organ which failed
    * @param cause why
    * @param next what becomes of the node
@@ -23,8 +25,7 @@ final class GuruScreen {
     List<String> lines = new ArrayList<>();
     String edge = "█".repeat(COLUMNS);
     lines.add(edge);
-    lines.add("  GURU MEDIATION ERROR");
-    lines.add("  (Error condition: init trapdoor closed)");
+    lines.add("  FATAL ERROR");
     lines.add("");
     lines.add("  " + organ + " can not go on:");
     wrap(cause.getMessage() == null ? cause.toString() : cause.getMessage())
@@ -37,7 +38,7 @@ final class GuruScreen {
     return lines;
   }
 
-  /** What is kept for the next boot. */
+  /** Returns the text of the crash record, which the next start prints. */
   static String record(Instant when, String organ, Throwable cause) {
     StringWriter trace = new StringWriter();
     cause.printStackTrace(new PrintWriter(trace));

@@ -14,15 +14,18 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-/** Where everything that is reported meets: open waits, home, the ending. Thread-safe. */
-final class BootBoard implements BootReport {
+/**
+ * Keeps the progress of a boot: the open waits, whether the node is home, and how it ends.
+ * Thread-safe.
+ */
+final class BootProgress implements BootReport {
 
   /** Why the node ends. */
   sealed interface Ending {
-    /** Somebody asked for it. */
+    /** A stop was requested. */
     record Asked(StopReason reason) implements Ending {}
 
-    /** An organ can not go on. */
+    /** An organ reported a fatal error. */
     record Fatal(String organ, Throwable cause) implements Ending {}
   }
 
@@ -33,8 +36,10 @@ final class BootBoard implements BootReport {
    */
   record Ended(String name, Duration lasted, boolean worthIt, String result) {}
 
-  /** Is told of what ends; of open waits it learns by asking. Called by the reporting threads. */
-  interface Audience {
+  /**
+   * Receives what ends. Open waits are read with {@link #openWaits}. The reporting threads call it.
+   */
+  interface Listener {
     void ended(Ended wait);
 
     void homeAgain(String summary);
@@ -45,9 +50,9 @@ final class BootBoard implements BootReport {
   }
 
   private final LongSupplier nanos;
-  private final Audience audience;
+  private final Listener listener;
   private final Supplier<Optional<String>> lockOut;
-  private final List<BoardWait> open = new ArrayList<>();
+  private final List<ProgressWait> open = new ArrayList<>();
   private final AtomicReference<StopReason> stopReason =
       new AtomicReference<>(StopReason.CODE_REPLACED);
   private final CompletableFuture<String> home = new CompletableFuture<>();
@@ -56,23 +61,23 @@ final class BootBoard implements BootReport {
   /**
    * @param nanos a clock that only goes forward
    */
-  BootBoard(LongSupplier nanos, Audience audience) {
-    this(nanos, audience, Optional::empty);
+  BootProgress(LongSupplier nanos, Listener listener) {
+    this(nanos, listener, Optional::empty);
   }
 
   /**
    * @param nanos a clock that only goes forward
    * @param lockOut says why a power-off would lock the owner out
    */
-  BootBoard(LongSupplier nanos, Audience audience, Supplier<Optional<String>> lockOut) {
+  BootProgress(LongSupplier nanos, Listener listener, Supplier<Optional<String>> lockOut) {
     this.nanos = nanos;
-    this.audience = audience;
+    this.listener = listener;
     this.lockOut = lockOut;
   }
 
   @Override
   public Wait waiting(String name) {
-    BoardWait wait = new BoardWait(Objects.requireNonNull(name, "name"), nanos.getAsLong());
+    ProgressWait wait = new ProgressWait(Objects.requireNonNull(name, "name"), nanos.getAsLong());
     synchronized (open) {
       open.add(wait);
     }
@@ -82,20 +87,20 @@ final class BootBoard implements BootReport {
   @Override
   public void home(String summary) {
     if (!home.complete(summary)) {
-      audience.homeAgain(summary);
+      listener.homeAgain(summary);
     }
   }
 
   @Override
   public void fatal(String organ, Throwable cause) {
     if (!end(new Ending.Fatal(organ, cause))) {
-      audience.consequence(organ, cause);
+      listener.consequence(organ, cause);
     }
   }
 
   @Override
   public void powerOff(String reason) {
-    audience.poweringOff(Objects.requireNonNull(reason, "reason"));
+    listener.poweringOff(Objects.requireNonNull(reason, "reason"));
     stop(StopReason.POWER_OFF);
   }
 
@@ -116,8 +121,8 @@ final class BootBoard implements BootReport {
   }
 
   /**
-   * What organs are told from here on, when the trapdoor stops them: their children stay for the
-   * next start.
+   * Sets the reason with which a fatal error stops the organs: their children stay for the next
+   * start.
    */
   void stopsAfterFatal() {
     stopReason.compareAndSet(StopReason.CODE_REPLACED, StopReason.PROCESS_RESTART);
@@ -147,12 +152,12 @@ final class BootBoard implements BootReport {
     return ending.complete(with);
   }
 
-  private final class BoardWait implements Wait {
+  private final class ProgressWait implements Wait {
     private final String name;
     private final long since;
     private volatile String detail = "";
 
-    BoardWait(String name, long since) {
+    ProgressWait(String name, long since) {
       this.name = name;
       this.since = since;
     }
@@ -183,7 +188,7 @@ final class BootBoard implements BootReport {
       }
       if (first) {
         Duration lasted = Duration.ofNanos(nanos.getAsLong() - since);
-        audience.ended(new Ended(name, lasted, worthIt, result));
+        listener.ended(new Ended(name, lasted, worthIt, result));
       }
     }
   }

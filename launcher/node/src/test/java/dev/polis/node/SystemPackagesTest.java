@@ -23,10 +23,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What a distribution lends, of a library, a part of the platform, an organ and the framework's
- * own.
+ * Assembles a distribution of a library, a part of the platform, an organ and a bundle of the
+ * framework, and checks the system packages.
  */
-class LendingTest {
+class SystemPackagesTest {
   @TempDir Path distribution;
 
   @BeforeEach
@@ -54,18 +54,18 @@ class LendingTest {
 
   @Test
   @DisplayName(
-      "Packages of the platform and its libraries are lent; organs and what the framework starts are not")
-  void lendsThePlatform() throws IOException {
-    Lending.assemble(distribution);
+      "Packages of the platform and its libraries are system packages; those of organs and of bundles with an activator are not")
+  void exportsThePlatform() throws IOException {
+    SystemPackages.assemble(distribution);
 
-    Lending lent = Lending.read(distribution);
+    SystemPackages packages = SystemPackages.read(distribution);
     assertEquals(
         List.of(
             "dev.polis.platform;version=\"1.0.0\"",
             "org.library.more;version=\"0.0.0\"",
             "org.library;version=\"1.2.0\""),
-        lent.packages());
-    assertEquals(Set.of("org.library"), lent.libraries());
+        packages.packages());
+    assertEquals(Set.of("org.library"), packages.libraries());
     assertTrue(Files.exists(distribution.resolve("lib/library.jar")));
     assertTrue(Files.exists(distribution.resolve("lib/platform.jar")));
     assertFalse(Files.exists(distribution.resolve("lib/organ.jar")));
@@ -75,7 +75,7 @@ class LendingTest {
   @Test
   @DisplayName("The framework gets everything but the libraries")
   void librariesAreNoBundles() throws IOException {
-    Lending.assemble(distribution);
+    SystemPackages.assemble(distribution);
 
     assertEquals(3, new Distribution(distribution).seal());
 
@@ -87,7 +87,7 @@ class LendingTest {
   @Test
   @DisplayName("A signature stays behind, with the digests it vouches for; the rest is the same")
   void signatureStaysBehind() throws IOException {
-    Lending.assemble(distribution);
+    SystemPackages.assemble(distribution);
 
     try (JarFile jar = new JarFile(distribution.resolve("lib/library.jar").toFile())) {
       assertEquals(
@@ -108,9 +108,9 @@ class LendingTest {
   }
 
   @Test
-  @DisplayName("Where nothing was assembled, nothing is lent")
-  void nothingLent() throws IOException {
-    assertEquals(new Lending(List.of(), Set.of()), Lending.read(distribution));
+  @DisplayName("Without an assembled distribution there are no system packages")
+  void emptyWithoutAssembly() throws IOException {
+    assertEquals(new SystemPackages(List.of(), Set.of()), SystemPackages.read(distribution));
   }
 
   /** A jar with a signature, so far as its file names tell. */

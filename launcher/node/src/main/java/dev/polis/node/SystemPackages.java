@@ -15,32 +15,34 @@ import java.util.stream.Stream;
 import org.osgi.framework.Constants;
 
 /**
- * What of a distribution lies on the launcher's class path: every bundle that exports packages,
- * which is the platform and its libraries. They stand still while a node runs, so that nothing is
- * lost if the framework does not load them, and the AOT cache serves only what the class path
- * loads.
+ * Lists the packages that the framework's system bundle exports from the launcher's class path.
  *
- * @param packages what the class path lends to the bundles, in the notation of a manifest
- * @param libraries symbolic names of those that are nothing but packages: the framework never sees
- *     them. The others bring components along, and are bundles too, whose packages are lent.
+ * <p>Every bundle of a distribution that exports packages lies there: the platform and its
+ * libraries. They are not replaced while a node runs, so nothing is lost if the framework does not
+ * load them, and the AOT cache serves only what the class path loads.
+ *
+ * @param packages the exported packages, in the notation of a manifest
+ * @param libraries symbolic names of the bundles without components, which the framework does not
+ *     install. Of the others it runs the components, on the classes of the class path.
  */
-record Lending(List<String> packages, Set<String> libraries) {
-  private static final String PACKAGES = "lent.packages";
-  private static final String LIBRARIES = "lent.libraries";
+record SystemPackages(List<String> packages, Set<String> libraries) {
+  private static final String PACKAGES = "system.packages";
+  private static final String LIBRARIES = "system.libraries";
   private static final String COMPONENTS = "Service-Component";
 
-  Lending {
+  SystemPackages {
     packages = List.copyOf(packages);
     libraries = Set.copyOf(libraries);
   }
 
   /**
-   * Puts what is to be lent on the class path, and writes down what it is. Part of the build.
+   * Copies the bundles that export packages to the class path, and writes the lists of packages and
+   * libraries. It is a step of the build.
    *
    * @param distribution where {@code bundles/} is complete and {@code lib/} holds the launcher
    * @throws IOException if a jar can not be read or copied
    */
-  static Lending assemble(Path distribution) throws IOException {
+  static SystemPackages assemble(Path distribution) throws IOException {
     Set<String> packages = new TreeSet<>();
     Set<String> libraries = new TreeSet<>();
     try (Stream<Path> jars = Files.list(distribution.resolve("bundles"))) {
@@ -59,16 +61,16 @@ record Lending(List<String> packages, Set<String> libraries) {
     }
     Files.write(distribution.resolve(PACKAGES), packages);
     Files.write(distribution.resolve(LIBRARIES), libraries);
-    return new Lending(new ArrayList<>(packages), libraries);
+    return new SystemPackages(new ArrayList<>(packages), libraries);
   }
 
   /**
    * @param distribution a built one
-   * @return what was written down; nothing is lent where nothing was
+   * @return the lists that were written; empty if there are none
    * @throws IOException if it can not be read
    */
-  static Lending read(Path distribution) throws IOException {
-    return new Lending(
+  static SystemPackages read(Path distribution) throws IOException {
+    return new SystemPackages(
         lines(distribution.resolve(PACKAGES)), Set.copyOf(lines(distribution.resolve(LIBRARIES))));
   }
 
