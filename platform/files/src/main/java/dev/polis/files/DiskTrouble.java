@@ -1,6 +1,8 @@
 package dev.polis.files;
 
 import dev.polis.files.FileException.Problem;
+import dev.polis.posix.Errno;
+import dev.polis.posix.PosixException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileStore;
@@ -10,7 +12,12 @@ import java.nio.file.Path;
 import java.nio.file.ReadOnlyFileSystemException;
 import java.util.Optional;
 
-/** Recognises from a failure that a disk is full, read-only or not accessible. */
+/**
+ * Recognises from a failure that a disk is full, read-only or not accessible.
+ *
+ * <p>The exceptions of the JDK carry the error of the system as text only, in the language of the
+ * process. So the text is compared with that which the C library has for each error.
+ */
 public final class DiskTrouble {
 
   private DiskTrouble() {}
@@ -39,15 +46,22 @@ public final class DiskTrouble {
     if (failure instanceof ReadOnlyFileSystemException) {
       return Problem.READ_ONLY;
     }
-    String reason = failure instanceof IOException disk ? reason(disk) : "";
-    return switch (reason) {
-      case "No space left on device", "Disk quota exceeded" -> Problem.FULL;
-      case "Read-only file system" -> Problem.READ_ONLY;
-      default -> Problem.IO;
-    };
+    return failure instanceof IOException disk
+        ? switch (errno(disk)) {
+          case ENOSPC, EDQUOT -> Problem.FULL;
+          case EROFS -> Problem.READ_ONLY;
+          case EACCES -> Problem.DENIED;
+          default -> Problem.IO;
+        }
+        : Problem.IO;
   }
 
-  /** Returns the system's own words for a failure, without the path that Java puts before them. */
+  /** Returns the error of the system behind a failure; OTHER if it is none of those we know. */
+  private static Errno errno(IOException failure) {
+    return failure instanceof PosixException call ? call.errno() : Errno.ofText(reason(failure));
+  }
+
+  /** Returns the system's text for a failure, without the path that Java puts before it. */
   public static String reason(IOException failure) {
     return failure instanceof FileSystemException named && named.getReason() != null
         ? named.getReason()
@@ -111,7 +125,10 @@ public final class DiskTrouble {
     };
   }
 
-  /** Some file systems of user space report EIO for everything; their figures still tell. */
+  /**
+   * Asks the file system for its state. Some file systems in user space report EIO for everything;
+   * their free space and mount options are still right.
+   */
   private static Problem askedOfFileSystem(Path path, long wanted, Throwable cause) {
     try {
       FileStore store = Files.getFileStore(existing(path));

@@ -75,7 +75,7 @@ public final class Children {
       return "";
     } catch (IOException e) {
       // It ended between the opening and the reading.
-      if (Errno.ESRCH.text().equals(e.getMessage())) {
+      if (Errno.ofText(String.valueOf(e.getMessage())) == Errno.ESRCH) {
         return "";
       }
       throw e;

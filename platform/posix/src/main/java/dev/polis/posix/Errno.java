@@ -55,11 +55,16 @@ public enum Errno {
   }
 
   /**
-   * Returns what the C library calls this error, in the language of this process. The JDK puts the
-   * same text into its exceptions, which have no number.
+   * Returns the error that the C library describes with a text. The JDK puts these texts, in the
+   * language of this process, into its exceptions, which have no number.
+   *
+   * @return {@link #OTHER} if it is the text of no error of this list
    */
-  public String text() {
-    return LibC.describe(number);
+  public static Errno ofText(String text) {
+    return Arrays.stream(values())
+        .filter(errno -> errno != OTHER && LibC.describe(errno.number).equals(text))
+        .findFirst()
+        .orElse(OTHER);
   }
 
   /** Returns what to do about it, as an imperative clause. */

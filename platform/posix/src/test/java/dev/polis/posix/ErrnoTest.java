@@ -15,12 +15,14 @@ class ErrnoTest {
   @TempDir Path directory;
 
   @Test
-  void theTextIsTheOneThatTheJdkPutsIntoItsExceptions() throws Exception {
+  void anErrorIsFoundByTheTextThatTheJdkPutsIntoItsExceptions() throws Exception {
     Path file = Files.createFile(directory.resolve("file"));
     FileSystemException jdk =
         assertThrows(
             FileSystemException.class, () -> Files.createFile(file.resolve("inside-a-file")));
-    assertEquals(jdk.getReason(), Errno.ENOTDIR.text());
+    assertEquals(Errno.ENOTDIR, Errno.ofText(jdk.getReason()));
+    assertEquals(Errno.OTHER, Errno.ofText("everything is fine"));
+    assertEquals(Errno.OTHER, Errno.ofText(LibC.describe(0)), "the text of no error");
   }
 
   @Test
