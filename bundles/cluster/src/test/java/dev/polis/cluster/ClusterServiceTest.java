@@ -240,7 +240,7 @@ class ClusterServiceTest {
     String message = assertThrows(EnrolmentException.class, service::awaitHome).getMessage();
     assertTrue(message.contains("injected failure of " + failing), message);
     assertEquals(
-        1, recording.fatals.size(), "the trapdoor was not opened once: " + recording.fatals);
+        1, recording.fatals.size(), "not one fatal error was reported: " + recording.fatals);
   }
 
   @ParameterizedTest

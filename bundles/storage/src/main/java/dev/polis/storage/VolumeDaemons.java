@@ -22,7 +22,7 @@ interface VolumeDaemons {
   /**
    * Starts a daemon, or finds it running, and waits until it is ready.
    *
-   * @throws FileException IO, with the daemon's last words, if it ended or did not become ready
+   * @throws FileException IO, with the daemon's last lines, if it ended or did not become ready
    */
   void start(String name, List<String> command, Ready ready)
       throws FileException, InterruptedException;

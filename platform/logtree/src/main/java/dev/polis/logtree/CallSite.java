@@ -36,7 +36,7 @@ sealed interface CallSite {
   final class Caller implements CallSite {
     // This class, and the method of the log.
     private static final int OWN_FRAMES = 2;
-    // The wanted frame comes after them: more would be fetched in vain.
+    // The wanted frame comes after them; fetching more would be wasted work.
     private static final StackWalker WALKER = StackWalker.getInstance(Set.of(), OWN_FRAMES + 1);
 
     private final int added;

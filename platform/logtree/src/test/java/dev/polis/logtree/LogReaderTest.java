@@ -204,12 +204,12 @@ class LogReaderTest {
   @DisplayName("what was buffered before closing can still be read")
   void closeKeepsBuffer() throws InterruptedException {
     LogReader reader = tree.read(MAIN);
-    tree.log("main").info("last words");
+    tree.log("main").info("last line");
     reader.close();
     tree.log("main").info("unheard");
 
     assertEquals(
-        List.of("last words"), LogTreeTest.messages(reader.next().orElseThrow().entries()));
+        List.of("last line"), LogTreeTest.messages(reader.next().orElseThrow().entries()));
     assertEquals(Optional.empty(), reader.next());
   }
 

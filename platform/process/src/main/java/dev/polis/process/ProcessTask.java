@@ -56,7 +56,7 @@ public final class ProcessTask implements Task {
       }
       tail.finish();
       throw new ProcessException(
-          "%s ended: %s; its last words are in %s".formatted(process, words(end), process.log()));
+          "%s ended: %s; its last lines are in %s".formatted(process, words(end), process.log()));
     }
   }
 

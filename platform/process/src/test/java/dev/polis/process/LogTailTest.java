@@ -120,11 +120,11 @@ class LogTailTest {
   @Test
   @DisplayName("the last line counts without its newline once the process has ended")
   void finish() throws Exception {
-    append("one\nlast words");
+    append("one\nlast line");
     try (LogTail tail = tail(BIG)) {
       tail.finish();
     }
-    assertEquals(List.of("one", "last words"), lines);
+    assertEquals(List.of("one", "last line"), lines);
   }
 
   @Test

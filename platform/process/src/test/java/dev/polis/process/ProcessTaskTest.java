@@ -171,7 +171,7 @@ class ProcessTaskTest {
   }
 
   @Test
-  @DisplayName("when the process dies the runnable dies with its last words and starts another")
+  @DisplayName("when the process dies the runnable dies with its last lines and starts another")
   void restarts() throws Exception {
     try (var manager = ProcessManager.open(directory, logs);
         var tree = SupervisionTree.open(logs)) {
@@ -194,7 +194,7 @@ class ProcessTaskTest {
           "another runs", () -> manager.find("child").filter(p -> p.pid() != first).isPresent());
       assertNotEquals(first, manager.find("child").orElseThrow().pid());
       var journal = Journal.lines(logs, "root.organ.child");
-      assertTrue(journal.contains("dying"), () -> "last words are missing: " + journal);
+      assertTrue(journal.contains("dying"), () -> "its last lines are missing: " + journal);
       assertTrue(
           journal.stream().anyMatch(line -> line.contains("exit code 3")),
           () -> "the code is missing: " + journal);

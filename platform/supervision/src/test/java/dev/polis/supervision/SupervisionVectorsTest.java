@@ -519,7 +519,7 @@ final class SupervisionVectorsTest {
     }
   }
 
-  /** Offers until somebody takes it, or this JVM has done work for so long in vain. */
+  /** Offers until somebody takes it, or this JVM has worked for so long without a taker. */
   private static boolean isTaken(SynchronousQueue<Integer> ping, int round)
       throws InterruptedException {
     long start = workNanos();

@@ -1,20 +1,25 @@
 package dev.polis.cluster.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.classfile.ClassFile;
+import java.lang.constant.ClassDesc;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.jar.Attributes;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** Each check of the {@link HouseRules} can fail. */
+/** Checks that each check of the {@link HouseRules} can fail. */
 class HouseRulesCheckTest {
 
   private static final List<String> ORGANS = List.of("dev.polis.cluster", "dev.polis.storage");
@@ -78,12 +83,70 @@ class HouseRulesCheckTest {
   @CsvSource({
     "@Dis~abled, switches a test off",
     "Thread.sl~eep(5);, sleeps in a test",
+    "TimeUnit.SECONDS.sl~eep(5);, sleeps in a test",
   })
   void testsThatAreNotRunOrSleep(String line, String problem) {
     String text = line.replace("~", "");
     List<String> broken = HouseRules.source(TEST, text);
     assertEquals(TEST + " " + problem + " near line 1", broken.getFirst().split(": ")[0]);
     assertEquals(List.of(), HouseRules.source(SOURCE, text), "what runs may sleep");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "class Boot~Board {}",
+        "opens the trap~door",
+        "GU~RU",
+        "packages it le~nt",
+        "waits in va~in",
+        "served in ro~unds",
+      })
+  void privateWords(String line) {
+    List<String> broken = HouseRules.words(SOURCE, "\n" + line.replace("~", "") + "\n");
+    assertEquals(1, broken.size(), broken::toString);
+    assertTrue(broken.getFirst().contains("near line 2"), broken::toString);
+    assertEquals(List.of(), HouseRules.words(SOURCE, "silent, a certain round number"));
+  }
+
+  /** Uses a class of the package in which it is put by the test. */
+  private static byte[] classUsing(String name, String used) {
+    return ClassFile.of()
+        .build(
+            ClassDesc.ofInternalName(name),
+            type ->
+                type.withField("other", ClassDesc.ofInternalName(used), ClassFile.ACC_PRIVATE));
+  }
+
+  @Test
+  void packagesThatUseEachOther() {
+    PackageGraph graph = new PackageGraph();
+    graph.add(classUsing("dev/polis/a/A", "dev/polis/b/B"));
+    graph.add(classUsing("dev/polis/b/B", "dev/polis/c/C"));
+    assertEquals(List.of(), graph.cycles());
+    graph.add(classUsing("dev/polis/c/inner/C", "dev/polis/a/A"));
+    assertEquals(List.of(), graph.cycles(), "a package and one below it are two packages");
+    graph.add(classUsing("dev/polis/c/C", "dev/polis/a/A"));
+    assertEquals(
+        List.of(
+            "dev.polis.a and dev.polis.b use each other: dev/polis/a/A -> dev/polis/b/B",
+            "dev.polis.b and dev.polis.c use each other: dev/polis/b/B -> dev/polis/c/C",
+            "dev.polis.c and dev.polis.a use each other: dev/polis/c/C -> dev/polis/a/A"),
+        graph.cycles());
+  }
+
+  @Test
+  void organsWhoseCodeUsesAnotherOrgan() {
+    PackageGraph graph = new PackageGraph();
+    graph.add(classUsing("dev/polis/cluster/A", "dev/polis/cluster/inner/B"));
+    graph.add(classUsing("dev/polis/cluster/A", "dev/polis/files/Mode"));
+    assertEquals(List.of(), graph.organsThatMeet(Set.copyOf(ORGANS)));
+    graph.add(classUsing("dev/polis/cluster/A", "dev/polis/storage/inner/B"));
+    assertEquals(
+        List.of(
+            "dev.polis.cluster uses dev.polis.storage.inner of another organ:"
+                + " dev/polis/cluster/A -> dev/polis/storage/inner/B"),
+        graph.organsThatMeet(Set.copyOf(ORGANS)));
   }
 
   @Test

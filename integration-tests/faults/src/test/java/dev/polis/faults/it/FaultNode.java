@@ -175,7 +175,7 @@ final class FaultNode implements AutoCloseable {
     return process.toHandle();
   }
 
-  /** Fails with the node's last words if it has ended. */
+  /** Fails with the node's last lines if it has ended. */
   void requireAlive() throws IOException {
     if (!process.isAlive()) {
       throw new AssertionError(

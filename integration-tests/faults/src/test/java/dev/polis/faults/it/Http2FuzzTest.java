@@ -202,7 +202,7 @@ class Http2FuzzTest {
     }
   }
 
-  /** Printed at once: what waits for an answer in vain takes a while. */
+  /** Prints a line at once: a call that gets no answer takes a while. */
   private void offended(String what, String how) {
     defects.put(what, how);
     System.out.printf("OFFENDER %s: %s%n", what, how);
