@@ -2,7 +2,6 @@ package dev.polis.cluster;
 
 import dev.polis.boot.StopReason;
 import dev.polis.logtree.Log;
-import dev.polis.logtree.RawLog;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Task;
@@ -15,11 +14,6 @@ record TestContext(Log log) implements Context {
   @Override
   public String dn() {
     return log.dn();
-  }
-
-  @Override
-  public RawLog raw() {
-    throw new AssertionError("the manager writes no raw lines");
   }
 
   @Override

@@ -23,7 +23,8 @@ final class KubernetesHandler implements HttpHandler {
   @Override
   public void handle(HttpExchange exchange) throws IOException {
     try (exchange) {
-      // No Retry-After: Kubernetes clients would repeat the request by themselves, which does not help.
+      // No Retry-After: Kubernetes clients would repeat the request by themselves, which does not
+      // help.
       exchange.getResponseHeaders().set("Content-Type", "application/json");
       // What is left of a longer body would be taken for the next request.
       exchange.getResponseHeaders().set("Connection", "close");

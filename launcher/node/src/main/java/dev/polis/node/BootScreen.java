@@ -9,8 +9,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Prints the progress of a boot: on a terminal the oldest wait in a live line, elsewhere a line when
- * a wait takes long and one when it ends.
+ * Prints the progress of a boot: on a terminal the oldest wait in a live line, elsewhere a line
+ * when a wait takes long and one when it ends.
  */
 final class BootScreen implements BootProgress.Listener, AutoCloseable {
   /** A wait a person notices; shorter ones leave no lasting line. */
@@ -43,7 +43,8 @@ final class BootScreen implements BootProgress.Listener, AutoCloseable {
                   try {
                     while (true) {
                       tick(progress.openWaits());
-                      Thread.sleep(progress.isHome() && progress.openWaits().isEmpty() ? REST : TICK);
+                      Thread.sleep(
+                          progress.isHome() && progress.openWaits().isEmpty() ? REST : TICK);
                     }
                   } catch (InterruptedException e) {
                     terminal.live("");

@@ -12,8 +12,8 @@ import java.util.jar.Manifest;
 import java.util.regex.Pattern;
 
 /**
- * Copies a library to the class path, without its signature: the class loader would check it
- * at each start, and the AOT cache takes nothing out of a signed archive. Whether the files are the
+ * Copies a library to the class path, without its signature: the class loader would check it at
+ * each start, and the AOT cache takes nothing out of a signed archive. Whether the files are the
  * right ones is the build's to check, by the digests of its repository.
  */
 final class ClassPathJar {

@@ -37,8 +37,8 @@ final class ComponentDiagnosis {
   }
 
   /**
-   * Returns a component whose activation threw an exception. One that failed because it needs another
-   * that failed is a consequence; it is returned only if there is no other.
+   * Returns a component whose activation threw an exception. One that failed because it needs
+   * another that failed is a consequence; it is returned only if there is no other.
    */
   static Optional<Failed> failed(BundleContext context) {
     List<ComponentConfigurationDTO> failed =

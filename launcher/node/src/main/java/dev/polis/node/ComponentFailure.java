@@ -3,8 +3,8 @@ package dev.polis.node;
 import java.util.List;
 
 /**
- * Reports that a component could not be activated. Declarative Services give the failure as the text
- * of a stack trace; its root cause becomes the message.
+ * Reports that a component could not be activated. Declarative Services give the failure as the
+ * text of a stack trace; its root cause becomes the message.
  */
 final class ComponentFailure extends Exception {
   private static final long serialVersionUID = 1;

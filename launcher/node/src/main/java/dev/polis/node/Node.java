@@ -180,7 +180,8 @@ final class Node {
   static void keepCrash(NodeDirectory directory, Ending.Fatal fatal, Instant when)
       throws IOException {
     try {
-      Files.writeString(directory.crash(), FatalErrorReport.record(when, fatal.organ(), fatal.cause()));
+      Files.writeString(
+          directory.crash(), FatalErrorReport.record(when, fatal.organ(), fatal.cause()));
     } catch (IOException e) {
       Files.deleteIfExists(directory.crash());
       throw e;

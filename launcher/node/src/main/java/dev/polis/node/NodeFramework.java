@@ -32,8 +32,8 @@ import org.osgi.service.cm.Configuration;
 import org.osgi.service.cm.ConfigurationAdmin;
 
 /**
- * Starts, configures and stops the OSGi framework with its bundles. Its methods are called one after
- * the other.
+ * Starts, configures and stops the OSGi framework with its bundles. Its methods are called one
+ * after the other.
  */
 final class NodeFramework {
   /**

@@ -127,7 +127,8 @@ final class RunCommand implements Callable<Integer> {
       Terminal terminal)
       throws Exception {
     try (BootScreen screen = new BootScreen(terminal)) {
-      BootProgress progress = new BootProgress(System::nanoTime, screen, () -> lockOut(directory, terminal));
+      BootProgress progress =
+          new BootProgress(System::nanoTime, screen, () -> lockOut(directory, terminal));
       Optional.ofNullable(recoveryKeyOrNull).ifPresent(key -> progress.home().thenRun(key::wipe));
       handleSignals(directory, progress, terminal);
       List<AutoCloseable> duties = new ArrayList<>();
@@ -176,7 +177,9 @@ final class RunCommand implements Callable<Integer> {
     void write() throws IOException;
   }
 
-  /** Writes, and prints a failure instead of throwing it: the root cause must stay the last line. */
+  /**
+   * Writes, and prints a failure instead of throwing it: the root cause must stay the last line.
+   */
   private static void attempt(LastWrite last, Terminal terminal) {
     try {
       last.write();
@@ -194,7 +197,8 @@ final class RunCommand implements Callable<Integer> {
     }
   }
 
-  private static void handleSignals(NodeDirectory directory, BootProgress progress, Terminal terminal) {
+  private static void handleSignals(
+      NodeDirectory directory, BootProgress progress, Terminal terminal) {
     // SIGHUP comes when the terminal of a node in the foreground closes. A JVM that was started
     // with it ignored, as under nohup, goes on ignoring it.
     for (String name : List.of("TERM", "HUP")) {

@@ -8,21 +8,20 @@
  *               it runs     damaged          refused       by name                  root cause last
  * </pre>
  *
- * <p>It lies on a plain class path. The framework's system bundle exports from there what both sides
- * must share: the boot contracts, and the interfaces of configuration and of Declarative Services.
- * The platform and its libraries lie there too, see {@link dev.polis.node.SystemPackages}: they are
- * not replaced while a node runs, and the AOT cache keeps classes of the class path linked and
- * verified. Components and organs come from bundles that the plugin store names by digest; the
- * framework's own cache is deleted at each start.
+ * <p>It lies on a plain class path. The framework's system bundle exports from there what both
+ * sides must share: the boot contracts, and the interfaces of configuration and of Declarative
+ * Services. The platform and its libraries lie there too, see {@link
+ * dev.polis.node.SystemPackages}: they are not replaced while a node runs, and the AOT cache keeps
+ * classes of the class path linked and verified. Components and organs come from bundles that the
+ * plugin store names by digest; the framework's own cache is deleted at each start.
  *
  * <p>Exit codes: 0 stopped as asked; 1 failed, the last line of standard error is the root cause; 2
  * wrong command line; 3 refused before anything was started: configuration, plugins or plan; 4
  * another process has the state directory; 130 stopped by force.
  *
- * <p>How a stop is requested decides what it means. SIGTERM and SIGHUP are a restart: organs
- * stop, children and mounts stay. SIGINT and {@code stop} are a power off: organs stop their
- * children too. A second SIGINT ends the process at once, and leaves children and mounts to the
- * next one.
+ * <p>How a stop is requested decides what it means. SIGTERM and SIGHUP are a restart: organs stop,
+ * children and mounts stay. SIGINT and {@code stop} are a power off: organs stop their children
+ * too. A second SIGINT ends the process at once, and leaves children and mounts to the next one.
  *
  * <p>Not promised: to keep a machine alive. After a fatal error on a host the process ends; only as
  * process 1 it parks. Nor are the libraries of the class path checked by digest at each start, as

@@ -2,7 +2,6 @@ package dev.polis.files;
 
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
-import dev.polis.files.FileException.Problem;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -142,11 +141,6 @@ public final class FilePlacement {
       throw DiskTrouble.failed("erase", path, 0, e);
     }
     delete();
-  }
-
-  /** The refusal for a file whose content cannot be used. */
-  public FileException corrupted(String reason, String remedy) {
-    return new FileException(Problem.CORRUPTED, path + " is corrupted: " + reason, remedy);
   }
 
   @Override

@@ -50,7 +50,8 @@ class AtomicFileTest {
   }
 
   @Test
-  @DisplayName("until the renaming the former content is there, and the new one lies in a secret temporary file")
+  @DisplayName(
+      "until the renaming the former content is there, and the new one lies in a secret temporary file")
   void beforeTheRenaming() throws IOException {
     Path file = directory.resolve("file");
     AtomicFile.replace(file, bytes("former"), Mode.PUBLIC, Durability.POWER_LOSS);
@@ -101,8 +102,7 @@ class AtomicFileTest {
       for (int attempt = 0; attempt < 5; attempt++) {
         assertThrows(
             IOException.class,
-            () ->
-                AtomicFile.replace(file, new byte[1 << 20], Mode.SECRET, Durability.POWER_LOSS));
+            () -> AtomicFile.replace(file, new byte[1 << 20], Mode.SECRET, Durability.POWER_LOSS));
       }
       assertEquals("former", Files.readString(file));
       assertEquals(List.of("file"), names(disk.point()));
@@ -117,13 +117,13 @@ class AtomicFileTest {
     Path file = directory.resolve("a/b/file");
     AtomicFile.replace(file, bytes("new"), Mode.SECRET, Durability.POWER_LOSS);
     for (Path made : List.of(directory.resolve("a"), directory.resolve("a/b"))) {
-      assertEquals(
-          "rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(made)));
+      assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(made)));
     }
   }
 
   @Test
-  @DisplayName("a sweep removes old temporary files, and leaves young ones, directories and the files of others")
+  @DisplayName(
+      "a sweep removes old temporary files, and leaves young ones, directories and the files of others")
   void sweep() throws IOException {
     Path old = Files.writeString(directory.resolve(".file.0123456789abcdef.tmp"), "half");
     Files.setLastModifiedTime(old, FileTime.from(Instant.now().minus(Duration.ofHours(2))));

@@ -97,13 +97,10 @@ class DiskTroubleTest {
     Path missing = directory.resolve("missing");
     assertEquals(
         Problem.IO,
-        DiskTrouble.of(
-            assertThrows(NoSuchFileException.class, () -> Files.readString(missing))));
+        DiskTrouble.of(assertThrows(NoSuchFileException.class, () -> Files.readString(missing))));
     assertEquals(
-        Problem.IO,
-        DiskTrouble.of(new IOException("etcd says: No space left on device, perhaps")));
-    assertEquals(
-        Problem.IO, DiskTrouble.of(new IllegalStateException("No space left on device")));
+        Problem.IO, DiskTrouble.of(new IOException("etcd says: No space left on device, perhaps")));
+    assertEquals(Problem.IO, DiskTrouble.of(new IllegalStateException("No space left on device")));
   }
 
   @Test

@@ -35,11 +35,6 @@ public final class Dn {
     return dn;
   }
 
-  /** Returns the name of a child. */
-  public static String child(String parent, String part) {
-    return parent.isEmpty() ? check(part) : check(parent + "." + part);
-  }
-
   /** Whether {@code dn} is {@code ancestor} or below it; {@code a.bc} is not below {@code a.b}. */
   public static boolean isWithin(String dn, String ancestor) {
     return ancestor.isEmpty()

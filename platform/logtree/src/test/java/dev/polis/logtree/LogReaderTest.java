@@ -208,8 +208,7 @@ class LogReaderTest {
     reader.close();
     tree.log("main").info("unheard");
 
-    assertEquals(
-        List.of("last line"), LogTreeTest.messages(reader.next().orElseThrow().entries()));
+    assertEquals(List.of("last line"), LogTreeTest.messages(reader.next().orElseThrow().entries()));
     assertEquals(Optional.empty(), reader.next());
   }
 

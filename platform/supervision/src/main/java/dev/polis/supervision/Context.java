@@ -2,7 +2,6 @@ package dev.polis.supervision;
 
 import dev.polis.boot.StopReason;
 import dev.polis.logtree.Log;
-import dev.polis.logtree.RawLog;
 import java.util.Map;
 import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
@@ -33,13 +32,6 @@ public interface Context {
    * @return for leveled entries
    */
   Log log();
-
-  /**
-   * Returns the journal at this DN.
-   *
-   * @return for raw lines, for example those of a child process
-   */
-  RawLog raw();
 
   /**
    * Returns a journal below this DN and reserves its name: no child can have it in this run.

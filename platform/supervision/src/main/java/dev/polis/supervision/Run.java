@@ -2,7 +2,6 @@ package dev.polis.supervision;
 
 import dev.polis.boot.StopReason;
 import dev.polis.logtree.Log;
-import dev.polis.logtree.RawLog;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -39,11 +38,6 @@ final class Run implements Context {
   @Override
   public Log log() {
     return tree.logs().log(node.dn);
-  }
-
-  @Override
-  public RawLog raw() {
-    return tree.logs().raw(node.dn);
   }
 
   @Override

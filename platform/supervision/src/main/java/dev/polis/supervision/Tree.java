@@ -115,8 +115,7 @@ final class Tree {
           addTasks(run.node, tasks);
         });
     // Virtual threads are not preempted: one that starts children without end would keep its
-    // carrier
-    // and nobody else's would ever begin.
+    // carrier, and no other would ever run.
     Thread.yield();
   }
 

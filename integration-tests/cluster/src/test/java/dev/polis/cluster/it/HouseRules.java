@@ -19,8 +19,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Checks the rules for this repository that a machine can check. Each check returns one line for each
- * violation.
+ * Checks the rules for this repository that a machine can check. Each check returns one line for
+ * each violation.
  */
 final class HouseRules {
 
@@ -33,7 +33,8 @@ final class HouseRules {
   private static final Pattern LEFT_OPEN = Pattern.compile("\\b(TO" + "DO|FIX" + "ME)\\b");
 
   private static final Pattern SWITCHED_OFF = Pattern.compile("@Dis" + "abled\\b");
-  private static final Pattern SLEEP = Pattern.compile("\\b(Thread|TimeUnit\\.\\w+)\\.sl" + "eep\\(");
+  private static final Pattern SLEEP =
+      Pattern.compile("\\b(Thread|TimeUnit\\.\\w+)\\.sl" + "eep\\(");
 
   /**
    * Words of this project's former private language, with the field's term. Put together, so that
@@ -47,7 +48,11 @@ final class HouseRules {
           "le" + "(nt|nds|nding)", "system packages, export",
           "in va" + "in", "without an answer, without effect",
           "last wo" + "rds", "last lines",
-          "consensus ?gro" + "und|condition ?bo" + "ard|record ?rou" + "nds?|served in rou" + "nds?",
+          "consensus ?gro"
+                  + "und|condition ?bo"
+                  + "ard|record ?rou"
+                  + "nds?|served in rou"
+                  + "nds?",
               "batch, table, or what the field calls it");
 
   /** Where tests wait, so that they need not do it elsewhere. */

@@ -114,8 +114,7 @@ class HouseRulesCheckTest {
     return ClassFile.of()
         .build(
             ClassDesc.ofInternalName(name),
-            type ->
-                type.withField("other", ClassDesc.ofInternalName(used), ClassFile.ACC_PRIVATE));
+            type -> type.withField("other", ClassDesc.ofInternalName(used), ClassFile.ACC_PRIVATE));
   }
 
   @Test

@@ -8,14 +8,14 @@ import dev.polis.files.OrganFolder;
 import java.nio.file.Path;
 
 /**
- * The state directory of a node, as a tree of types. Building it touches no disk.
+ * Declares the state directory of a node as a tree of types. Building it touches no disk.
  *
  * <pre>
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
  *               enrolment_journal.pb, recovery_share.pb, volume_format, crash.txt
  *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem}},
- *               etcd/{data/, peer_pki/{ca.pem, cert.pem, key.pem}}, kubernetes/, containerd/, volumes/
- *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/, containerd/, kubernetes/,
+ *               etcd/{data/, peer_pki/{ca.pem, cert.pem, key.pem}}, and what organs declare
+ *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
  *               launcher/{framework/, configuration/, home, power-off, crash.txt}
  *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json
  *   plugins/    node.lock    volume.luks    volume.gocryptfs/
@@ -195,9 +195,6 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement volume = file("volume", Mode.SECRET);
     private final Node node = new Node(this);
     private final Etcd etcd = new Etcd(this);
-    private final DirectoryPlacement kubernetes = directory("kubernetes", Mode.PRIVATE_DIRECTORY);
-    private final DirectoryPlacement containerd = directory("containerd", Mode.PRIVATE_DIRECTORY);
-    private final DirectoryPlacement volumes = directory("volumes", Mode.PRIVATE_DIRECTORY);
 
     private Data(Root root) {
       super(root, "data", Mode.PRIVATE_DIRECTORY);
@@ -216,21 +213,6 @@ public final class Root extends DirectoryPlacement {
     /** The consensus member. */
     public Etcd etcd() {
       return etcd;
-    }
-
-    /** Kubernetes' own. */
-    public DirectoryPlacement kubernetes() {
-      return kubernetes;
-    }
-
-    /** Images and snapshots. */
-    public DirectoryPlacement containerd() {
-      return containerd;
-    }
-
-    /** Volumes of workloads. */
-    public DirectoryPlacement volumes() {
-      return volumes;
     }
 
     /**
@@ -343,9 +325,6 @@ public final class Root extends DirectoryPlacement {
     private final DirectoryPlacement processes = directory("processes", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement storage = directory("storage", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement consensus = directory("consensus", Mode.PRIVATE_DIRECTORY);
-    private final DirectoryPlacement containerd = directory("containerd", Mode.PRIVATE_DIRECTORY);
-    private final DirectoryPlacement kubernetes = directory("kubernetes", Mode.PRIVATE_DIRECTORY);
-
     private final Launcher launcher = new Launcher(this);
 
     private Ephemeral(Root root) {
@@ -380,16 +359,6 @@ public final class Root extends DirectoryPlacement {
     /** Sockets and logs of etcd. */
     public DirectoryPlacement consensus() {
       return consensus;
-    }
-
-    /** Sockets and runtime state of containerd. */
-    public DirectoryPlacement containerd() {
-      return containerd;
-    }
-
-    /** Sockets and runtime state of Kubernetes. */
-    public DirectoryPlacement kubernetes() {
-      return kubernetes;
     }
 
     /** Files of the launcher. */
