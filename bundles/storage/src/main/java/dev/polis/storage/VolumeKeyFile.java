@@ -20,8 +20,9 @@ import java.util.Set;
 
 /**
  * A pass phrase for programs that take one from a file only: on a tmpfs, so that it never reaches a
- * disk, readable by us alone, and gone as soon as the program has read it. Its path is the same
- * each time, because it is part of the command line by which a daemon is recognised.
+ * disk, readable by us alone, and gone with its directory as soon as the program has read it. Its
+ * path is the same each time, because it is part of the command line by which a daemon is
+ * recognised.
  */
 final class VolumeKeyFile implements AutoCloseable {
 
@@ -33,17 +34,17 @@ final class VolumeKeyFile implements AutoCloseable {
     this.path = path;
   }
 
-  /** Where the key of a volume is put; the directory is made. */
+  /** Returns where the key of a volume is put. Makes nothing. */
   static Path place(String volume) throws FileException {
     for (Path place : PLACES) {
       try {
         if (Files.isWritable(place) && Files.getFileStore(place).type().equals("tmpfs")) {
-          return directory(place.resolve("polis-" + volume)).resolve("key");
+          return place.resolve("polis-" + volume).resolve("key");
         }
       } catch (IOException e) {
         throw new FileException(
             Problem.IO,
-            "cannot make a directory for a key in " + place,
+            "cannot tell whether a key may be put in " + place,
             "look at that directory",
             e);
       }
@@ -54,7 +55,7 @@ final class VolumeKeyFile implements AutoCloseable {
         "mount a tmpfs at /dev/shm");
   }
 
-  private static Path directory(Path directory) throws IOException, FileException {
+  private static void makeDirectory(Path directory) throws IOException, FileException {
     if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
       Files.createDirectory(
           directory, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
@@ -75,7 +76,6 @@ final class VolumeKeyFile implements AutoCloseable {
                   PosixFilePermissions.toString(attributes.permissions())),
           "find out who made it and remove it");
     }
-    return directory;
   }
 
   /** Writes the pass phrase; closing wipes it. */
@@ -83,6 +83,7 @@ final class VolumeKeyFile implements AutoCloseable {
     byte[] phrase = key.passphrase();
     try {
       wipe(path);
+      makeDirectory(path.getParent());
       try (FileChannel channel =
           FileChannel.open(
               path,
@@ -102,13 +103,17 @@ final class VolumeKeyFile implements AutoCloseable {
     }
   }
 
-  /** Removes what a killed instance left. */
+  /** Overwrites and removes a key with its directory. Does nothing if there is none. */
   static void wipe(Path path) throws IOException {
     if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
       if (Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)) {
         Files.write(path, new byte[Math.toIntExact(Files.size(path))]);
       }
       Files.delete(path);
+    }
+    Path directory = path.getParent();
+    if (Files.isWritable(directory)) {
+      Files.deleteIfExists(directory);
     }
   }
 
