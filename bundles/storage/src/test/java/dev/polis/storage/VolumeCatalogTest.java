@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Needs;
 import dev.polis.process.Commands;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Set;
@@ -38,8 +40,17 @@ class VolumeCatalogTest {
         .shortfall(present);
   }
 
+  private static final Path MAPPER = Path.of("/dev/mapper/control");
+
   private static void assumeFuseAndNoMapper() {
     assumeTrue(VolumeTools.opens(Path.of("/dev/fuse")), "this test needs /dev/fuse");
+    assumeNoMapper();
+  }
+
+  private static void assumeNoMapper() {
+    if (Files.exists(MAPPER)) {
+      Needs.root("telling whether there is a device-mapper behind " + MAPPER);
+    }
     assumeFalse(VolumeLuksMapper.available(), "this kernel has device-mapper");
   }
 
@@ -90,10 +101,8 @@ class VolumeCatalogTest {
         tools.shortage(java.util.List.of(), java.util.List.of(directory.resolve("nothing")), true);
     assertEquals(1, shortage.kernel());
     assertFalse(shortage.isEmpty());
-    assumeFalse(VolumeLuksMapper.available(), "this kernel has device-mapper");
-    Shortage mapper =
-        tools.shortage(
-            java.util.List.of(), java.util.List.of(Path.of("/dev/mapper/control")), true);
+    assumeNoMapper();
+    Shortage mapper = tools.shortage(java.util.List.of(), java.util.List.of(MAPPER), true);
     assertTrue(mapper.words().contains("modprobe -a dm_crypt dm_integrity"), mapper.words());
   }
 }
