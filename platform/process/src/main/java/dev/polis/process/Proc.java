@@ -20,8 +20,12 @@ final class Proc {
 
   private static final Path ROOT = Path.of("/proc");
 
-  /** An exec takes well below a millisecond; ten of them are for a loaded machine. */
-  private static final int EXEC_LOOKS = 10;
+  /**
+   * An exec takes well below a millisecond, after which it is looked at again. On a machine where
+   * several processes wait for each core it may be suspended in the midst for some 10 ms, so the
+   * pause doubles each time: a quarter of a second altogether.
+   */
+  private static final int EXEC_LOOKS = 9;
 
   private static final long EXEC_NANOS = 1_000_000;
 
@@ -147,7 +151,7 @@ final class Proc {
         if (all.isEmpty() && !Files.exists(process.resolve("exe"))) {
           break; // a thread of the kernel
         }
-        LockSupport.parkNanos(EXEC_NANOS);
+        LockSupport.parkNanos(EXEC_NANOS << (look - 1));
         all = environ(process);
       }
       return List.of(all.split("\0"));
