@@ -1,0 +1,157 @@
+package dev.polis.scripts.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Finished;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What {@code polis up} and {@code polis down} give to the node, with a Java that writes down its
+ * arguments and its standard input.
+ */
+class NodeCommandsTest {
+
+  private static final String SECRET = "MC4CAQAwBQYDK2VuBCIEIJkX0s8Vb1";
+  private static final String KEY =
+      "-----BEGIN PRIVATE KEY-----\n" + SECRET + "\n-----END PRIVATE KEY-----\n";
+
+  @TempDir Path directory;
+  private ScriptFolder scripts;
+
+  @BeforeEach
+  void makeNode() throws Exception {
+    scripts = ScriptFolder.in(directory).withEtcd();
+    for (String file : List.of("bundles.list", "lib/a.jar", "ctl/a.jar")) {
+      Path path = scripts.path("launcher/dist/target/polis/" + file);
+      Files.createDirectories(path.getParent());
+      Files.createFile(path);
+    }
+    Files.createDirectories(scripts.path("jdk"));
+    Files.writeString(scripts.path("jdk/release"), "JAVA_VERSION=\"25\"\n");
+    scripts.executable("jdk/bin/javac", "");
+    // A node that is home lives on for a while, so that it is seen alive.
+    scripts.executable(
+        "jdk/bin/java",
+        """
+        cd %s
+        printf '%%s\\n' "$*" >>calls
+        if [[ " $* " == *" dev.polis.node.Main run "* ]]; then
+          cat >node-input
+          mkdir -p state/ephemeral/launcher
+          echo HOME
+          touch state/ephemeral/launcher/home
+          [[ ! -f detached ]] || sleep 3
+        else
+          cat >>other-input
+        fi
+        """
+            .formatted(directory));
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  @DisplayName("The recovery key on standard input goes to the node, and to no other program")
+  void recoveryKeyFromAPipe(boolean detached) throws Exception {
+    Files.writeString(scripts.path("key.pem"), KEY);
+    String command = up(detached, "--recovery-key", "-");
+    Finished run = bash("cat key.pem | " + command);
+
+    run.requireSuccess("polis up");
+    onlyTheNodeHasTheKey();
+  }
+
+  @Test
+  @DisplayName(
+      "At a terminal, the recovery key of a detached node is asked for and not shown while it is pasted")
+  void recoveryKeyAtATerminal() throws Exception {
+    Files.writeString(scripts.path("key.pem"), KEY);
+    Files.createFile(scripts.path("screen"));
+    Finished run =
+        bash(
+            "{ until grep -q paste screen; do sleep 0.1; done; cat key.pem; sleep 1; } | script -qfec '"
+                + up(true, "--recovery-key", "-")
+                + "' /dev/null >screen");
+
+    String screen = Files.readString(scripts.path("screen"));
+    assertEquals(0, run.code(), screen);
+    assertTrue(
+        screen.contains("polis: paste the owner's recovery key (PEM); it is not shown"), screen);
+    assertFalse(screen.contains(SECRET), screen);
+    onlyTheNodeHasTheKey();
+  }
+
+  @Test
+  @DisplayName(
+      "The recovery key in the state directory is used by itself, as long as it lies there")
+  void recoveryKeyBesideTheVolume() throws Exception {
+    Path key = scripts.path("state/owner/recovery-key.pem");
+    Files.createDirectories(key.getParent());
+    Files.writeString(key, KEY);
+    bash(up(false)).requireSuccess("polis up");
+    assertTrue(lastCall().contains(" --recovery-key " + key), lastCall());
+
+    Files.delete(key);
+    bash(up(false)).requireSuccess("polis up");
+    assertFalse(lastCall().contains("--recovery-key"), lastCall());
+  }
+
+  @Test
+  @DisplayName("polis down gives the node's launcher its standard input and --anyway")
+  void downIsAskedAtTheTerminal() throws Exception {
+    bash("echo y | ./polis down --state state --anyway --timeout 7").requireSuccess("polis down");
+
+    assertTrue(
+        lastCall().endsWith("dev.polis.node.Main stop --state state --anyway --timeout 7"),
+        lastCall());
+    assertEquals("y\n", Files.readString(scripts.path("other-input")));
+  }
+
+  private String up(boolean detached, String... more) throws Exception {
+    List<String> command = new ArrayList<>(List.of("./polis", "up", "--security", "insecure"));
+    command.addAll(List.of("--state", scripts.path("state").toString()));
+    if (detached) {
+      Files.createFile(scripts.path("detached"));
+      command.add("--detach");
+    }
+    command.addAll(List.of(more));
+    return String.join(" ", command);
+  }
+
+  private Finished bash(String code) throws Exception {
+    return scripts.finish(
+        List.of(
+            "env",
+            "JAVA_HOME=" + scripts.path("jdk"),
+            "POLIS_BUILD=no",
+            "POLIS_TRAIN=no",
+            "TERM=xterm",
+            "bash",
+            "-c",
+            "set -eo pipefail; cd " + directory + "; " + code));
+  }
+
+  private String lastCall() throws Exception {
+    return Files.readAllLines(scripts.path("calls")).getLast();
+  }
+
+  private void onlyTheNodeHasTheKey() throws Exception {
+    assertEquals(KEY, Files.readString(scripts.path("node-input")));
+    assertEquals("", Files.readString(scripts.path("other-input")), "what params make was given");
+    String calls = Files.readString(scripts.path("calls"));
+    assertTrue(calls.contains(" --recovery-key -"), calls);
+    assertFalse(calls.contains(SECRET), calls);
+    Path log = scripts.path("state/node.log");
+    assertFalse(Files.exists(log) && Files.readString(log).contains(SECRET), "in the node's log");
+  }
+}
