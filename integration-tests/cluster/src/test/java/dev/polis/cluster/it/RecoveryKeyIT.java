@@ -2,6 +2,7 @@ package dev.polis.cluster.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
@@ -10,6 +11,8 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.NodeProcesses;
+import io.grpc.Status;
+import io.grpc.StatusException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -17,6 +20,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -83,6 +87,44 @@ class RecoveryKeyIT {
       opensWithTheKeyOnStandardInput(node, key);
 
       replacesALostKey(node, key);
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "without a recovery key, down asks at a terminal, Ctrl-C leaves the volume mounted, and a power-off by the API is refused")
+  void nothingLocksTheOwnerOutUnasked() throws Exception {
+    Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
+    StorageModesIT.requireGround(mode);
+    try (TestNode node = withoutRecoveryKey("127.0.28.6")) {
+      node.up(encrypted(mode));
+      node.takeOwnership();
+      String id = node.id();
+
+      Finished no = node.downAtTerminal("n");
+      assertEquals(REFUSED, no.code(), no.all());
+      assertTrue(no.out().contains("no recovery key opens the encrypted data volume"), no.out());
+      assertTrue(no.out().contains("y/N"), no.out());
+      assertEquals(id, node.id());
+
+      try (OwnerApi owner = OwnerApi.of(node)) {
+        StatusException refused = assertThrows(StatusException.class, owner::powerOff);
+        assertEquals(Status.Code.FAILED_PRECONDITION, refused.getStatus().getCode());
+        assertTrue(refused.getMessage().contains("recovery-key enroll"), refused.getMessage());
+      }
+      assertEquals(id, node.id());
+
+      assertEquals(0, node.interrupt());
+      assertTrue(
+          node.said().contains("children and mounts stay for the next start, because no recovery"),
+          node.said());
+      assertFalse(node.mounts().isEmpty(), "the volume is unmounted");
+      node.up();
+      assertEquals(id, node.id());
+
+      Finished yes = node.downAtTerminal("y");
+      assertEquals(0, yes.code(), yes.all());
+      assertEquals(List.of(), node.leftovers());
     }
   }
 

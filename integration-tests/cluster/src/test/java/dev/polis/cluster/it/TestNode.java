@@ -32,6 +32,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * A node of the distribution as it ships, in a state directory of its own, with the operator's
@@ -123,8 +124,12 @@ final class TestNode implements AutoCloseable {
   void startWith(byte[] input, String... more) throws Exception {
     Files.createDirectories(state.resolve("log"));
     Path output = log();
+    // Whoever runs the tests in the background of a shell, or under nohup, passes on that SIGINT or
+    // SIGHUP is ignored.
+    List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT,HUP"));
+    command.addAll(run(more));
     Process started =
-        new ProcessBuilder(run(more))
+        new ProcessBuilder(command)
             .redirectErrorStream(true)
             .redirectOutput(output.toFile())
             .start();
@@ -272,6 +277,12 @@ final class TestNode implements AutoCloseable {
     return process.orElseThrow().waitFor();
   }
 
+  /** Sends what Ctrl-C sends, and waits for the end. */
+  int interrupt() throws Exception {
+    finish(List.of("kill", "-INT", Long.toString(jvmPid())), Map.of()).requireSuccess("kill");
+    return awaitEnd();
+  }
+
   long jvmPid() {
     return process.orElseThrow().pid();
   }
@@ -315,9 +326,27 @@ final class TestNode implements AutoCloseable {
 
   /** Stops the node and its children. */
   Finished down(String... more) throws Exception {
+    return finish(stop(more), Map.of());
+  }
+
+  /** The same at a terminal, where a question is answered so. */
+  Finished downAtTerminal(String answer) throws Exception {
+    String command = stop().stream().map(word -> "'" + word + "'").collect(Collectors.joining(" "));
+    return finish(
+        List.of(
+            "bash",
+            "-c",
+            "printf '%s\\n' \"$1\" | script -qec \"$2\" /dev/null",
+            "terminal",
+            answer,
+            command),
+        Map.of());
+  }
+
+  private List<String> stop(String... more) throws IOException {
     List<String> command = Distribution.built().launcher("stop", "--state", state.toString());
     command.addAll(List.of(more));
-    return finish(command, Map.of());
+    return command;
   }
 
   /** A digest of every file below a folder, to see whether anything changed. */
