@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/** A subtree in the hands of its opener. */
+/** Gives the opener of a subtree its methods. */
 record Branch(Tree tree, Node node) implements Subtree {
 
   @Override

@@ -4,7 +4,7 @@ import dev.polis.boot.StopReason;
 import java.util.Locale;
 
 /**
- * Why something was cancelled.
+ * Says why a runnable was cancelled.
  *
  * @param wanted whether somebody asked for it, so that nothing that follows from it is a failure
  * @param stop why it shall not start again; null if it shall

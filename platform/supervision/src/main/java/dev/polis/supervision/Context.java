@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * One run of a runnable, as the runnable sees it.
+ * Gives a runnable its name, its log and its signals for one run.
  *
  * <p>Usable by the runnable's own thread and by helper threads it owns, but not by another
  * runnable: what is signalled with a foreign or outdated context, or out of order, throws {@link

@@ -8,7 +8,7 @@ import java.util.concurrent.CompletionException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What is said about exceptions. */
+/** Classifies exceptions and describes them in one line. */
 final class Failures {
   /** Longer chains repeat themselves, and a chain may be a circle. */
   private static final int LONGEST_CHAIN = 16;

@@ -2,7 +2,7 @@ package dev.polis.supervision;
 
 import java.util.regex.Pattern;
 
-/** The grammar of one part of a DN. */
+/** Checks the grammar of one part of a DN. */
 final class Names {
   /** The whole name, not a part of it: one good character does not make a good name. */
   private static final Pattern GRAMMAR = Pattern.compile("[a-z0-9_-]{1,64}");

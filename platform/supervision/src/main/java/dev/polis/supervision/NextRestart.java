@@ -2,7 +2,7 @@ package dev.polis.supervision;
 
 import java.time.Instant;
 
-/** When a runnable starts again. */
+/** Says when a runnable starts again. */
 public sealed interface NextRestart {
 
   /** No restart is scheduled: it runs, is done, stops, or others have to return first. */

@@ -1,18 +1,21 @@
 package dev.polis.supervision;
 
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
 
 /**
- * A place in the tree. It has a task, which is run again and again, or none: then it is a subtree
- * that somebody opened. All fields that change are guarded by the tree's lock.
+ * Holds the state of one place in the tree: a runnable, whose task is run again and again, or a
+ * subtree, which has no task. All fields that change are guarded by the tree's lock.
  */
 final class Node {
 
@@ -68,7 +71,7 @@ final class Node {
   /** Being closed: leaves the tree as soon as it is quiet. */
   boolean closing;
 
-  /** Has left the tree; its changes are nobody's business any more. */
+  /** Has left the tree; listeners are not notified of its changes any more. */
   boolean removed;
 
   final CountDownLatch gone = new CountDownLatch(1);
@@ -90,6 +93,18 @@ final class Node {
         (childName, child) ->
             all.put(childName, new Past(child.restarts, child.lastError, child.pastOfChildren())));
     return all;
+  }
+
+  /** Returns this node and all below it, parents first. */
+  Stream<Node> andBelow() {
+    List<Node> all = new ArrayList<>();
+    collect(all);
+    return all.stream();
+  }
+
+  private void collect(List<Node> into) {
+    into.add(this);
+    children.values().forEach(child -> child.collect(into));
   }
 
   boolean isSubtree() {

@@ -1,8 +1,7 @@
 package dev.polis.supervision;
 
 /**
- * Thrown by a task to be started afresh although nothing failed, for example because its
- * configuration changed. What it started and its group stop without FATAL entries and start again
+ * Asks, thrown by a task, for a new start although nothing failed, for example because its configuration changed. What it started and its group stop without FATAL entries and start again
  * with it, at once or after the usual delay.
  */
 public final class RestartRequest extends Exception {

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 
-/** One run of a node's task. */
+/** Runs the task of a node once. */
 final class Run implements Context {
   final Node node;
   final Thread thread;

@@ -1,6 +1,6 @@
 package dev.polis.supervision;
 
-/** Where a runnable is in its life. */
+/** Lists the states of a runnable. */
 public enum RunState {
   /** Started, not yet healthy. */
   NEW,

@@ -3,7 +3,7 @@ package dev.polis.supervision;
 import java.time.Instant;
 
 /**
- * One runnable at one moment.
+ * Describes one runnable at one moment.
  *
  * @param dn its distinguished name
  * @param state where it is in its life

@@ -7,7 +7,7 @@ import java.util.Map;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A part of the tree that somebody opened and will close. It has a name but no task; runnables can
+ * Starts runnables below one name, and stops them together. It has a name but no task; runnables can
  * be added as long as it is open. Usable from any thread.
  */
 @ProviderType

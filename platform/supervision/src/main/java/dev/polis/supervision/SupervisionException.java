@@ -1,6 +1,6 @@
 package dev.polis.supervision;
 
-/** The tree was used wrongly: a signal out of order, an impossible name, a closed subtree. */
+/** Reports a wrong use of the tree: a signal out of order, an impossible name, a closed subtree. */
 public final class SupervisionException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
 

@@ -8,8 +8,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 
 /**
- * A supervision tree of its own: what the service is made of, and what tests and programs without a
- * framework open.
+ * Opens a supervision tree: for the service of that name, and for tests and programs without a framework.
  */
 public final class SupervisionTree implements Supervisor, AutoCloseable {
   private final Tree tree;

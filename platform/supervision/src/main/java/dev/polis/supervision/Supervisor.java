@@ -4,7 +4,7 @@ import dev.polis.event.Value;
 import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
-/** The supervision tree of a node, as a service. Usable from any thread. */
+/** Offers the supervision tree of a node as a service. Usable from any thread. */
 @ProviderType
 public interface Supervisor {
 

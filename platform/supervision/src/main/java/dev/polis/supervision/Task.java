@@ -3,7 +3,7 @@ package dev.polis.supervision;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * What a runnable does. It may be run many times, one after the other, each time with a new
+ * Does the work of a runnable. It may be run many times, one after the other, each time with a new
  * context; so what a run needs it makes itself.
  */
 @ConsumerType

@@ -9,7 +9,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * The real time, with one thread that sleeps until the next alarm.
+ * Measures real time, with one thread that sleeps until the next alarm.
  *
  * <p>It is a platform thread: virtual ones do not proceed while runnables that never block occupy
  * all carriers, which is just when somebody has to say so.

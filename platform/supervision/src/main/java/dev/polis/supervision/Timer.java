@@ -2,7 +2,7 @@ package dev.polis.supervision;
 
 import java.time.Instant;
 
-/** Time as the tree sees it; tests have one that they move themselves. */
+/** Gives the tree its time and its alarms; tests move the time themselves. */
 interface Timer extends AutoCloseable {
 
   /** Returns a monotonic time in nanoseconds. */

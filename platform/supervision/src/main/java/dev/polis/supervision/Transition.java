@@ -3,7 +3,7 @@ package dev.polis.supervision;
 import java.time.Instant;
 
 /**
- * A change of state.
+ * Describes a change of a runnable's state.
  *
  * @param dn whose
  * @param from the state before; DEAD for a runnable's first start

@@ -1,74 +1,49 @@
 package dev.polis.supervision;
 
 import dev.polis.boot.StopReason;
-import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Values;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Severity;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Optional;
-import java.util.Queue;
-import java.util.Set;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.stream.Stream;
 
 /**
- * The tree and what happens in it.
+ * Runs, restarts and stops the tasks of a tree.
  *
- * <p>There is one lock, held for short steps only; no task, listener or log is called under it.
- * Nothing is polled: each event (a signal, a return, a close, an alarm) does all that follows from
- * it. A node is <em>quiet</em> when neither it nor anything below it has a thread; that is counted,
- * and becoming quiet is the event that lets groups start again and closings end.
+ * <p>{@link TreeGrowth} adds nodes, {@link TreeStops} stops them for good, {@link TreeEvents} has
+ * the lock and delivers what happens to listeners and logs. Nothing is polled: each event (a signal, a return, a close, an alarm) does all
+ * that follows from it. A node is <em>quiet</em> when neither it nor anything below it has a thread;
+ * that is counted, and becoming quiet is the event that lets groups start again and closings end.
  */
 final class Tree {
-  /**
-   * More than any sane DN has, far less than the stack of a thread that walks the tree can bear.
-   */
-  static final int DEEPEST = 64;
-
-  /**
-   * A node has some hundred runnables; this stops one that starts children for ever before memory
-   * does.
-   */
-  static final int MOST_CHILDREN = 4_096;
-
   private static final ScopedValue<Run> CURRENT = ScopedValue.newInstance();
 
-  private final ReentrantLock lock = new ReentrantLock();
   private final LogTree logs;
-  private final Log ownLog;
   private final Timer timer;
-  private final DoubleSupplier random;
   private final Overdue overdue;
-  private final Outbox outbox;
-  private final List<TransitionListener> listeners = new CopyOnWriteArrayList<>();
-  private final MutableValue<Long> changes = new MutableValue<>(0L);
+  private final TreeEvents events;
+  private final TreeGrowth growth;
   private final Value<List<RunnableStatus>> runnables;
-  private final Set<Node> abandoned = new LinkedHashSet<>();
-  private final Queue<Run> leaving = new ArrayDeque<>();
+  private final TreeStops stops;
   private final Node root;
 
   Tree(LogTree logs, Timer timer, DoubleSupplier random) {
     this.logs = logs;
     this.timer = timer;
-    this.random = random;
-    ownLog = logs.log("supervision");
     overdue = new Overdue(timer, () -> locked(this::remind));
-    outbox = new Outbox(() -> changes.update(count -> count.orElse(0L) + 1), this::report);
-    runnables = Values.map(changes, count -> snapshot());
-    root = new Node(null, "root", null, new Group(), new Backoff(random));
+    events = new TreeEvents(logs, timer);
+    growth = new TreeGrowth(random);
+    stops = new TreeStops(this, events);
+    runnables = Values.map(events.changes(), count -> snapshot());
+    root = growth.root();
     locked(() -> enter(root, RunState.HEALTHY, ""));
   }
 
@@ -85,25 +60,7 @@ final class Tree {
   }
 
   Supervisor.Registration listen(TransitionListener listener) {
-    listeners.add(Objects.requireNonNull(listener, "listener"));
-    return () -> listeners.remove(listener);
-  }
-
-  /** Logs what no runnable is to blame for: a listener, a log or this tree itself failed. */
-  void report(Throwable failure) {
-    ownLog.error("a listener of the supervision tree failed: %s", Failures.line(failure), failure);
-  }
-
-  private void locked(Runnable step) {
-    long told;
-    lock.lock();
-    try {
-      step.run();
-      told = outbox.posted();
-    } finally {
-      lock.unlock();
-    }
-    outbox.deliver(told);
+    return events.listen(listener);
   }
 
   // ---------------------------------------------------------------------------------- adding
@@ -122,9 +79,13 @@ final class Tree {
   void addGroup(Node subtree, Map<String, Task> tasks) {
     locked(
         () -> {
-          requireOpen(subtree);
+          TreeGrowth.requireOpen(subtree);
           addTasks(subtree, tasks);
         });
+  }
+
+  private void addTasks(Node parent, Map<String, Task> tasks) {
+    growth.addGroup(parent, tasks).members.forEach(this::start);
   }
 
   Subtree addSubtree(Run run, String name) {
@@ -141,76 +102,16 @@ final class Tree {
     Node[] added = new Node[1];
     locked(
         () -> {
-          requireOpen(subtree);
+          TreeGrowth.requireOpen(subtree);
           added[0] = addBranch(subtree, name);
         });
     return new Branch(this, added[0]);
   }
 
-  private void addTasks(Node parent, Map<String, Task> tasks) {
-    if (tasks.isEmpty()) {
-      throw new SupervisionException(
-          "a group under %s has no members: name at least one".formatted(parent.dn));
-    }
-    tasks.forEach((name, task) -> Objects.requireNonNull(task, () -> "no task for " + name));
-    tasks.keySet().forEach(name -> requireFree(parent, name));
-    requireRoom(parent, tasks.size());
-    Group group = new Group();
-    tasks.forEach((name, task) -> addNode(parent, name, task, group));
-    group.members.forEach(this::start);
-  }
-
   private Node addBranch(Node parent, String name) {
-    requireFree(parent, name);
-    requireRoom(parent, 1);
-    Node node = addNode(parent, name, null, new Group());
+    Node node = growth.addBranch(parent, name);
     enter(node, RunState.HEALTHY, "");
     return node;
-  }
-
-  private Node addNode(Node parent, String name, Task task, Group group) {
-    Node node = new Node(parent, name, task, group, new Backoff(random));
-    Node.Past past = parent.past.get(name);
-    if (past != null) {
-      node.restarts = past.restarts() + 1;
-      node.lastError = past.lastError();
-      node.past = past.children();
-    }
-    parent.children.put(name, node);
-    return node;
-  }
-
-  private static void requireFree(Node parent, String name) {
-    Names.check(parent.dn, name);
-    Optional<String> holder = parent.holderOf(name);
-    if (holder.isPresent()) {
-      throw new SupervisionException(
-          "%s already has %s named '%s': choose another name, or close the subtree that has it"
-              .formatted(parent.dn, holder.get(), name));
-    }
-  }
-
-  private static void requireRoom(Node parent, int more) {
-    if (parent.children.size() + more > MOST_CHILDREN) {
-      throw new SupervisionException(
-          "%s would have more than %d children: put them into subtrees that are closed when they are done"
-              .formatted(parent.dn, MOST_CHILDREN));
-    }
-    if (parent.depth >= DEEPEST) {
-      throw new SupervisionException(
-          "%s is %d levels deep, nothing can be started below it".formatted(parent.dn, DEEPEST));
-    }
-  }
-
-  private static void requireOpen(Node subtree) {
-    if (subtree.closing || subtree.removed) {
-      throw new SupervisionException(
-          "%s is closed, nothing can be started in it: open another subtree".formatted(subtree.dn));
-    }
-    if (subtree.cancelled || subtree.stopping) {
-      throw new CancellationException(
-          "subtree %s: %s".formatted(subtree.dn, subtree.cause.reason()));
-    }
   }
 
   // ---------------------------------------------------------------------------------- signals
@@ -245,7 +146,7 @@ final class Tree {
           requireOwn(run, "opens sub-log " + name);
           Node node = run.node;
           if (!node.reserved.contains(name)) {
-            requireFree(node, name);
+            TreeGrowth.requireFree(node, name);
             node.reserved.add(name);
           }
         });
@@ -293,7 +194,7 @@ final class Tree {
   private void start(Node node) {
     if (node.run != null) {
       node.past = node.pastOfChildren();
-      List.copyOf(node.children.values()).forEach(this::remove);
+      List.copyOf(node.children.values()).forEach(stops::remove);
     }
     node.reserved.clear();
     node.cancelled = false;
@@ -356,21 +257,13 @@ final class Tree {
 
   private void end(Run run) {
     run.ended = true;
-    seeOff();
-    leaving.add(run);
+    stops.leaving(run);
     overdue.forget(run);
     // An interrupt that came too late for the task must not hit whoever is told of its end.
     Thread.interrupted();
     if (run.overdue) {
-      String waited = seconds(timer.nanos() - run.cancelledAt);
+      String waited = TreeEvents.seconds(timer.nanos() - run.cancelledAt);
       log(run.node, log -> log.info("returned at last, %s after it was cancelled", waited));
-    }
-  }
-
-  /** Forgets the threads that have ended; those left are at their last instructions. */
-  private void seeOff() {
-    while (!leaving.isEmpty() && !leaving.peek().thread.isAlive()) {
-      leaving.remove();
     }
   }
 
@@ -384,12 +277,12 @@ final class Tree {
     if (cause.wanted()) {
       String turn = node.cancelled ? "it was cancelled" : "it waited to be cancelled";
       String text = "failed while %s because %s".formatted(turn, cause.reason());
-      log(node, log -> describe(log, Severity.WARNING, text, failure));
+      events.logFailure(node, Severity.WARNING, text, failure);
       enterCancelled(node);
     } else {
       // The root of the evil has its FATAL entry already.
       String text = "died while it was cancelled because " + cause.reason();
-      log(node, log -> describe(log, Severity.ERROR, text, failure));
+      events.logFailure(node, Severity.ERROR, text, failure);
       enterDead(node);
     }
   }
@@ -412,7 +305,7 @@ final class Tree {
     node.lastError = Failures.line(failure);
     String verb = Failures.isPanic(failure) ? "panicked" : "failed";
     String text = "%s in state %s".formatted(verb, node.state);
-    log(node, log -> describe(log, Severity.FATAL, text, failure));
+    events.logFailure(node, Severity.FATAL, text, failure);
     died(node);
   }
 
@@ -435,8 +328,7 @@ final class Tree {
     enter(node, RunState.DEAD, node.lastError);
   }
 
-  // ---------------------------------------------------------------------------------- falling and
-  // rising
+  // ------------------------------------------------------------------------------- restarting
 
   private void fall(Group group, Cause cause) {
     group.falling = true;
@@ -457,7 +349,8 @@ final class Tree {
     List.copyOf(node.children.values()).forEach(child -> cancel(child, cause));
   }
 
-  private void interrupt(Node node) {
+  /** Cancels the run of a node, unless it is cancelled already. */
+  void interrupt(Node node) {
     if (node.cancelled) {
       return;
     }
@@ -477,7 +370,8 @@ final class Tree {
     for (Node at = node; at != null && at.live++ == 0; at = at.parent) {}
   }
 
-  private void release(Node node) {
+  /** Counts that a node has no thread any more, and does what follows if parents become quiet. */
+  void release(Node node) {
     Node at = node;
     while (at != null && --at.live == 0) {
       Node parent = at.parent;
@@ -486,7 +380,7 @@ final class Tree {
     }
     for (; at != null; at = at.parent) {
       if (at.closing) {
-        stopNext(at);
+        stops.next(at);
       }
     }
   }
@@ -496,10 +390,7 @@ final class Tree {
       enter(node, RunState.CANCELED, node.cause.reason());
     }
     if (node.closing) {
-      if (abandoned.remove(node)) {
-        log(node, log -> log.info("the last of those left behind has returned"));
-      }
-      remove(node);
+      stops.returned(node);
     } else {
       riseIfQuiet(node);
     }
@@ -530,7 +421,7 @@ final class Tree {
     node.restart = at;
     node.alarm = timer.schedule(delay, () -> locked(() -> rise(node, at)));
     long restarts = node.restarts;
-    log(node, log -> log.info("starts again in %s (restart %d)", seconds(delay), restarts + 1));
+    log(node, log -> log.info("starts again in %s (restart %d)", TreeEvents.seconds(delay), restarts + 1));
   }
 
   /** Starts a node, unless this very restart was called off while its alarm rang. */
@@ -540,7 +431,8 @@ final class Tree {
     }
   }
 
-  private void unschedule(Node node) {
+  /** Calls off a restart that is scheduled. */
+  void unschedule(Node node) {
     node.alarm.cancel();
     node.alarm = () -> {};
     node.restart = new NextRestart.None();
@@ -554,124 +446,7 @@ final class Tree {
           "%s closes %s, which it is part of, and would wait for itself: throw a RestartRequest, or close it from outside"
               .formatted(CURRENT.get().dn(), node.dn));
     }
-    List<Thread> threads = new ArrayList<>();
-    locked(
-        () -> {
-          below(node).filter(Node::running).forEach(at -> threads.add(at.run.thread));
-          leaving.stream()
-              .filter(run -> node.contains(run.node))
-              .forEach(run -> threads.add(run.thread));
-          beginStop(node, reason);
-        });
-    long start = System.nanoTime();
-    if (!awaitGone(node, patience)) {
-      List<String> refusing = new ArrayList<>();
-      locked(() -> refusing.addAll(abandon(node)));
-      return List.copyOf(refusing);
-    }
-    // All have returned; this is for the last instructions of their threads.
-    Duration left = patience.minusNanos(System.nanoTime() - start);
-    threads.forEach(thread -> Uninterrupted.join(thread, left));
-    locked(this::seeOff);
-    return List.of();
-  }
-
-  /** Waits half of the patience for an end in order, then cancels the rest and waits for it. */
-  private boolean awaitGone(Node node, Duration patience) {
-    Duration half = patience.dividedBy(2);
-    if (Uninterrupted.await(node.gone, half)) {
-      return true;
-    }
-    locked(() -> below(node).filter(Node::running).forEach(this::interrupt));
-    return Uninterrupted.await(node.gone, patience.minus(half));
-  }
-
-  private void beginStop(Node node, StopReason reason) {
-    if (node.removed || node.closing) {
-      return;
-    }
-    node.closing = true;
-    Cause cause = Cause.stop(node.dn, reason);
-    below(node).filter(at -> !at.stopping).forEach(at -> markStopping(at, cause));
-    stopNext(node);
-    if (node.live == 0) {
-      remove(node);
-    }
-  }
-
-  /** Says that a node will not start again; its run is cancelled when its turn comes. */
-  private void markStopping(Node node, Cause cause) {
-    unschedule(node);
-    node.stopping = true;
-    node.cause = cause;
-    enter(node, node.live == 0 ? RunState.CANCELED : RunState.STOPPING, cause.reason());
-    if (node.cancelled && node.running()) {
-      node.run.stopReason = cause.stop();
-    } else if (!node.running()) {
-      interrupt(node);
-    }
-  }
-
-  /**
-   * Cancels what is next in the order of a stop: of the children that were started last and still
-   * run, those that have no running children themselves; the node itself when all its children have
-   * returned.
-   */
-  private void stopNext(Node node) {
-    for (Node child : node.children.sequencedValues().reversed()) {
-      if (child.live > 0) {
-        child.group.members.stream().filter(member -> member.live > 0).forEach(this::stopNext);
-        return;
-      }
-    }
-    interrupt(node);
-  }
-
-  /** Gives up waiting: the name becomes free, and what does not return stays in sight. */
-  private List<String> abandon(Node node) {
-    if (node.removed || abandoned.contains(node)) {
-      return refusing(node);
-    }
-    List<String> refusing = refusing(node);
-    log(
-        node,
-        log ->
-            log.error(
-                "closed, though %s did not return when cancelled: defects, their threads are left"
-                    + " behind",
-                String.join(", ", refusing)));
-    Node parent = node.parent;
-    forget(node);
-    abandoned.add(node);
-    if (parent != null) {
-      node.parent = null;
-      release(parent);
-    }
-    return refusing;
-  }
-
-  private static List<String> refusing(Node node) {
-    return below(node).filter(Node::running).map(at -> at.dn).sorted().toList();
-  }
-
-  private void remove(Node node) {
-    unschedule(node);
-    forget(node);
-    List.copyOf(node.children.values()).forEach(this::remove);
-    node.gone.countDown();
-  }
-
-  private void forget(Node node) {
-    if (node.parent != null) {
-      node.parent.children.remove(node.name, node);
-    }
-    below(node)
-        .filter(at -> !at.removed)
-        .forEach(
-            at -> {
-              at.removed = true;
-              tell(listener -> listener.removed(at.dn));
-            });
+    return stops.stop(node, reason, patience);
   }
 
   /** Stops everything for good. */
@@ -681,43 +456,24 @@ final class Tree {
     return refusing;
   }
 
-  // ---------------------------------------------------------------------------------- telling
+  // ---------------------------------------------------------------------------------- watching
+
+  private void locked(Runnable step) {
+    events.locked(step);
+  }
 
   private void enter(Node node, RunState state, String reason) {
-    if (node.state == state) {
-      return;
-    }
-    Transition transition = new Transition(node.dn, node.state, state, timer.time(), reason);
-    node.state = state;
-    node.since = transition.time();
-    if (!node.removed) {
-      tell(listener -> listener.changed(transition));
-    } else {
-      // Nobody hears of it, but the list of runnables has changed.
-      outbox.post(() -> {});
-    }
-  }
-
-  private void tell(Consumer<TransitionListener> what) {
-    outbox.post(() -> listeners.forEach(listener -> contained(listener, what)));
-  }
-
-  private void contained(TransitionListener listener, Consumer<TransitionListener> what) {
-    try {
-      what.accept(listener);
-    } catch (Throwable failure) {
-      report(failure);
-    }
+    events.enter(node, state, reason);
   }
 
   private void log(Node node, Consumer<Log> entry) {
-    outbox.post(() -> entry.accept(logs.log(node.dn)));
+    events.log(node, entry);
   }
 
   private void remind() {
     overdue.remind(
         run -> {
-          String waited = seconds(timer.nanos() - run.cancelledAt);
+          String waited = TreeEvents.seconds(timer.nanos() - run.cancelledAt);
           String reason = run.node.cause.reason();
           log(
               run.node,
@@ -728,14 +484,14 @@ final class Tree {
         });
   }
 
-  /** What is seen here was told before: who sees a death finds it in the log. */
+  /** Returns the state of all runnables. A death that is seen here is in the log already. */
   private List<RunnableStatus> snapshot() {
     List<RunnableStatus> all = new ArrayList<>();
     locked(
         () ->
-            Stream.concat(Stream.of(root), abandoned.stream())
+            Stream.concat(Stream.of(root), stops.abandoned())
                 .distinct()
-                .flatMap(Tree::below)
+                .flatMap(Node::andBelow)
                 .map(Tree::status)
                 .forEach(all::add));
     return List.copyOf(all);
@@ -752,28 +508,4 @@ final class Tree {
         node.running() && node.run.overdue);
   }
 
-  /** Returns a node and all below it, parents first. */
-  private static Stream<Node> below(Node node) {
-    List<Node> all = new ArrayList<>();
-    collect(node, all);
-    return all.stream();
-  }
-
-  private static void collect(Node node, List<Node> all) {
-    all.add(node);
-    node.children.values().forEach(child -> collect(child, all));
-  }
-
-  /** Logs a failure: in one line, and with its stack trace if it is a defect of the code. */
-  private static void describe(Log log, Severity severity, String text, Throwable failure) {
-    if (Failures.isPanic(failure)) {
-      log.log(severity, "%s: %s", text, Failures.line(failure), failure);
-    } else {
-      log.log(severity, "%s: %s", text, Failures.line(failure));
-    }
-  }
-
-  private static String seconds(long nanos) {
-    return nanos / 100_000_000 / 10.0 + " s";
-  }
 }

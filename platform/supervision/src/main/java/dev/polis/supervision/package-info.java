@@ -1,5 +1,5 @@
 /**
- * Supervision: everything that runs in a node runs in one tree, and what fails is started again.
+ * Runs everything that runs in a node in one tree, and starts again what fails.
  *
  * <p>A <em>runnable</em> is a {@link dev.polis.supervision.Task} with a place in the tree. Its
  * distinguished name (DN) is the path to that place, and also the name of its journal in the log

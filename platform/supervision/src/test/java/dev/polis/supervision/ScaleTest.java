@@ -18,7 +18,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Many runnables, and how long a restart takes. */
+/** Runs many runnables, and measures how long a restart takes. */
 @Timeout(60)
 final class ScaleTest {
 

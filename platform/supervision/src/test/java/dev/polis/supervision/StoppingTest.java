@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Wanted ends: closing subtrees, asking for a restart, and those who refuse. */
+/** Closes subtrees, asks for restarts, and stops runnables that refuse to end. */
 @Timeout(60)
 final class StoppingTest {
 

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The supervision vectors, by their ids. */
+/** Tests the vectors of supervision, by their ids. */
 @Timeout(60)
 final class SupervisionVectorsTest {
 

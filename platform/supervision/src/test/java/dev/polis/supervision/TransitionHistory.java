@@ -7,8 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A listener that remembers every change, for tests and for short investigations: it grows without
- * limit.
+ * Records every change of state, without a limit.
  */
 public final class TransitionHistory implements TransitionListener {
   private final List<Transition> all = new ArrayList<>();

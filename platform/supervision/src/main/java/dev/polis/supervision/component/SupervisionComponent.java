@@ -14,7 +14,7 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 
-/** The node's one supervision tree, open as long as this component is active. */
+/** Opens the node's one supervision tree, and closes it with this component. */
 @Component(immediate = true)
 public final class SupervisionComponent implements Supervisor {
   private final BootReport boot;
