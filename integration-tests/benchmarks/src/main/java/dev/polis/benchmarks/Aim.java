@@ -2,7 +2,7 @@ package dev.polis.benchmarks;
 
 import java.util.Locale;
 
-/** What was hoped for of one figure, and whether it came true. */
+/** Compares one measurement with its aim. */
 record Aim(String text, boolean met) {
 
   static final Aim NONE = new Aim("", true);

@@ -9,7 +9,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** The command: measures, prints tables in Markdown. */
+/** Measures, and prints tables in Markdown. */
 @Command(
     name = "polis bench",
     description = "Measures a node, each figure beside a baseline of the same run.",

@@ -31,7 +31,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import javax.net.ssl.KeyManagerFactory;
 
-/** The ways into a running node: as its owner, as the node itself, and to etcd as its root user. */
+/** Connects to a running node: as its owner, as the node itself, and to etcd as its root user. */
 final class ClusterAccess implements AutoCloseable {
 
   static final int CURATOR_PORT = 7835;

@@ -13,8 +13,8 @@ import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.ScalarResult;
 
 /**
- * CPU time of the whole JVM for each operation, compilers and collector included: what other
- * processes take meanwhile does not spoil it.
+ * Measures the CPU time of the whole JVM for each operation, compilers and collector included;
+ * other processes do not distort it.
  */
 public final class CpuProfiler implements InternalProfiler {
 

@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 
 /**
- * CPU time of all who take part in a call, in seconds: what other processes take meanwhile does not
- * spoil it.
+ * Holds the CPU time of all processes that take part in a call, in seconds; other processes do not
+ * distort it.
  *
  * @param node the node's JVM
  * @param etcd its etcd

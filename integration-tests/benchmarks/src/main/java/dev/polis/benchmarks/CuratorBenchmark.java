@@ -29,7 +29,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The curator over mutual TLS, beside the etcd it writes to, asked for the same. */
+/** Measures calls of the curator over mutual TLS, beside the same reads and writes of etcd. */
 final class CuratorBenchmark {
 
   private static final int[] CALLERS = {1, 8, 64};

@@ -8,8 +8,8 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.Constants;
 
 /**
- * The baseline of a start: the framework and the runtime of Declarative Services, with no bundle of
- * ours. Says READY and stays until it is ended.
+ * Starts the framework and the runtime of Declarative Services with no bundle of ours: the baseline
+ * of a start. Says READY and stays until it is ended.
  */
 final class EmptyFramework {
 

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** What a node takes while nobody asks anything of it. */
+/** Measures what a node takes while nobody calls it. */
 final class IdleBenchmark {
 
   private IdleBenchmark() {}

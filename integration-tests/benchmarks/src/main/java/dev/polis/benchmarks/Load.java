@@ -10,7 +10,7 @@ import java.util.concurrent.Future;
 import java.util.stream.LongStream;
 
 /**
- * A closed loop: so many callers, each of which makes its next call when it has the answer to the
+ * Runs a closed loop of callers, each of which makes its next call when it has the answer to the
  * last one.
  */
 final class Load {

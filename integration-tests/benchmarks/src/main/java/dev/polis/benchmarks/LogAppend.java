@@ -15,7 +15,7 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
-/** One line into a journal, beside java.util.logging into a ring of the same size. */
+/** Measures one line into a journal, beside java.util.logging into a ring of the same size. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)
 public class LogAppend {

@@ -15,7 +15,10 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
-/** The newest hundred entries of one journal, or of a small subtree, among many journals. */
+/**
+ * Measures reading the newest hundred entries of one journal, or of a small subtree, among many
+ * journals.
+ */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 
-/** What a reader has to know of the machine, and nothing by which it could be found. */
+/** Describes the machine of a measurement, and nothing by which it could be identified. */
 final class Machine {
 
   private Machine() {}

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** A node of the distribution, with a state directory of its own. */
+/** Runs a node of the distribution, with a state directory of its own. */
 final class NodeUnderTest implements AutoCloseable {
 
   /** An address that no node has by default, so that one may run meanwhile. */

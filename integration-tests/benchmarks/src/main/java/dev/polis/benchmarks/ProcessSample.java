@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * One look at a process.
+ * Holds one sample of a process's use of the machine.
  *
  * @param residentBytes memory that is in RAM
  * @param threads threads the kernel knows

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** The figures of a run, as they are gathered, and the tables they end up in. */
+/** Collects the measurements of a run, and prints them as tables. */
 final class Report {
 
   /** One line of a table. */

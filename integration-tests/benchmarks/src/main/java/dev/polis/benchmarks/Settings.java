@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What is measured, and for how long.
+ * Says what is measured, and for how long.
  *
  * @param quick a tenth of the samples: shows that everything works, and the order of magnitude
  * @param distribution the node as it ships

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/** From the start of the process to HOME, beside processes that do less. */
+/** Measures the time from the start of the process to HOME, beside processes that do less. */
 final class StartBenchmark {
 
   private static final String SYSTEM_PACKAGES =

@@ -19,8 +19,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * From the failure of a healthy runnable to its next run, beside a bare virtual thread that ends
- * and has another one started in its place.
+ * Measures the time from the failure of a healthy runnable to its next run, beside a bare virtual
+ * thread that ends and is replaced by another one.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.SampleTime)

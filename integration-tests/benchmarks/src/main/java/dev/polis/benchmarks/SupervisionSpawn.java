@@ -17,7 +17,7 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** Ten thousand runnables until all are HEALTHY, beside as many bare virtual threads. */
+/** Starts ten thousand runnables until all are HEALTHY, beside as many bare virtual threads. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.SingleShotTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** A process whose output is read, and timed up to the line that is waited for. */
+/** Starts a process, and measures the time until it prints a line. */
 final class Timed implements AutoCloseable {
 
   /** Ten times what the slowest start has been seen to take. */

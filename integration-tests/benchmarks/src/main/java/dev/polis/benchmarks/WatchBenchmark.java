@@ -27,7 +27,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.LongStream;
 
-/** One write, told to many: streams of the curator, beside as many watches of etcd itself. */
+/**
+ * Measures one write that many streams of the curator receive, beside as many watches of etcd
+ * itself.
+ */
 final class WatchBenchmark {
 
   /** Below the 256 calls that a node takes on one connection. */

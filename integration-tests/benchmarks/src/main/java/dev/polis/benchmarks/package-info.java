@@ -1,5 +1,5 @@
 /**
- * What a node costs and how fast it is, measured on the distribution as it ships.
+ * Measures what a node costs and how fast it is, on the distribution as it ships.
  *
  * <pre>
  *   Bench ── StartBenchmark ────▶ processes: java, Felix + SCR, the node   (time to HOME)

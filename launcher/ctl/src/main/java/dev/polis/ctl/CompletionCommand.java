@@ -8,7 +8,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Completion for shells. */
+/** Prints a completion script for shells. */
 @Command(
     name = "completion",
     description = {

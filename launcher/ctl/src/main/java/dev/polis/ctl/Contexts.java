@@ -15,8 +15,8 @@ import org.snakeyaml.engine.v2.common.FlowStyle;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
 /**
- * The clusters this operator knows, in {@code contexts.yaml}: the current one, and an endpoint for
- * each. Keys and certificates of a context lie in a folder of its name beside it.
+ * Reads and writes the clusters this operator knows, in {@code contexts.yaml}: the current one, and
+ * an endpoint for each. Keys and certificates of a context lie in a folder of its name beside it.
  */
 final class Contexts {
 

@@ -1,6 +1,6 @@
 package dev.polis.ctl;
 
-/** A command failed; the message is the line the operator reads. */
+/** Reports that a command failed; the message is the line the operator reads. */
 final class CtlException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

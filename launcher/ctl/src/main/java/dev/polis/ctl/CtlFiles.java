@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
-/** The operator's files: read with a remedy, written whole and for the operator alone. */
+/** Reads the operator's files, and writes them whole and for the operator alone. */
 final class CtlFiles {
 
   private CtlFiles() {}

@@ -13,7 +13,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The listeners of a node on this machine, as the node wrote them to its state directory.
+ * Reads the listeners of a node on this machine from the node's state directory.
  *
  * @param state the state directory; empty for a node that is elsewhere
  * @param all none if no node runs there

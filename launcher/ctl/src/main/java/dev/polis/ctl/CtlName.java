@@ -1,6 +1,6 @@
 package dev.polis.ctl;
 
-/** What this program is called, so that what it tells people to type can be pasted. */
+/** Returns the name of this program, so that the commands it prints can be pasted. */
 final class CtlName {
   /** What characters a shell takes as they are. */
   private static final String PLAIN = "[A-Za-z0-9@%+=:,./_-]+";

@@ -6,7 +6,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 
-/** The options that every command has. */
+/** Declares the options that every command has. */
 @Command
 final class CtlOptions {
 

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * A cluster to talk to, and as whom.
+ * Names a cluster to talk to, and the credentials to use.
  *
  * @param name what people call it
  * @param folder where the operator's key and certificates are

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * What a command has to say: a JSON value, and the columns in which a table shows it.
+ * Holds the output of a command: a JSON value, and the columns in which a table shows it.
  *
  * @param body an array of objects (one row each) or one object (one row)
  * @param columns what a table shows of a row

@@ -1,6 +1,6 @@
 package dev.polis.ctl;
 
-/** Exit codes of polisctl. They are part of its contract: scripts test them. */
+/** Lists the exit codes of polisctl. They are part of its contract: scripts test them. */
 enum ExitCode {
   /** Done as asked. */
   OK(0),

@@ -18,7 +18,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
-/** The options of a log, and how its entries look. */
+/** Declares the options of a log request, and prints its entries. */
 final class LogPrinter {
 
   private static final DateTimeFormatter TIME =

@@ -12,7 +12,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** The log of a node. */
+/** Prints the log of a node. */
 @Command(name = "logs", description = "Shows the log of a node.", mixinStandardHelpOptions = true)
 final class NodeLogsCommand implements Callable<Integer> {
 

@@ -29,7 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** The channels of one command. */
+/** Opens and closes the channels of one command. */
 final class Session implements AutoCloseable {
 
   static final int CURATOR_PORT = 7835;

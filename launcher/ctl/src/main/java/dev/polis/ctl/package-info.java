@@ -1,5 +1,5 @@
 /**
- * polisctl: what an operator types.
+ * Implements polisctl, the operator's command line.
  *
  * <pre>
  *   Ctl (options every command has) ─┬─ TakeOwnershipCommand   AAA

@@ -41,7 +41,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Each way in which a connection fails, against real sockets: a sentence of ours, and no more. */
+/** Fails a connection in each way there is, on real sockets, and expects one sentence of ours. */
 @Timeout(60)
 class CallFailureTest {
 

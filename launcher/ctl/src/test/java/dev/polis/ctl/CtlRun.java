@@ -4,7 +4,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 
 /**
- * What a command line led to.
+ * Runs a command line, and holds its exit code and output.
  *
  * @param code the exit code
  * @param out standard output

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgSpec;
 
-/** The command line itself, without any node. */
+/** Tests the command line itself, without any node. */
 class CtlTest {
 
   @TempDir Path folder;

@@ -24,7 +24,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** A new state, role, organ or condition without an entry fails here. */
+/** Fails if a new state, role, organ or condition has no entry. */
 class ExplainCommandTest {
 
   private static final Set<String> NO_VALUE = Set.of("INVALID", "UNRECOGNIZED");

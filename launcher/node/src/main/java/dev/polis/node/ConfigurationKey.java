@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One key of an organ's configuration, as its metatype declares it.
+ * Describes one key of an organ's configuration, as its metatype declares it.
  *
  * @param id the key
  * @param type Boolean, Integer, Long, String, …

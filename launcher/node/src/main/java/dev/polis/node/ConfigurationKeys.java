@@ -19,7 +19,7 @@ import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 
-/** Every key of every PID that the bundles declare in their metatype files. */
+/** Reads every key of every PID that the bundles declare in their metatype files. */
 final class ConfigurationKeys {
   private static final String FOLDER = "OSGI-INF/metatype/";
 

@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-/** The exit codes scripts can rely on. */
+/** Lists the exit codes that scripts can rely on. */
 final class Exit {
   static final int OK = 0;
   static final int FAILED = 1;

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * The launcher's part of the state directory; the organs' part is theirs.
+ * Names the launcher's files in the state directory, and prepares them.
  *
  * @param layout the declared tree at the state directory
  */

@@ -9,8 +9,9 @@ import java.util.Map;
 import picocli.CommandLine.Option;
 
 /**
- * What is said of a node on the command line. Where an option of an organ has no counterpart in its
- * configuration, the option is refused. What was not given is null, as the parser leaves it.
+ * Declares the options of a node on the command line. Where an option of an organ has no
+ * counterpart in its configuration, the option is refused. What was not given is null, as the
+ * parser leaves it.
  */
 final class NodeOptions {
   private static final Path STANDARD_INPUT = Path.of("-");

@@ -5,7 +5,7 @@ import dev.polis.posix.Machine.Reboot;
 import dev.polis.posix.PosixException;
 import java.util.function.Consumer;
 
-/** What the kernel expects of process 1, taken on only by a node that is process 1. */
+/** Does what the kernel expects of process 1; only a node that is process 1 takes this on. */
 final class Pid1Duties implements AutoCloseable {
   private final ChildReaper reaper;
 

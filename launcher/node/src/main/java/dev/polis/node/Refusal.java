@@ -1,8 +1,8 @@
 package dev.polis.node;
 
 /**
- * The launcher does not do what it was asked for: what is wrong, with the offending value, and what
- * to do next.
+ * Reports that the launcher refuses a command: what is wrong, with the offending value, and what to
+ * do next.
  */
 final class Refusal extends Exception {
   private static final long serialVersionUID = 1;

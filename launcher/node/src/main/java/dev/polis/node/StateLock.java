@@ -13,7 +13,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 
 /**
- * One process has a state directory at a time. The kernel gives the lock back when the process
+ * Lets one process at a time use a state directory. The kernel gives the lock back when the process
  * dies, however it dies.
  */
 final class StateLock implements AutoCloseable {

@@ -6,8 +6,8 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Standard error as people see it: lasting lines, and on a terminal one live line below them that
- * is replaced as time goes by. Usable from any thread.
+ * Prints lasting lines to standard error, and on a terminal one live line below them that is
+ * replaced as time goes by. Usable from any thread.
  */
 final class Terminal {
   private static final String ERASE = "\r\u001b[K";

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** The launcher as a process of its own, whose output is read as it comes. */
+/** Runs the launcher as a process of its own, and reads its output as it comes. */
 final class LauncherProcess implements AutoCloseable {
   /** Many times what it takes on a busy machine. */
   private static final int SECONDS = 60;

@@ -15,8 +15,8 @@ import java.util.jar.Manifest;
 import org.apache.felix.cm.PersistenceManager;
 
 /**
- * A distribution of three organs, storage, cluster and kubernetes, each of which needs the one
- * before.
+ * Builds a distribution of three organs, storage, cluster and kubernetes, each of which needs the
+ * one before.
  */
 final class TestDistribution {
   private final Path folder;

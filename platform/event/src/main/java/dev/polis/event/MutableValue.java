@@ -12,7 +12,7 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
- * A value in memory, set by its owner.
+ * Holds a value in memory that its owner sets.
  *
  * <p>It knows only the watchers that wait at this moment. An open watcher that does not wait costs
  * nothing here, and one that was forgotten is collected like any other object.

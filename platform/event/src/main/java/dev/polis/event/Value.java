@@ -4,7 +4,7 @@ import java.util.Optional;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * The current state of something, and a way to follow it.
+ * Gives the current state of something, and lets readers follow its changes.
  *
  * <p>All methods may be called from any thread and do not block on other watchers.
  *

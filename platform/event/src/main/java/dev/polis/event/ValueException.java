@@ -1,7 +1,7 @@
 package dev.polis.event;
 
 /**
- * The newest state of a value is there but cannot be understood, for example because its bytes do
+ * Reports that the newest state of a value cannot be understood, for example because its bytes do
  * not decode.
  *
  * <p>It concerns that one state: a watcher that threw it waits for the next one.

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
-/** What is often done with values. */
+/** Creates, maps, awaits and follows values. */
 public final class Values {
 
   private Values() {}

@@ -7,7 +7,7 @@ import java.util.function.Predicate;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * One reader's place in the life of a {@link Value}.
+ * Returns the new states of a {@link Value} to one reader.
  *
  * <p>Each get returns a value that this watcher has not returned before and that is newer than all
  * it has returned. A watcher belongs to one reader: at most one thread is inside a get at a time, a

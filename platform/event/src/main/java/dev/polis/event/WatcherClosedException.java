@@ -1,6 +1,6 @@
 package dev.polis.event;
 
-/** A watcher was asked for a value after, or while, it was closed. */
+/** Reports that a watcher was asked for a value after, or while, it was closed. */
 public final class WatcherClosedException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
 

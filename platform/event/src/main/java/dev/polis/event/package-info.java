@@ -1,5 +1,5 @@
 /**
- * Values: how one part of a node tells the others what is true now.
+ * Publishes the current state of one part of a node to the others.
  *
  * <p>A {@link dev.polis.event.Value} is a place that holds the current state of something (the
  * network status, the cluster status, the roles of this node). Anybody may open a {@link

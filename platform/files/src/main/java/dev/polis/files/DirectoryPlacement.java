@@ -17,7 +17,7 @@ import java.util.Set;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A declared directory. Subclasses declare their children with {@link #file} and {@link #directory}
+ * Declares a directory. Subclasses declare their children with {@link #file} and {@link #directory}
  * while they are constructed; one name declared twice, or a name that is no plain file name, is
  * refused there and then. Thread-safe once constructed.
  */

@@ -14,10 +14,11 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A declared file. Content is replaced whole: a reader sees the former content or the new one, and
- * after {@link #write} returned, a power loss does not bring the former one back. Thread-safe; of
- * two writers at the same time one wins. A program that opens the path itself may be told that the
- * file is absent while it is replaced, if the volume is a file system of user space.
+ * Declares a file, reads it and replaces it. Content is replaced whole: a reader sees the former
+ * content or the new one, and after {@link #write} returned, a power loss does not bring the former
+ * one back. Thread-safe; of two writers at the same time one wins. A program that opens the path
+ * itself may be told that the file is absent while it is replaced, if the volume is a file system
+ * of user space.
  */
 @ProviderType
 public final class FilePlacement {

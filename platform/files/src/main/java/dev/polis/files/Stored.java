@@ -5,8 +5,8 @@ import java.nio.file.Path;
 import java.util.function.Function;
 
 /**
- * What reading a file of the state directory gave. Only {@link None} means "this was never
- * written": a caller that would create, format or delete something must do so on {@link None}
+ * Holds the outcome of reading a file of the state directory. Only {@link None} means "this was
+ * never written": a caller that would create, format or delete something must do so on {@link None}
  * alone.
  *
  * @param <T> what the file holds

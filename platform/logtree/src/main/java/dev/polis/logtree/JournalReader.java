@@ -7,7 +7,10 @@ import java.util.Optional;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** A reader. Its own lock is taken after that of the tree, never before. */
+/**
+ * Buffers the matching entries for one reader. Its own lock is taken after that of the tree, never
+ * before.
+ */
 final class JournalReader implements LogReader {
   private final JournalTree tree;
   private final LogQuery query;

@@ -16,7 +16,7 @@ import java.util.TreeSet;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
-/** The tree: journals sorted by name, so that a subtree is a range. */
+/** Stores journals sorted by name, so that a subtree is a range. */
 final class JournalTree implements LogTree {
   // Above the budget the largest journal gives this part at once, so that finding it is rare.
   private static final int GIVE_PART = 8;

@@ -4,7 +4,8 @@ import java.util.ArrayDeque;
 import java.util.List;
 
 /**
- * The newest lines of some output, to be quoted when its program fails. Safe for use by any thread.
+ * Keeps the newest lines of a program's output, to quote them when it fails. Safe for use by any
+ * thread.
  */
 public final class LineRing {
   private final int capacity;

@@ -3,7 +3,7 @@ package dev.polis.logtree;
 import java.util.List;
 
 /**
- * What a following reader gets at once.
+ * Holds the entries that a reader gets at once, and how many it missed.
  *
  * @param entries in sequence order; empty if a wait with a limit ended
  * @param missed how many entries that match the query came after these, found the reader's buffer

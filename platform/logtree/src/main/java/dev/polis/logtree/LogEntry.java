@@ -3,7 +3,7 @@ package dev.polis.logtree;
 import java.util.Objects;
 
 /**
- * One entry of a journal.
+ * Holds one entry of a journal.
  *
  * @param dn distinguished name of the journal
  * @param sequence place in the order of the whole tree; grows by one for each entry, and never

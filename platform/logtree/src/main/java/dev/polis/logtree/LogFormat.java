@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Text forms of entries. Control characters, with which a foreign program could drive the reader's
- * terminal, are shown as {@code ?}. Times are in UTC.
+ * Formats entries as text. Control characters, with which a foreign program could drive the
+ * reader's terminal, are shown as {@code ?}. Times are in UTC.
  */
 public final class LogFormat {
   // Fits most names of a node; longer ones push the rest of their line to the right.

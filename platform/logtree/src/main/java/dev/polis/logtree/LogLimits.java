@@ -3,7 +3,7 @@ package dev.polis.logtree;
 import java.time.Duration;
 
 /**
- * How much a tree keeps.
+ * Limits how much a tree keeps.
  *
  * @param entriesPerJournal newest entries kept of each name
  * @param bytes bytes kept over all journals, estimated

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.StringJoiner;
 
-/** Makes messages of formats and arguments, without secrets and without ever throwing. */
+/** Formats messages without printing secrets, and never throws. */
 public final class LogMessage {
   // Deep enough for a map of lists; a cycle ends here.
   private static final int MAX_DEPTH = 4;

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * What an entry says. Every payload is printable: valid Unicode (what was not is {@code <INVALID>})
- * in lines of at most {@value #MAX_LINE_BYTES} bytes of UTF-8.
+ * Holds the content of an entry. Every payload is printable: valid Unicode (what was not is {@code
+ * <INVALID>}) in lines of at most {@value #MAX_LINE_BYTES} bytes of UTF-8.
  */
 public sealed interface LogPayload {
   /** Longest line that is kept, in bytes of UTF-8; the rest of a longer one is cut. */

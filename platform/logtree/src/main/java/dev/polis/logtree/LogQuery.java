@@ -3,8 +3,8 @@ package dev.polis.logtree;
 import java.util.Objects;
 
 /**
- * Which entries a reader wants. Begin with {@link #of}, which asks for nothing but the name, and
- * add: {@code LogQuery.of("root.storage").withChildren().backlog(100).follow()}.
+ * Selects the entries that a reader gets. Begin with {@link #of}, which asks for nothing but the
+ * name, and add: {@code LogQuery.of("root.storage").withChildren().backlog(100).follow()}.
  *
  * @param dn name of the journal; empty for the root of all
  * @param children also journals below that name

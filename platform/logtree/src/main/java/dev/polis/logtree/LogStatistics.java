@@ -1,7 +1,7 @@
 package dev.polis.logtree;
 
 /**
- * What a log tree holds at one moment.
+ * Counts what a log tree holds at one moment.
  *
  * @param journals names that have a journal
  * @param entries entries in all of them

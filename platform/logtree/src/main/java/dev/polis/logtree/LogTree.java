@@ -4,7 +4,7 @@ import java.util.SortedSet;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The journals of a node, by distinguished name. Safe for use by any thread.
+ * Gives access to the journals of a node by distinguished name. Safe for use by any thread.
  *
  * <p>A name is made of parts joined by dots, {@code root.storage.mount}; the empty name is the root
  * of all. A journal lives as long as somebody holds a {@link Log} or {@link RawLog} of it; once

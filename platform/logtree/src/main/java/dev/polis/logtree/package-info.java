@@ -1,5 +1,5 @@
 /**
- * The log tree: one journal for every name of the supervision tree, kept in memory.
+ * Keeps one journal in memory for every name of the supervision tree: the log tree.
  *
  * <pre>
  *   Log, RawLog          (one handle per distinguished name, "root.storage.mount")

@@ -15,8 +15,8 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleException;
 
 /**
- * The Plugins service over the framework's bundles. Calls may come from any thread; the framework
- * orders them.
+ * Implements the Plugins service over the framework's bundles. Calls may come from any thread; the
+ * framework orders them.
  */
 final class PluginsService extends PluginsGrpc.PluginsImplBase {
   private final BundleDirectory bundles;

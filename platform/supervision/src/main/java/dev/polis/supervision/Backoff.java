@@ -3,7 +3,9 @@ package dev.polis.supervision;
 import java.time.Duration;
 import java.util.function.DoubleSupplier;
 
-/** Computes how long a runnable that died waits before it starts again. Guarded by the tree's lock. */
+/**
+ * Computes how long a runnable that died waits before it starts again. Guarded by the tree's lock.
+ */
 final class Backoff {
   static final Duration FIRST = Duration.ofMillis(500);
   static final Duration LONGEST = Duration.ofSeconds(60);

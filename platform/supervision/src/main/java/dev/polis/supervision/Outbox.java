@@ -6,8 +6,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * Queues what the tree reports to listeners and logs. It is posted under the tree's lock, which gives the order, and
- * delivered after, so that no foreign code runs under that lock.
+ * Queues what the tree reports to listeners and logs. It is posted under the tree's lock, which
+ * gives the order, and delivered after, so that no foreign code runs under that lock.
  *
  * <p>Each thread delivers up to its own last message: one that causes many messages pays for them,
  * and when a step returns, what it had to tell was told.

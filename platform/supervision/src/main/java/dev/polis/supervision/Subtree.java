@@ -7,8 +7,8 @@ import java.util.Map;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * Starts runnables below one name, and stops them together. It has a name but no task; runnables can
- * be added as long as it is open. Usable from any thread.
+ * Starts runnables below one name, and stops them together. It has a name but no task; runnables
+ * can be added as long as it is open. Usable from any thread.
  */
 @ProviderType
 public interface Subtree {

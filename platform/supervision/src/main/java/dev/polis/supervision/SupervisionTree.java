@@ -8,7 +8,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 
 /**
- * Opens a supervision tree: for the service of that name, and for tests and programs without a framework.
+ * Opens a supervision tree: for the service of that name, and for tests and programs without a
+ * framework.
  */
 public final class SupervisionTree implements Supervisor, AutoCloseable {
   private final Tree tree;

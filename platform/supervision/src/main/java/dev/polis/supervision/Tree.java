@@ -19,9 +19,10 @@ import java.util.stream.Stream;
  * Runs, restarts and stops the tasks of a tree.
  *
  * <p>{@link TreeGrowth} adds nodes, {@link TreeStops} stops them for good, {@link TreeEvents} has
- * the lock and delivers what happens to listeners and logs. Nothing is polled: each event (a signal, a return, a close, an alarm) does all
- * that follows from it. A node is <em>quiet</em> when neither it nor anything below it has a thread;
- * that is counted, and becoming quiet is the event that lets groups start again and closings end.
+ * the lock and delivers what happens to listeners and logs. Nothing is polled: each event (a
+ * signal, a return, a close, an alarm) does all that follows from it. A node is <em>quiet</em> when
+ * neither it nor anything below it has a thread; that is counted, and becoming quiet is the event
+ * that lets groups start again and closings end.
  */
 final class Tree {
   private static final ScopedValue<Run> CURRENT = ScopedValue.newInstance();
@@ -421,7 +422,10 @@ final class Tree {
     node.restart = at;
     node.alarm = timer.schedule(delay, () -> locked(() -> rise(node, at)));
     long restarts = node.restarts;
-    log(node, log -> log.info("starts again in %s (restart %d)", TreeEvents.seconds(delay), restarts + 1));
+    log(
+        node,
+        log ->
+            log.info("starts again in %s (restart %d)", TreeEvents.seconds(delay), restarts + 1));
   }
 
   /** Starts a node, unless this very restart was called off while its alarm rang. */
@@ -507,5 +511,4 @@ final class Tree {
         node.restart,
         node.running() && node.run.overdue);
   }
-
 }

@@ -7,11 +7,13 @@ import java.util.concurrent.CancellationException;
 import java.util.function.DoubleSupplier;
 
 /**
- * Adds nodes to a tree, after it has checked their names, their number and their depth. Called under
- * the tree's lock.
+ * Adds nodes to a tree, after it has checked their names, their number and their depth. Called
+ * under the tree's lock.
  */
 final class TreeGrowth {
-  /** More than any sane DN has, far less than the stack of a thread that walks the tree can bear. */
+  /**
+   * More than any sane DN has, far less than the stack of a thread that walks the tree can bear.
+   */
   static final int DEEPEST = 64;
 
   /**

@@ -13,9 +13,10 @@ import java.util.stream.Stream;
 /**
  * Stops nodes for good, in the order of dependence, and waits for their threads.
  *
- * <p>What was started last is cancelled first, and children before their parents; {@link #next} does
- * one step of that and is called whenever something has returned. A node that does not return within
- * the patience is abandoned: its name becomes free, and it stays visible until its threads end.
+ * <p>What was started last is cancelled first, and children before their parents; {@link #next}
+ * does one step of that and is called whenever something has returned. A node that does not return
+ * within the patience is abandoned: its name becomes free, and it stays visible until its threads
+ * end.
  *
  * <p>{@link #stop} waits and is called without the tree's lock, all else is called under it.
  */

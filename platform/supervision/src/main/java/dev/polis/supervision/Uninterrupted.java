@@ -5,7 +5,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Waits for the end of something, for a bounded time that an interrupt does not cut short: code that is stopped still has to wait for what it owns. The interrupt is kept for afterwards.
+ * Waits for the end of something, for a bounded time that an interrupt does not cut short: code
+ * that is stopped still has to wait for what it owns. The interrupt is kept for afterwards.
  */
 final class Uninterrupted {
 

@@ -5,7 +5,10 @@ import java.time.Instant;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Gives a test a time that stands still until the test moves it. Alarms ring on the thread that moves it. */
+/**
+ * Gives a test a time that stands still until the test moves it. Alarms ring on the thread that
+ * moves it.
+ */
 final class ManualTimer implements Timer {
   private record Due(long nanos, long order) implements Comparable<Due> {
     @Override

@@ -17,7 +17,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
 
-/** Opens a tree under test, with the questions that tests ask of it. Closing it fails if anything does not end. */
+/**
+ * Opens a tree under test, with the questions that tests ask of it. Closing it fails if anything
+ * does not end.
+ */
 final class Supervised implements AutoCloseable {
   /** Far longer than anything here takes; only a hang reaches it. */
   static final Duration LONG = Duration.ofSeconds(10);

@@ -6,9 +6,7 @@ import dev.polis.event.Values;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * Records every change of state, without a limit.
- */
+/** Records every change of state, without a limit. */
 public final class TransitionHistory implements TransitionListener {
   private final List<Transition> all = new ArrayList<>();
   private final MutableValue<Integer> size = new MutableValue<>(0);

@@ -1,5 +1,5 @@
 /**
- * What every reader of wire messages needs beyond the generated classes.
+ * Checks wire messages for what the generated classes do not check.
  *
  * <pre>
  *   bytes or JSON ──parser──▶ message ──UnknownFields──▶ names of fields that nobody would read

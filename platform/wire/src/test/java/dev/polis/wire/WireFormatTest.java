@@ -45,7 +45,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * The wire format against a list of everything that other programs rely on: names and numbers. The
+ * Compares the wire format with a list of all names and numbers that other programs rely on. The
  * list is the contract; a line of it changes only when the contract does.
  */
 class WireFormatTest {

@@ -15,7 +15,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** What an enrolment leaves on the disk of a node, and what must have become of it. */
+/** Reads what an enrolment left on the disk of a node, and checks it. */
 final class Enrolment {
 
   private Enrolment() {}

@@ -22,8 +22,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A node dies while it creates its cluster, after every step and at any moment, and becomes the
- * node it set out to be.
+ * Kills a node while it creates its cluster, after every step and at random moments, and expects
+ * the same node after a restart.
  */
 class EnrolmentCrashIT {
 

@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A node creates its cluster on disks that are full, or read-only, at each write in turn. Each time
- * it says where and what to do; when that was done it becomes the node it set out to be.
+ * Creates a cluster on disks that are full, or read-only, at each write in turn. Each time it says
+ * where and what to do; when that was done it becomes the node it set out to be.
  */
 class EnrolmentDiskIT {
 

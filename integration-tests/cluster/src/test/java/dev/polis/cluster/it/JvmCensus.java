@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What lives in a node's JVM after a full collection.
+ * Counts what lives in a node's JVM after a full collection.
  *
  * @param instances objects of each class of ours, without arrays; and of the loaders of bundles
  * @param threads threads by name without its digits, virtual ones too

@@ -44,8 +44,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The life of one node, as its operator sees it. Whatever befalls the node, it is the same one, and
- * home, for the test that comes next.
+ * Takes one node through its life, as its operator sees it. Whatever befalls the node, it is the
+ * same one, and home, for the test that comes next.
  */
 class NodeLifeIT {
 

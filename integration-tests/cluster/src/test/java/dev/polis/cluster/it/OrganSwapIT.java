@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every organ of one running node is stopped and started, through the operator's command line. */
+/** Stops and starts every organ of one running node, through the operator's command line. */
 class OrganSwapIT {
 
   /**

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The key that opens an encrypted volume when no other node can help: lost, found and moved. */
+/** Loses, finds and moves the key that opens an encrypted volume when no other node can help. */
 class RecoveryKeyIT {
 
   private static final String SHARE = "dev.polis.storage.RecoveryShareFile.seal";

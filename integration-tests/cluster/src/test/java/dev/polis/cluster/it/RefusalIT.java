@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is wrong is refused in words, before anything on disk has changed. */
+/** Checks that wrong input is refused in words before anything on disk has changed. */
 class RefusalIT {
 
   /** What every start may write, whether it is refused or not. */

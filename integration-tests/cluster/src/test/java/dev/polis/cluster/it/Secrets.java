@@ -18,7 +18,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The secrets of a bootstrap, and a search for them in a text in every encoding in which a log
+ * Collects the secrets of a bootstrap, and finds them in a text in every encoding in which a log
  * could hold them.
  *
  * <p>A log may hold a part only, because long lines are cut. So the search is for windows of

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The life of a node's data volume in each of its three protections. */
+/** Takes a node's data volume through its life in each of its three protections. */
 class StorageModesIT {
 
   /** What a volume is protected by, as the option says it, and what that needs. */

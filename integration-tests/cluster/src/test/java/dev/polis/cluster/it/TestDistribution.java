@@ -16,7 +16,7 @@ import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import java.util.stream.Stream;
 
-/** A copy of the distribution, to be damaged. */
+/** Copies the distribution, so that a test can damage it. */
 record TestDistribution(Path folder) {
 
   static TestDistribution copied(Path folder) throws IOException {

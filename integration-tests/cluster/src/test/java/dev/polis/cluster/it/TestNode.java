@@ -35,7 +35,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * A node of the distribution as it ships, in a state directory of its own, with the operator's
+ * Runs a node of the distribution as it ships, in a state directory of its own, with the operator's
  * command line. Whatever it started is ended when it is closed.
  */
 final class TestNode implements AutoCloseable {

@@ -1,5 +1,5 @@
 /**
- * Real nodes: the distribution as it ships, real processes, real etcd, real volumes.
+ * Tests real nodes: the distribution as it ships, real processes, real etcd, real volumes.
  *
  * <pre>
  *   a test ──┬─▶ TestNode ──▶ java … dev.polis.node.Main   a state directory and an address of its own

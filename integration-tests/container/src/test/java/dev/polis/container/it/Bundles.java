@@ -27,7 +27,7 @@ import org.osgi.service.component.runtime.ServiceComponentRuntime;
 import org.osgi.service.component.runtime.dto.ComponentConfigurationDTO;
 import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
 
-/** The framework as the tests see it, from inside. */
+/** Finds and controls bundles and services from inside the framework. */
 final class Bundles {
 
   /** How long anything may take on a machine that is busy with other things. */

@@ -46,7 +46,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 
-/** A node with its organs, in the framework the tests run in. */
+/** Runs a node with its organs in the framework the tests run in. */
 final class ContainedNode {
 
   /** In the order they need each other. */

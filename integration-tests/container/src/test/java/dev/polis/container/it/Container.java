@@ -25,7 +25,7 @@ import org.ops4j.pax.exam.spi.DefaultExamSystem;
 import org.ops4j.pax.exam.spi.PaxExamRuntime;
 import org.osgi.framework.Constants;
 
-/** A framework with the distribution's bundles and a probe with the tests of one class. */
+/** Runs a framework with the distribution's bundles and a probe with the tests of one class. */
 final class Container implements AutoCloseable {
 
   /** Kept, for a logger that nobody holds forgets its level. */

@@ -20,7 +20,7 @@ import org.ops4j.pax.exam.Option;
 import org.osgi.framework.Constants;
 
 /**
- * What is in the container: what the launcher would put there, and what tests need besides.
+ * Lists what is in the container: what the launcher would put there, and what tests need besides.
  *
  * @param distribution the folder that was assembled
  * @param scratch where the framework may write

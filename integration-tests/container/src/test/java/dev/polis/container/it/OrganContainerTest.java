@@ -23,7 +23,7 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.Constants;
 import org.osgi.framework.wiring.BundleWiring;
 
-/** The organs of a node that is home, each taken away and put back. */
+/** Stops and starts each organ of a node that is home. */
 @ContainerTest
 public class OrganContainerTest {
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.osgi.framework.Bundle;
 
-/** A role of a bundle that is no module of this project, in a node that is home. */
+/** Runs a role of a bundle that is no module of this project, in a node that is home. */
 @ContainerTest
 public class OutsideRoleContainerTest {
 

@@ -46,7 +46,7 @@ import org.osgi.service.cm.ConfigurationAdmin;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 import org.slf4j.LoggerFactory;
 
-/** The platform without a single organ. */
+/** Tests the platform without a single organ. */
 @ContainerTest
 public class PlatformContainerTest {
 

@@ -9,7 +9,7 @@ import org.ops4j.pax.exam.TestContainerException;
 import org.osgi.framework.Bundle;
 
 /**
- * A method of a test class, called inside.
+ * Calls a method of a test class inside the framework.
  *
  * @param probe whose class it is
  * @param type name of the class

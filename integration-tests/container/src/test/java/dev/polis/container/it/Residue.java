@@ -14,7 +14,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.osgi.framework.wiring.BundleWiring;
 
-/** What is left of organs that are gone. */
+/** Finds what stopped organs have left behind. */
 final class Residue {
 
   /** A line of a thread dump that begins a thread: its number and its name. */

@@ -6,7 +6,7 @@ import dev.polis.boot.Wait;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** The launcher's part towards the organs, played by the tests. */
+/** Stands in for the launcher towards the organs. */
 final class TestBoot implements BootReport {
 
   private final Queue<String> fatal = new ConcurrentLinkedQueue<>();

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
 
-/** The least severity printed of each subtree; raw lines count as INFO. */
+/** Decides by subtree which severities are printed; raw lines count as INFO. */
 final class ConsoleFilter {
   private final TreeMap<String, Severity> minimums;
 

@@ -19,7 +19,7 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.metatype.annotations.Designate;
 
-/** The one log tree of a framework, as a service. */
+/** Provides the one log tree of a framework as a service. */
 @Component(service = LogTree.class, configurationPid = "dev.polis.logtree")
 @Designate(ocd = LogTreeConfiguration.class)
 public final class LogTreeComponent implements LogTree {

@@ -3,7 +3,7 @@ package dev.polis.logtree.component;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** What can be configured of the node's log tree. */
+/** Declares the configuration of the node's log tree. */
 @ObjectClassDefinition(
     name = "Log tree",
     description = "How much of the log is kept in memory, and what of it is printed")

@@ -1,5 +1,5 @@
 /**
- * The tree of a node as a service, and what is connected to it for the life of the framework.
+ * Provides the log tree of a node as a service, and connects its sources and the console.
  *
  * <pre>
  *   java.util.logging (SLF4J, gRPC, netty) -- JulCapture ------+

@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** The order in which bundles start, and so, backwards, the order in which they stop. Immutable. */
+/** Holds the order in which bundles start; they stop in the reverse order. Immutable. */
 public final class BootPlan {
   private final List<List<BundleManifest>> levels;
   private final Map<BundleManifest, Map<BundleManifest, Set<String>>> providers;

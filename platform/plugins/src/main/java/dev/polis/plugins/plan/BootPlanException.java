@@ -3,8 +3,8 @@ package dev.polis.plugins.plan;
 import java.util.List;
 
 /**
- * These bundles can not make a node. The message lists everything that is wrong, each with who
- * would have to change.
+ * Reports that a set of bundles can not make a node. The message lists everything that is wrong,
+ * each with who would have to change.
  */
 public final class BootPlanException extends Exception {
   private static final long serialVersionUID = 1;

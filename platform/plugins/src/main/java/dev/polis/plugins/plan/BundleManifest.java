@@ -8,7 +8,7 @@ import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 
 /**
- * What a bundle says of itself.
+ * Holds what the manifest of a bundle declares.
  *
  * @param symbolicName its symbolic name
  * @param version its version

@@ -12,7 +12,7 @@ import org.osgi.framework.FrameworkUtil;
 import org.osgi.framework.InvalidSyntaxException;
 
 /**
- * Something a bundle can not do without.
+ * Describes a service or extender without which a bundle does not start.
  *
  * @param namespace {@code osgi.service} or {@code osgi.extender}
  * @param filter what the offer has to match, in the framework's filter language

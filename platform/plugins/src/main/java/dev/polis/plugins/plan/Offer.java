@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Something a bundle provides: a service, or the work of an extender.
+ * Describes what a bundle provides: a service, or the work of an extender.
  *
  * @param namespace {@code osgi.service} or {@code osgi.extender}
  * @param attributes what a filter can ask for; the value is a string, a list of strings, a version

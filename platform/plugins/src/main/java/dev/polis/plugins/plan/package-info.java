@@ -1,5 +1,5 @@
 /**
- * In which order the bundles of a node start, derived from their manifests.
+ * Derives from their manifests the order in which the bundles of a node start.
  *
  * <pre>
  *    Require-Capability                          Provide-Capability

@@ -11,7 +11,7 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
- * A SHA-256 digest.
+ * Holds a SHA-256 digest.
  *
  * @param hex 64 hexadecimal digits in lower case
  */

@@ -8,7 +8,7 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * One whole set of plugins.
+ * Holds one complete set of plugins.
  *
  * @param number counts up from 1; once it was the current one it is never changed
  * @param origin the digest of the distribution this line of generations was seeded from; swaps of

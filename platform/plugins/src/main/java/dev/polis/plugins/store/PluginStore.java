@@ -18,7 +18,8 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * A plugin store in a folder. See the package for its shape and its promises.
+ * Stores plugins by digest in a folder, and which set of them is current. See the package for its
+ * shape and its promises.
  *
  * <p>Usable from several threads; writing calls run one after the other. Only one process may
  * write.

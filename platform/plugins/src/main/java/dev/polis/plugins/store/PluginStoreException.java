@@ -3,8 +3,8 @@ package dev.polis.plugins.store;
 import java.nio.file.Path;
 
 /**
- * The store, or a file that should enter it, is not what it should be. The message names the file,
- * what is wrong with it, and what to do next.
+ * Reports that the store, or a file that should enter it, is damaged or missing. The message names
+ * the file, what is wrong with it, and what to do next.
  */
 public final class PluginStoreException extends Exception {
   private static final long serialVersionUID = 1;

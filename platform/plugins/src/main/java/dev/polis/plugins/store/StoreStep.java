@@ -1,8 +1,8 @@
 package dev.polis.plugins.store;
 
 /**
- * The moments of an installation between which a machine may die. In the order in which they are
- * passed.
+ * Lists the steps of an installation between which a machine may die. In the order in which they
+ * are passed.
  */
 public enum StoreStep {
   /** A plugin's file is written under its temporary name. */

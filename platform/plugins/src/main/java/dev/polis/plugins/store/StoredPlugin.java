@@ -3,7 +3,7 @@ package dev.polis.plugins.store;
 import java.util.Objects;
 
 /**
- * A bundle as the store names it.
+ * Identifies a bundle in the store.
  *
  * @param symbolicName its symbolic name, without white space
  * @param version its version as in its manifest, without white space

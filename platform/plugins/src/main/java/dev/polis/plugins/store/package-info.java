@@ -1,6 +1,6 @@
 /**
- * The truth about which bundles a node runs: files named by their digest, sets of them called
- * generations, and one pointer.
+ * Stores the bundles a node runs: files named by their digest, sets of them called generations, and
+ * one pointer.
  *
  * <pre>
  *   root/
