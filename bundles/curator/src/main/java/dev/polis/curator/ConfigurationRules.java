@@ -11,13 +11,13 @@ import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import java.util.List;
 
 /**
- * Checks cluster configurations, and applies an operator's change to one. Regular expressions have
- * RE2 syntax, as the clients of the reference system write them; an RE2 expression takes time in
- * proportion to its input, so no operator can stop a curator with one.
+ * Checks cluster configurations and merges an operator's change into one. Regular expressions have
+ * RE2 syntax, as existing clients write them. An RE2 expression takes time in proportion to its
+ * input, so no operator can stall a curator with one.
  */
 final class ConfigurationRules {
 
-  /** The one field that can be changed while a cluster lives. */
+  /** The only field that can be changed after the cluster was created. */
   static final String LABELS_TO_SYNCHRONIZE = "kubernetes.node_labels_to_synchronize";
 
   private ConfigurationRules() {}
@@ -31,14 +31,14 @@ final class ConfigurationRules {
     if (unset(
         configuration.getTpmModeValue(), configuration.getTpmMode() == TPMMode.UNRECOGNIZED)) {
       throw Refusal.invalid(
-          "tpm_mode %d is none of TPM_MODE_REQUIRED, TPM_MODE_BEST_EFFORT and TPM_MODE_DISABLED",
+          "tpm_mode %d is not one of TPM_MODE_REQUIRED, TPM_MODE_BEST_EFFORT and TPM_MODE_DISABLED",
           configuration.getTpmModeValue());
     }
     if (unset(
         configuration.getStorageSecurityPolicyValue(),
         configuration.getStorageSecurityPolicy() == StorageSecurityPolicy.UNRECOGNIZED)) {
       throw Refusal.invalid(
-          "storage_security_policy %d is none of the STORAGE_SECURITY_POLICY_ values",
+          "storage_security_policy %d is not one of the STORAGE_SECURITY_POLICY_ values",
           configuration.getStorageSecurityPolicyValue());
     }
     checkDomain(configuration.getClusterDomain());
@@ -64,18 +64,18 @@ final class ConfigurationRules {
         Pattern.compile(entry.getRegexp());
       } catch (PatternSyntaxException e) {
         throw Refusal.invalid(
-            "%s: \"%s\" is no regular expression in RE2 syntax: %s",
+            "%s: \"%s\" is not a regular expression in RE2 syntax: %s",
             LABELS_TO_SYNCHRONIZE, entry.getRegexp(), e.getDescription());
       }
     }
   }
 
   /**
-   * Applies an operator's change to the stored configuration.
+   * Merges an operator's change into the stored configuration.
    *
    * @param existing what is stored
-   * @param base what the operator believed to be stored; ignored unless {@code hasBase}
-   * @param hasBase whether the operator said so
+   * @param base what the operator read before; ignored unless {@code hasBase}
+   * @param hasBase whether the operator sent it
    * @param wanted the new values
    * @param mask the fields to take from {@code wanted}
    * @return the new configuration; {@code existing} itself when the mask is empty
@@ -111,7 +111,7 @@ final class ConfigurationRules {
   private static void requireSet(ClusterConfiguration configuration, String path, String where) {
     if (!configuration.hasKubernetes()) {
       throw Refusal.invalid(
-          "update_mask names \"%s\", but %s does not set it; set it, to an empty list if need be",
+          "update_mask names \"%s\", but %s does not set it; set it, if need be to an empty list",
           path, where);
     }
   }

@@ -8,6 +8,7 @@ import dev.polis.etcd.Compare;
 import dev.polis.etcd.KeyValues;
 import dev.polis.etcd.Op;
 import dev.polis.pki.Ed25519;
+import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.stored.InitialOwner;
@@ -18,7 +19,7 @@ import java.security.cert.X509Certificate;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Writes the first records of a cluster: once, all together, and never over others. */
+/** Writes the first records of a cluster, in one transaction, unless there are records already. */
 final class CuratorBootstrap {
 
   private final KeyValues kv;
@@ -29,32 +30,37 @@ final class CuratorBootstrap {
     this.pki = pki;
   }
 
+  /** Writes the records, or checks that those in etcd are of the same node and owner. */
   BootstrapOutcome run(BootstrapRequest request) throws InterruptedException {
     ConfigurationRules.check(request.configuration());
     X509Certificate ca = pki.authority().certificate();
     Node node = record(request);
     InitialOwner owner = InitialOwner.newBuilder().setPublicKey(raw(request.ownerKey())).build();
-    boolean written =
-        kv.txn()
-            .when(
-                Compare.absent(RecordKeys.CLUSTER_CONFIGURATION),
-                Compare.absent(RecordKeys.INITIAL_OWNER),
-                Compare.absent(RecordKeys.node(request.id().text())))
-            .then(
-                Op.put(RecordKeys.CLUSTER_CONFIGURATION, request.configuration().toByteArray()),
-                Op.put(RecordKeys.INITIAL_OWNER, owner.toByteArray()),
-                Op.put(RecordKeys.node(request.id().text()), node.toByteArray()),
-                Op.put(
-                    RecordKeys.joinKey(node.getJoinKey().toByteArray()),
-                    request.id().text().getBytes(StandardCharsets.UTF_8)))
-            .commit()
-            .succeeded();
-    if (!written) {
+    if (!write(request.configuration(), owner, node)) {
       try (RecordStore records = new RecordStore(kv)) {
         requireSame(records, node, owner);
       }
     }
     return new BootstrapOutcome(ca, pki.ensureNode(request.id(), request.nodeKey()));
+  }
+
+  /** Returns whether the records were written; they are not if there is any of them. */
+  private boolean write(ClusterConfiguration configuration, InitialOwner owner, Node node)
+      throws InterruptedException {
+    return kv.txn()
+        .when(
+            Compare.absent(RecordKeys.CLUSTER_CONFIGURATION),
+            Compare.absent(RecordKeys.INITIAL_OWNER),
+            Compare.absent(RecordKeys.node(node.getId())))
+        .then(
+            Op.put(RecordKeys.CLUSTER_CONFIGURATION, configuration.toByteArray()),
+            Op.put(RecordKeys.INITIAL_OWNER, owner.toByteArray()),
+            Op.put(RecordKeys.node(node.getId()), node.toByteArray()),
+            Op.put(
+                RecordKeys.joinKey(node.getJoinKey().toByteArray()),
+                node.getId().getBytes(StandardCharsets.UTF_8)))
+        .commit()
+        .succeeded();
   }
 
   private static Node record(BootstrapRequest request) {
@@ -83,7 +89,7 @@ final class CuratorBootstrap {
     return ByteString.copyFrom(Ed25519.raw(key));
   }
 
-  /** A repeated bootstrap of the same node by the same owner is no second one. */
+  /** Refuses records of another node or owner; a repeated bootstrap finds its own. */
   private static void requireSame(RecordStore records, Node node, InitialOwner owner)
       throws InterruptedException {
     Optional<Node> stored = records.node(node.getId());

@@ -3,25 +3,25 @@ package dev.polis.curator;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Settings of the curator. */
+/** Declares what an operator may configure of the curator organ. */
 @ObjectClassDefinition(
     id = "dev.polis.curator",
     name = "Curator",
-    description = "The cluster's records behind gRPC")
+    description = "Keeps the cluster's records in etcd and serves the API for them")
 @interface CuratorConfig {
 
-  /** How long the lock of a leader that died outlives it, in seconds. */
+  /** The seconds after which the lock of a dead leader expires. */
   @AttributeDefinition(
       name = "Leader TTL",
-      description = "seconds that the lock of a dead leader outlives it",
+      description = "seconds after which the lock of a dead leader expires",
       min = "2",
       max = "60")
   int leader_ttl() default 10;
 
-  /** The port of the curator listener, as told to those who look for the leader. */
+  /** The port that clients are sent to when they ask for the leader. */
   @AttributeDefinition(
       name = "Port",
-      description = "port of the curator listener, as told to those who look for the leader",
+      description = "port of the curator listener; clients that ask for the leader are sent to it",
       min = "1",
       max = "65535")
   int port() default 7835;

@@ -18,13 +18,16 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-/** The runnable that campaigns, and opens the gate for as long as this node leads. */
+/**
+ * Campaigns for leadership, and opens the gate for calls while this node leads. A supervised
+ * runnable.
+ */
 final class CuratorElection {
 
   private final Supplier<EtcdClient> connect;
   private final NodeId self;
   private final Duration ttl;
-  private final CuratorAddress address;
+  private final AdvertisedAddress address;
   private final LeaderGate gate;
   private final MutableValue<CuratorStatus> status;
   private final LongSupplier nanoTime;
@@ -33,7 +36,7 @@ final class CuratorElection {
       Supplier<EtcdClient> connect,
       NodeId self,
       Duration ttl,
-      CuratorAddress address,
+      AdvertisedAddress address,
       LeaderGate gate,
       MutableValue<CuratorStatus> status,
       LongSupplier nanoTime) {
@@ -46,6 +49,7 @@ final class CuratorElection {
     this.nanoTime = nanoTime;
   }
 
+  /** Campaigns until cancelled. */
   void run(Context context) throws InterruptedException {
     try (EtcdClient etcd = connect.get();
         Election election = etcd.election(options());
@@ -72,7 +76,7 @@ final class CuratorElection {
         .removing(lock -> self.text().equals(holder(lock)));
   }
 
-  /** Returns whose lock it is; empty text if nobody can tell. */
+  /** Returns the id of the node that holds a lock; empty text if the lock does not say. */
   private static String holder(KeyValue lock) {
     return value(lock).map(LeaderElectionValue::getNodeId).orElse("");
   }
@@ -86,8 +90,8 @@ final class CuratorElection {
   }
 
   /**
-   * Returns whom this curator follows. A lock that does not name a node is nobody's: whoever holds
-   * it, the next election comes when it goes.
+   * Returns which leader this curator follows. A lock that does not name a node has no known
+   * holder; the next election begins when it is deleted or expires.
    */
   private static CuratorStatus following(KeyValue lock) {
     return value(lock)
@@ -96,12 +100,12 @@ final class CuratorElection {
             value ->
                 new CuratorStatus.Following(
                     NodeId.parse(value.getNodeId()),
-                    CuratorAddress.checked(value.getExternalAddress()),
+                    AdvertisedAddress.checked(value.getExternalAddress()),
                     value.getCuratorPort()))
         .orElseGet(
             () ->
                 new CuratorStatus.Campaigning(
-                    "the lock %s does not name the node that leads; it goes with its lease, or delete it"
+                    "the lock %s does not name the node that leads; wait until its lease expires, or delete it"
                         .formatted(lock.key())));
   }
 
@@ -136,11 +140,11 @@ final class CuratorElection {
       try {
         return watcher.get();
       } finally {
-        // Before the term ends, so that calls that come now wait for the next one.
+        // Before the term is closed, so that new calls wait for the next leadership.
         gate.close();
       }
     } finally {
-      log.info("Curator leads no longer.");
+      log.info("Curator is no longer the leader.");
     }
   }
 }

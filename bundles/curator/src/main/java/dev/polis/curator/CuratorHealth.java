@@ -4,7 +4,7 @@ import dev.polis.api.curator.CuratorStatus;
 import dev.polis.health.HealthCondition;
 import java.util.Optional;
 
-/** Says what a status of the curator means for the health of this organ. */
+/** Derives the health of this organ from the curator's status. */
 final class CuratorHealth {
 
   private CuratorHealth() {}

@@ -11,7 +11,7 @@ import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
 
-/** The cluster's own authority: whose certificates say who is a node and who is a user. */
+/** Issues the certificates of nodes and users by the cluster's own certificate authority. */
 final class CuratorPki {
 
   private static final String AUTHORITY = "cluster-ca";

@@ -8,10 +8,14 @@ import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorException;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
+import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
@@ -20,54 +24,58 @@ import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
+import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
 import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
-/** Bootstraps, and serves once it knows who this node is. */
-final class CuratorService implements Curator, AutoCloseable {
+/**
+ * Writes the first records of a cluster, and campaigns for leadership once it has the node's
+ * credentials. Thread-safe.
+ */
+final class CuratorService implements Curator {
 
   /** The etcd user, and the namespace, of the curator. */
   private static final String USER = "curator";
 
-  private final Consensus consensus;
-  private final CuratorAddress address;
-  private final RpcHost rpc;
+  /**
+   * Holds what the organ works with.
+   *
+   * @param endpoints registers the gRPC services; called once, when serving begins
+   * @param nanoTime a monotonic clock, for the age of heartbeats
+   */
+  record Parts(
+      Consensus consensus,
+      Network network,
+      RpcHost rpc,
+      Supervisor supervisor,
+      HealthRegistry health,
+      Consumer<List<BindableService>> endpoints,
+      LongSupplier nanoTime) {}
+
+  private final CuratorSettings settings;
+  private final Parts parts;
+  private final AdvertisedAddress address;
   private final Subtree subtree;
-  private final Consumer<List<BindableService>> publish;
-  private final Duration leaderTtl;
+  private final HealthScope health;
   private final MutableValue<CuratorStatus> status = new MutableValue<>(new CuratorStatus.Idle());
   private final CallStreams streams = new CallStreams();
   private final LeaderGate gate;
   private NodeCredentials serving; // null until asked to serve; guarded by this
 
-  /**
-   * Creates the service.
-   *
-   * @param rpc is told whose certificates are revoked
-   * @param publish takes the gRPC services once there is something behind them
-   * @param leaderTtl how long a dead leader's lock outlives it
-   * @param port the port of the curator listener, as told to those who look for the leader
-   */
-  CuratorService(
-      Consensus consensus,
-      Network network,
-      RpcHost rpc,
-      Subtree subtree,
-      Consumer<List<BindableService>> publish,
-      Duration leaderTtl,
-      int port) {
-    this.consensus = consensus;
-    this.gate = new LeaderGate(consensus.status());
-    this.address = new CuratorAddress(network, port);
-    this.rpc = rpc;
-    this.subtree = subtree;
-    this.publish = publish;
-    this.leaderTtl = leaderTtl;
+  /** Creates an idle curator, which waits for {@link #serve}. */
+  CuratorService(CuratorSettings settings, Parts parts) {
+    this.settings = settings;
+    this.parts = parts;
+    this.address = new AdvertisedAddress(parts.network(), settings.port());
+    this.gate = new LeaderGate(parts.consensus().status());
+    this.subtree = parts.supervisor().organ("curator");
+    this.health = parts.health().organ("curator", subtree.dn());
+    subtree.run("health", StatusHealth.task(status, health, CuratorHealth::of));
   }
 
   @Override
@@ -90,10 +98,16 @@ final class CuratorService implements Curator, AutoCloseable {
     status.set(new CuratorStatus.Campaigning("the election begins"));
     CuratorElection election =
         new CuratorElection(
-            this::connect, credentials.id(), leaderTtl, address, gate, status, System::nanoTime);
+            this::connect,
+            credentials.id(),
+            settings.leaderTtl(),
+            address,
+            gate,
+            status,
+            parts.nanoTime());
     subtree.run("election", election::run);
-    subtree.run("revocations", new CuratorRevocations(this::connect, rpc)::run);
-    publish.accept(services(credentials));
+    subtree.run("revocations", new RevocationWatch(this::connect, parts.rpc())::run);
+    parts.endpoints().accept(endpoints(credentials));
   }
 
   /** Refuses credentials of another node or cluster; a renewed certificate makes no difference. */
@@ -111,14 +125,14 @@ final class CuratorService implements Curator, AutoCloseable {
     }
   }
 
-  private List<BindableService> services(NodeCredentials credentials) {
+  private List<BindableService> endpoints(NodeCredentials credentials) {
     ByteString clusterCa = ByteString.copyFrom(Pem.der(credentials.ca()));
     return List.of(
-        new LeaderManagement(gate, new SecureRandom(), clusterCa),
-        new LeaderAaa(gate),
-        new LeaderCurator(gate, streams, consensus, InstantSource.system()),
-        new LeaderEtcd(consensus),
-        new CuratorDiscovery(credentials.id(), clusterCa, status, address, streams));
+        new ManagementApi(gate, new SecureRandom(), clusterCa),
+        new AaaApi(gate),
+        new CuratorApi(gate, streams, parts.consensus(), InstantSource.system()),
+        new EtcdApi(parts.consensus()),
+        new CuratorLocalApi(credentials.id(), clusterCa, status, address, streams));
   }
 
   @Override
@@ -151,7 +165,7 @@ final class CuratorService implements Curator, AutoCloseable {
   }
 
   private EtcdClient connect() {
-    return EtcdClient.connect(consensus.access(USER));
+    return EtcdClient.connect(parts.consensus().access(USER));
   }
 
   @Override
@@ -159,9 +173,11 @@ final class CuratorService implements Curator, AutoCloseable {
     return status;
   }
 
-  @Override
-  public void close() {
+  /** Ends the streams, stops campaigning and gives the leadership back. */
+  void close(StopReason reason) {
+    health.close();
     streams.close();
     gate.close();
+    subtree.close(reason);
   }
 }

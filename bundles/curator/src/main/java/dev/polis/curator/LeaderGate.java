@@ -6,10 +6,12 @@ import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.rpc.RpcException;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.TimeoutException;
 
-/** Where calls find the present leadership, or wait a little for the next. Thread-safe. */
+/**
+ * Gives calls the present leadership of this node, and lets them wait a short time for the next
+ * one. Thread-safe.
+ */
 final class LeaderGate {
 
   /**
@@ -19,33 +21,41 @@ final class LeaderGate {
 
   private static final Duration RETRY = Duration.ofSeconds(1);
 
-  /** Holds the term, or nothing: a list, since a value may not be null. */
-  private final MutableValue<List<LeaderTerm>> term = new MutableValue<>(List.of());
+  /** Says whether this node leads. */
+  private sealed interface Leadership {
 
+    /** This node leads. */
+    record Held(LeaderTerm term) implements Leadership {}
+
+    /** This node does not lead. */
+    record None() implements Leadership {}
+  }
+
+  private final MutableValue<Leadership> leadership = new MutableValue<>(new Leadership.None());
   private final Value<ConsensusStatus> consensus;
   private final Duration patience;
 
   /**
    * Creates a closed gate.
    *
-   * @param consensus without which there is no leader: what it says is told to who waits in vain
+   * @param consensus explains in refusals why there is no leader
    */
   LeaderGate(Value<ConsensusStatus> consensus) {
     this(consensus, PATIENCE);
   }
 
-  /** A gate at which callers wait for so long. */
+  /** Creates a closed gate at which calls wait for {@code patience}. */
   LeaderGate(Value<ConsensusStatus> consensus, Duration patience) {
     this.consensus = consensus;
     this.patience = patience;
   }
 
-  void open(LeaderTerm leading) {
-    term.set(List.of(leading));
+  void open(LeaderTerm term) {
+    leadership.set(new Leadership.Held(term));
   }
 
   void close() {
-    term.set(List.of());
+    leadership.set(new Leadership.None());
   }
 
   /**
@@ -54,21 +64,20 @@ final class LeaderGate {
    * @throws RpcException UNAVAILABLE if this node does not come to lead soon
    */
   LeaderTerm require() throws InterruptedException {
-    List<LeaderTerm> now = term.peek().orElseThrow();
-    if (!now.isEmpty()) {
-      return now.getFirst();
+    if (leadership.peek().orElseThrow() instanceof Leadership.Held(LeaderTerm term)) {
+      return term;
     }
-    try (Watcher<List<LeaderTerm>> watcher = term.watch()) {
-      return watcher.get(next -> !next.isEmpty(), patience).getFirst();
+    try (Watcher<Leadership> watcher = leadership.watch()) {
+      return ((Leadership.Held) watcher.get(Leadership.Held.class::isInstance, patience)).term();
     } catch (TimeoutException e) {
       throw RpcException.unavailable(
           "this curator does not lead, and no election was won within %d s%s; ask for the leader again"
-              .formatted(patience.toSeconds(), complaint()),
+              .formatted(patience.toSeconds(), troubleOfConsensus()),
           RETRY);
     }
   }
 
-  private String complaint() {
+  private String troubleOfConsensus() {
     return switch (consensus.peek().orElseGet(ConsensusStatus.Stopped::new)) {
       case ConsensusStatus.Running running when running.alarms().isEmpty() -> "";
       case ConsensusStatus status -> ": " + status.text();

@@ -8,24 +8,24 @@ import java.time.InstantSource;
 import java.util.function.LongSupplier;
 
 /**
- * One leadership of this node: the fenced way to the records, and what only this leader remembers.
- * It ends with the leadership and is never used again.
+ * Holds what this node has for as long as it leads: fenced access to the records, the fan-out of
+ * the nodes' watch, and the heartbeats. Each leadership has a new one.
  */
 final class LeaderTerm implements AutoCloseable {
 
   private final Fence fence;
   private final RecordStore records;
   private final CuratorPki pki;
-  private final LeaderHeartbeats heartbeats;
-  private final LeaderNodeHub nodes;
+  private final HeartbeatMonitor heartbeats;
+  private final NodeWatchBroadcaster nodes;
 
   LeaderTerm(EtcdClient etcd, Fence fence, Log log, LongSupplier nanoTime) {
     this.fence = fence;
     KeyValues fenced = etcd.kv().fenced(fence);
     this.records = new RecordStore(fenced);
     this.pki = new CuratorPki(etcd, fenced, InstantSource.system());
-    this.heartbeats = new LeaderHeartbeats(nanoTime);
-    this.nodes = new LeaderNodeHub(etcd, log);
+    this.heartbeats = new HeartbeatMonitor(nanoTime);
+    this.nodes = new NodeWatchBroadcaster(etcd, log);
   }
 
   RecordStore records() {
@@ -36,11 +36,11 @@ final class LeaderTerm implements AutoCloseable {
     return pki;
   }
 
-  LeaderHeartbeats heartbeats() {
+  HeartbeatMonitor heartbeats() {
     return heartbeats;
   }
 
-  LeaderNodeHub nodes() {
+  NodeWatchBroadcaster nodes() {
     return nodes;
   }
 

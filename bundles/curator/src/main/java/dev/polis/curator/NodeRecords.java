@@ -7,21 +7,20 @@ import dev.polis.api.roles.RoleRecord;
 import dev.polis.etcd.KeyValue;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
-import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.stored.Node;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** A node's record in its three forms: as stored, as nodes see it, as operators see it. */
+/** Converts a node's record between its stored form and those that nodes and operators see. */
 final class NodeRecords {
 
   private NodeRecords() {}
 
   /**
-   * Reads a stored record.
+   * Parses a stored record.
    *
-   * @throws IllegalStateException if the bytes are no record; names the key
+   * @throws IllegalStateException if the bytes cannot be parsed; names the key
    */
   static Node parse(KeyValue stored) {
     Node node = RecordState.parse(stored, Node.parser());
@@ -31,7 +30,7 @@ final class NodeRecords {
         .orElse(node);
   }
 
-  /** Returns the record as nodes see it: without any key. */
+  /** Returns the record as nodes see it: without its keys. */
   static dev.polis.wire.curator.Node forNodes(Node stored) {
     var node =
         dev.polis.wire.curator.Node.newBuilder()
@@ -48,8 +47,8 @@ final class NodeRecords {
     return node.build();
   }
 
-  /** Returns the record as operators see it: roles are only named, health is added. */
-  static dev.polis.wire.api.Node forOperators(Node stored, LeaderHeartbeats heartbeats) {
+  /** Returns the record as operators see it: with names of roles, and with the node's health. */
+  static dev.polis.wire.api.Node forOperators(Node stored, HeartbeatMonitor heartbeats) {
     var node =
         dev.polis.wire.api.Node.newBuilder()
             .setPubkey(stored.getPublicKey())
@@ -73,11 +72,6 @@ final class NodeRecords {
     return Duration.newBuilder().setSeconds(since.toSeconds()).setNanos(since.getNano()).build();
   }
 
-  /** Returns whether the node has any role. */
-  static boolean hasRoles(Node node) {
-    return !node.getRoles().equals(NodeRoles.getDefaultInstance());
-  }
-
   static Map<String, String> labels(Node node) {
     Map<String, String> labels = new TreeMap<>();
     node.getLabels().getPairsList().forEach(pair -> labels.put(pair.getKey(), pair.getValue()));
@@ -97,13 +91,13 @@ final class NodeRecords {
     return wire.build();
   }
 
-  /** Returns the node that a request means: by public key, or else by id. */
+  /** Returns the id of the node that a request names: by public key, or else by id. */
   static String idOf(boolean hasKey, ByteString key, boolean hasId, String id) {
     if (hasKey) {
       return idOfKey(key);
     }
     if (!hasId) {
-      throw Refusal.invalid("the request names no node; set either pubkey or id");
+      throw Refusal.invalid("the request does not name a node; set either pubkey or id");
     }
     return idOfText(id);
   }
@@ -119,7 +113,7 @@ final class NodeRecords {
   static String idOfText(String id) {
     if (!NodeId.matches(id)) {
       throw Refusal.invalid(
-          "\"%s\" is no node id; one looks like %s followed by 32 hexadecimal digits",
+          "\"%s\" is not a node id; one looks like %s followed by 32 hexadecimal digits",
           id, NodeId.PREFIX);
     }
     return id;

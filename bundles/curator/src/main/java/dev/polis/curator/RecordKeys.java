@@ -4,7 +4,8 @@ import dev.polis.etcd.KeyPrefix;
 import java.util.HexFormat;
 
 /**
- * Where the curator keeps what, within its own namespace. The layout is part of the wire format.
+ * Names the etcd keys of the curator's records, within the curator's namespace. The layout is part
+ * of the wire format.
  */
 final class RecordKeys {
 

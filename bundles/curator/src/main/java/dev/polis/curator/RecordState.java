@@ -6,16 +6,16 @@ import com.google.protobuf.Parser;
 import dev.polis.etcd.KeyValue;
 import dev.polis.wire.common.ClusterConfiguration;
 
-/** What is known of a record: from when it is, and what it says. */
+/** Says what etcd holds of one record, and since which revision. */
 sealed interface RecordState {
 
-  /** The revision of etcd at which it was written; 0 if there is none. */
+  /** Returns the revision of etcd at which it was written; 0 if it does not exist. */
   long revision();
 
-  /** A record that can be read. */
+  /** The record exists and can be parsed. */
   record Present(long revision, MessageLite record) implements RecordState {}
 
-  /** There is no such record. */
+  /** The record does not exist. */
   record Absent() implements RecordState {
     @Override
     public long revision() {
@@ -23,10 +23,10 @@ sealed interface RecordState {
     }
   }
 
-  /** What is stored is no record. */
+  /** The stored bytes cannot be parsed. */
   record Damaged(long revision, IllegalStateException reason) implements RecordState {}
 
-  /** Reads a record that can be changed: a node's, or the cluster's configuration. */
+  /** Parses a record that can be updated: a node's, or the cluster's configuration. */
   static RecordState of(KeyValue stored) {
     try {
       return new Present(stored.modRevision(), parse(stored));
@@ -42,9 +42,9 @@ sealed interface RecordState {
   }
 
   /**
-   * Reads a stored record.
+   * Parses a stored record.
    *
-   * @throws IllegalStateException if the bytes are no such record; names the key
+   * @throws IllegalStateException if the bytes cannot be parsed; names the key
    */
   static <M> M parse(KeyValue stored, Parser<M> parser) {
     try {

@@ -16,27 +16,32 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 
 /**
- * The records of a cluster, read and written through one way into etcd: fenced for a leader,
- * unfenced while a cluster is created. Reads are linearizable; changes of one record take place one
- * after the other. Thread-safe; whoever makes it closes it, which fails the calls under way.
+ * Reads and updates the records of a cluster in etcd. Reads are linearizable; updates of one record
+ * are made one after the other. Thread-safe; its creator closes it, which fails the calls in
+ * progress.
  */
 final class RecordStore implements AutoCloseable {
 
   private static final int TICKET_BYTES = 32;
 
   private final KeyValues kv;
-  private final RecordReads reads;
-  private final RecordChanges changes;
+  private final RecordReader reader;
+  private final RecordUpdater updater;
 
+  /**
+   * Creates a store.
+   *
+   * @param kv fenced for a leader, unfenced while a cluster is created
+   */
   RecordStore(KeyValues kv) {
     this.kv = kv;
-    this.reads = new RecordReads(kv);
-    this.changes = new RecordChanges(kv);
+    this.reader = new RecordReader(kv);
+    this.updater = new RecordUpdater(kv);
   }
 
   /** Returns all nodes, ordered by id. */
   List<Node> nodes() throws InterruptedException {
-    return reads.read(RecordKeys.NODES.range()).nodes();
+    return reader.read(RecordKeys.NODES.range()).nodes();
   }
 
   Optional<Node> node(String id) throws InterruptedException {
@@ -52,35 +57,36 @@ final class RecordStore implements AutoCloseable {
   }
 
   /**
-   * Changes a node's record.
+   * Updates a node's record.
    *
    * @param change gets the record and returns the new one; refuses by throwing; may run repeatedly,
    *     on another thread
    * @return the record as written
    */
   Node updateNode(String id, UnaryOperator<Node> change) throws InterruptedException {
-    return changes.make(
-        new RecordChange<>(RecordKeys.node(id), Node.class, () -> noNode(id), change));
+    return updater.update(
+        new RecordUpdate<>(RecordKeys.node(id), Node.class, () -> noNode(id), change));
   }
 
-  /** Returns all nodes and the cluster's configuration, of one moment. */
-  RecordView overview() throws InterruptedException {
-    return reads.read(RecordKeys.NODES.range(), KeyRange.single(RecordKeys.CLUSTER_CONFIGURATION));
+  /** Reads all nodes and the cluster's configuration at one revision. */
+  RecordSnapshot nodesAndConfiguration() throws InterruptedException {
+    return reader.read(RecordKeys.NODES.range(), KeyRange.single(RecordKeys.CLUSTER_CONFIGURATION));
   }
 
-  /** Changes the cluster's configuration, as {@link #updateNode} does a node's record. */
+  /** Updates the cluster's configuration, as {@link #updateNode} does a node's record. */
   ClusterConfiguration updateConfiguration(UnaryOperator<ClusterConfiguration> change)
       throws InterruptedException {
     String key = RecordKeys.CLUSTER_CONFIGURATION;
-    return changes.make(
-        new RecordChange<>(key, ClusterConfiguration.class, () -> RecordView.missing(key), change));
+    return updater.update(
+        new RecordUpdate<>(
+            key, ClusterConfiguration.class, () -> RecordSnapshot.missing(key), change));
   }
 
   InitialOwner owner() throws InterruptedException {
     return RecordState.parse(required(RecordKeys.INITIAL_OWNER), InitialOwner.parser());
   }
 
-  /** Returns the ticket with which nodes register; made at its first use. */
+  /** Returns the ticket with which nodes register; it is created by the first call. */
   ByteString registerTicket(SecureRandom random) throws InterruptedException {
     Optional<KeyValue> stored = one(RecordKeys.REGISTER_TICKET);
     if (stored.isEmpty()) {
@@ -98,16 +104,16 @@ final class RecordStore implements AutoCloseable {
   }
 
   private Optional<KeyValue> one(String key) throws InterruptedException {
-    return reads.read(KeyRange.single(key)).one(key);
+    return reader.read(KeyRange.single(key)).one(key);
   }
 
   private KeyValue required(String key) throws InterruptedException {
-    return reads.read(KeyRange.single(key)).required(key);
+    return reader.read(KeyRange.single(key)).required(key);
   }
 
   @Override
   public void close() {
-    reads.close();
-    changes.close();
+    reader.close();
+    updater.close();
   }
 }

@@ -3,7 +3,7 @@ package dev.polis.curator;
 import dev.polis.rpc.RpcException;
 import io.grpc.Status;
 
-/** The ways in which a call is refused: a code and a sentence that names the offending value. */
+/** Makes the exceptions that refuse calls: a status code and a message that names the value. */
 final class Refusal {
 
   private Refusal() {}

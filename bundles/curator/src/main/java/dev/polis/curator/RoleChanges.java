@@ -11,22 +11,22 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Changes the roles in a node's record as a request asks for.
+ * Applies a request to change roles to a node's record.
  *
- * @param request what is asked for
- * @param others by the name of each role without a field of its own: whether it is wanted
+ * @param request what the operator asks for
+ * @param others whether each role without a field of its own is wanted, by its name
  */
 record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Boolean> others) {
 
-  /** Far more than any node runs; a bound for the size of its record. */
+  /** Bounds the size of a node's record; far more than any node runs. */
   static final int MOST_OTHERS = 64;
 
-  /** Checks the names in a request, and refuses it in words. */
+  /** Checks the names in a request; refuses it with the name that is wrong. */
   static RoleChanges of(UpdateNodeRolesRequest request) {
     SortedMap<RoleName, Boolean> others = new TreeMap<>();
     for (RoleChange change : request.getOthersList()) {
       if (others.put(nameOf(change), change.getWanted()) != null) {
-        throw Refusal.invalid("role %s is named twice; name it once", change.getName());
+        throw Refusal.invalid("role %s is given twice; give it once", change.getName());
       }
     }
     return new RoleChanges(request, others);
@@ -40,7 +40,7 @@ record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Boolean> 
             });
     RoleName name = new RoleName(change.getName());
     if (RoleRecord.hasOwnField(name)) {
-      throw Refusal.invalid("role %s has a field of its own in the request; set that one", name);
+      throw Refusal.invalid("role %s has a field of its own in the request; set that field", name);
     }
     return name;
   }
@@ -49,7 +49,7 @@ record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Boolean> 
   Node apply(Node node) {
     if (!NodeRecords.isUp(node)) {
       throw Refusal.precondition(
-          "node %s is %s; roles are given to nodes that are UP", node.getId(), node.getFsmState());
+          "node %s is %s; only nodes that are UP can have roles", node.getId(), node.getFsmState());
     }
     NodeRoles.Builder roles = node.getRoles().toBuilder();
     refuseConsensus(node);
@@ -107,7 +107,7 @@ record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Boolean> 
     if (held.size() > MOST_OTHERS) {
       throw Refusal.precondition(
           "node %s would hold %d roles beside those of consensus and Kubernetes, at most %d are possible;"
-              + " take some away",
+              + " remove some",
           node.getId(), held.size(), MOST_OTHERS);
     }
     roles.clearOthers().addAllOthers(held.values());

@@ -1,42 +1,56 @@
 /**
- * The curator: the cluster's records in etcd, behind gRPC.
+ * Keeps the cluster's records in etcd and serves the API for them over gRPC.
  *
  * <pre>
- *                 ┌───────────── CuratorComponent ─────────────┐
- *   cluster ────▶ │ CuratorService  bootstrap · serve · status │
- *                 └────────┬───────────────────────────────────┘
- *                          │ supervises
- *              CuratorElection ── won ──▶ LeaderTerm (etcd + fence + memory of this leader)
- *                                            │
- *      LeaderManagement  LeaderAaa  LeaderCurator  LeaderEtcd      CuratorLocal (always)
- *                └────────┴──── LeaderGate ┴────────┘
- *                                            │ each call: a place in a round
- *                    RecordStore ── RecordReads · RecordChanges
- *                                            │ each round: one fenced transaction
- *                                            ▼
- *                                 etcd namespaced:curator/
+ *   CuratorConfig ─▶ CuratorSettings ─▶ CuratorService ◀─ CuratorComponent ◀─ cluster organ
+ *                                          │ supervises
+ *                 ┌────────────────────────┼──────────────────────┐
+ *         CuratorElection            RevocationWatch           health
+ *                 │ won
+ *             LeaderTerm   HeartbeatMonitor · NodeWatchBroadcaster · RecordStore
+ *                 │                                                     │ RequestBatcher:
+ *             LeaderGate ◀── ManagementApi · AaaApi · CuratorApi        │ one fenced transaction
+ *                            (EtcdApi and CuratorLocalApi need          │ for all waiting calls
+ *                             no leader)                                ▼
+ *                                                         etcd, namespace curator/
  * </pre>
  *
- * <p>Every read and write of a leader is part of an etcd transaction that holds only while the
- * leader's lock exists (the fence); a leader that was replaced without noticing cannot write, and
- * its calls end with UNAVAILABLE. Calls share these transactions ({@code RecordRounds}): while one
- * is under way, those who come wait, and the next one serves all of them. A read is thus answered
- * from what was read after it was asked for, and changes take place one after the other, each on
- * what the one before has left, even where both are written at once; watchers may see the last of
- * them only. Callers are read from and written to outside of rounds, so no slow caller can hold up
- * another.
+ * <p>Each task, with what comes in, what goes out, and who may see it:
  *
- * <p>The services are registered with the RPC host once, when serving begins, and stay there; what
- * changes with leadership is only what stands behind {@code LeaderGate}. A call that arrives
- * between two leaders waits a little for the next one instead of failing.
+ * <ul>
+ *   <li>{@code CuratorElection}: campaigns with etcd. In: the lock's state in etcd, the node's
+ *       address. Out: {@code CuratorStatus}, which other organs and {@code debug} read, and the
+ *       {@code LeaderTerm}, which only this package's API classes use.
+ *   <li>{@code RevocationWatch}: In: the revocation list in etcd. Out: the same list, to the RPC
+ *       host, which refuses revoked certificates on all listeners of this node.
+ *   <li>{@code NodeWatchBroadcaster}, while leading. In: one etcd watch on the node records. Out:
+ *       the streams of {@code Curator.Watch}, for nodes; records without their keys.
+ *   <li>{@code RecordStore}, while leading. In: reads and updates of API calls. Out: one etcd
+ *       transaction at a time for reads and one for updates. Operators see records through {@code
+ *       ManagementApi}, without join keys and unlock keys.
+ *   <li>{@code health}: In: {@code CuratorStatus}. Out: this organ's entry in the health of the
+ *       node.
+ * </ul>
  *
- * <p>Not promised: memory across leaders. Heartbeats are known to the present leader only, by
- * design: writing each of them to etcd would make the number of nodes the load of the store.
+ * <p>Each read and update of a leader is part of an etcd transaction that holds only while the
+ * leader's lock exists (the fence). A leader that was replaced without noticing cannot write, and
+ * its calls end with UNAVAILABLE. Concurrent calls share transactions ({@code RequestBatcher}):
+ * while one is in progress, new calls wait, and the next transaction serves all of them. So a read
+ * is answered from what was read after it was asked for. Updates are made one after the other, each
+ * on the result of the one before, even if both are written in one transaction; watches may see the
+ * last of them only. Requests and responses are transferred outside of batches, so a slow caller
+ * delays no other.
  *
- * <p>Why no cache of the records for reads: it would have to be fenced as well, and since callers
- * share reads, etcd is no longer what bounds them. Changes do start from the records as they were
- * last written here; the transaction compares their revisions, so that an old one costs a second
- * try and no wrong answer.
+ * <p>The API is registered with the RPC host once, when serving begins, and stays registered; only
+ * what {@code LeaderGate} returns changes with leadership. A call that arrives between two
+ * leaderships waits up to 12 s for the next one instead of failing.
+ *
+ * <p>Not promised: heartbeats across leaders. Only the present leader knows them, by design: if
+ * each were written to etcd, the number of nodes would be the load of the store.
+ *
+ * <p>Why reads have no cache: it would have to be fenced as well, and since concurrent calls share
+ * reads, etcd is not the bottleneck. Updates do start from a cache; the transaction compares the
+ * revisions, so a stale entry costs a second attempt and never a wrong answer.
  *
  * <ul>
  *   <li>Needs: BootReport, Consensus, HealthRegistry, Network, RpcHost, Supervisor

@@ -1,5 +1,8 @@
 package dev.polis.curator;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
 import com.google.protobuf.ByteString;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusStatus;
@@ -9,11 +12,13 @@ import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.curator.NodeLabels;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.fixtures.EtcdFixture;
+import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.Ed25519;
@@ -30,13 +35,23 @@ import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.ManagementGrpc.ManagementBlockingV2Stub;
+import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
+import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.common.NodeTPMUsage;
+import dev.polis.wire.curator.CuratorGrpc.CuratorBlockingV2Stub;
+import dev.polis.wire.curator.HeartbeatUpdateRequest;
+import dev.polis.wire.curator.UpdateNodeStatusRequest;
+import dev.polis.wire.curator.stored.Node;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
+import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.io.IOException;
@@ -52,9 +67,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import org.junit.jupiter.api.function.Executable;
 
 /**
- * A curator that serves over TLS on loopback, on a real etcd. Consensus and network are stand-ins
+ * Runs a curator that serves over TLS on loopback, on a real etcd. Consensus and network are fakes
  * that only say where that etcd is and which address the node has.
  */
 public final class CuratorFixture implements AutoCloseable {
@@ -64,8 +81,9 @@ public final class CuratorFixture implements AutoCloseable {
 
   static final Duration SOON = Duration.ofSeconds(15);
 
-  /** The port that others expect a curator at. */
   private static final int PORT = 7835;
+  private static final int NODE_MANAGEMENT_PORT = 7839;
+  private static final Duration LEADER_TTL = Duration.ofSeconds(2);
 
   private static final AtomicInteger FIXTURES = new AtomicInteger();
 
@@ -79,11 +97,13 @@ public final class CuratorFixture implements AutoCloseable {
   private volatile List<String> endpoints;
   private final InetAddress address = ownAddress();
   private final SupervisionTree tree = SupervisionTree.open(logs);
+  private final HealthTable health = HealthTable.open(tree);
   private final LocalRpcHost host;
   private final List<ManagedChannel> channels = new ArrayList<>();
   private NodeCredentials credentials;
+  private boolean resigned;
 
-  private CuratorFixture(EtcdFixture etcd) {
+  private CuratorFixture(EtcdFixture etcd, LongSupplier nanoTime) {
     this.etcd = etcd;
     this.endpoints = etcd.endpoints();
     this.host =
@@ -91,36 +111,42 @@ public final class CuratorFixture implements AutoCloseable {
             new RpcSettings(
                 List.of(
                     new RpcSettings.Listener(
-                        RpcHost.CURATOR, new InetSocketAddress(address, PORT), true)),
+                        RpcHost.CURATOR, new InetSocketAddress(address, PORT), true),
+                    new RpcSettings.Listener(
+                        RpcHost.MANAGEMENT,
+                        new InetSocketAddress(address, NODE_MANAGEMENT_PORT),
+                        true)),
                 RpcSettings.Limits.DEFAULT),
             logs);
     this.curator =
         new CuratorService(
-            consensus(),
-            network(),
-            host,
-            tree.organ("curator"),
-            this::serve,
-            Duration.ofSeconds(2),
-            PORT);
+            new CuratorSettings(LEADER_TTL, PORT),
+            new CuratorService.Parts(
+                consensus(), network(), host, tree, health, this::serve, nanoTime));
+    host.serve(RpcHost.MANAGEMENT, new NodeManagementGrpc.NodeManagementImplBase() {});
   }
 
-  /** A curator that has bootstrapped and leads. */
+  /** Starts a curator that has bootstrapped and leads. */
   static CuratorFixture leading() throws Exception {
-    CuratorFixture fixture = idle();
+    return leading(System::nanoTime);
+  }
+
+  /** Starts a curator that has bootstrapped and leads, with a clock of the test's own. */
+  static CuratorFixture leading(LongSupplier nanoTime) throws Exception {
+    CuratorFixture fixture = new CuratorFixture(EtcdFixture.start(1), nanoTime);
     fixture.lead();
     return fixture;
   }
 
   /**
-   * A curator that leads, and reaches its etcd on a way of the test's choice.
+   * Starts a curator that leads and connects to etcd through a proxy.
    *
    * @param etcd closed together with this
-   * @param way {@code host:port} to use in place of the etcd's own
+   * @param proxy {@code host:port} to connect to in place of the etcd
    */
-  public static CuratorFixture leading(EtcdFixture etcd, String way) throws Exception {
-    CuratorFixture fixture = new CuratorFixture(etcd);
-    fixture.endpoints = List.of(way);
+  public static CuratorFixture leading(EtcdFixture etcd, String proxy) throws Exception {
+    CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime);
+    fixture.endpoints = List.of(proxy);
     fixture.lead();
     return fixture;
   }
@@ -137,7 +163,7 @@ public final class CuratorFixture implements AutoCloseable {
         "the only curator to lead");
   }
 
-  /** Serves as another node of a cluster whose curator leads, until this one follows. */
+  /** Joins a cluster whose curator leads, and waits until this one follows. */
   void follow(CuratorFixture leader) throws Exception {
     join(leader);
     Values.await(
@@ -147,7 +173,7 @@ public final class CuratorFixture implements AutoCloseable {
         "the second curator to follow");
   }
 
-  /** Serves as another node of another curator's cluster. */
+  /** Serves as another node of the cluster of another curator. */
   void join(CuratorFixture other) throws Exception {
     redirectTo(other);
     try (EtcdClient etcd = records()) {
@@ -162,15 +188,20 @@ public final class CuratorFixture implements AutoCloseable {
 
   /** Gives the leadership back and stops campaigning; etcd and the listener stay. */
   void resign() {
-    curator.close();
-    tree.close();
+    if (!resigned) {
+      resigned = true;
+      curator.close(StopReason.PROCESS_RESTART);
+      health.close();
+      tree.close();
+    }
   }
 
+  /** Starts a curator with an etcd of its own that waits for bootstrap or credentials. */
   static CuratorFixture idle() throws Exception {
-    return new CuratorFixture(EtcdFixture.start(1));
+    return new CuratorFixture(EtcdFixture.start(1), System::nanoTime);
   }
 
-  /** The only node of this curator's cluster. */
+  /** Returns the id of this curator's node. */
   public NodeId id() {
     return id;
   }
@@ -196,7 +227,7 @@ public final class CuratorFixture implements AutoCloseable {
         NodeLabels.of(Map.of("test1", "a", "test2", "b", "test3", "c")));
   }
 
-  /** A client of the curator's own keys, past all of its rules. */
+  /** Connects to the curator's etcd keys directly. */
   EtcdClient records() {
     return EtcdClient.connect(access());
   }
@@ -205,7 +236,7 @@ public final class CuratorFixture implements AutoCloseable {
     return credentials;
   }
 
-  /** Lets this curator use the etcd of another one. */
+  /** Makes this curator use the etcd of another one. */
   void redirectTo(CuratorFixture other) {
     endpoints = other.etcd.endpoints();
   }
@@ -231,11 +262,11 @@ public final class CuratorFixture implements AutoCloseable {
                 return new MutableValue<>(
                     new ConsensusStatus.Running("test", "1", "2", endpoints, List.of()));
               }
-              throw new AssertionError("this test's consensus cannot " + method);
+              throw new AssertionError("the fake consensus does not support " + method);
             });
   }
 
-  /** Each fixture has a loopback address of its own, by process and number, as a node would. */
+  /** Returns a loopback address for this fixture alone, by process and number. */
   private static InetAddress ownAddress() {
     long process = ProcessHandle.current().pid();
     return InetAddress.ofLiteral(
@@ -254,7 +285,7 @@ public final class CuratorFixture implements AutoCloseable {
               if (method.getName().equals("status")) {
                 return up;
               }
-              throw new AssertionError("this test's network cannot " + method);
+              throw new AssertionError("the fake network does not support " + method);
             });
   }
 
@@ -262,13 +293,27 @@ public final class CuratorFixture implements AutoCloseable {
     services.forEach(service -> host.serve(RpcHost.CURATOR, service));
   }
 
-  /** Where this curator listens. */
+  /** Returns the address of the curator listener. */
   InetSocketAddress address() {
     return new InetSocketAddress(address, PORT);
   }
 
   X509Certificate clusterCa() {
     return credentials.ca();
+  }
+
+  /** Opens a channel to the curator, with a certificate that the cluster's CA has issued. */
+  ManagedChannel as(TlsIdentity identity) {
+    return dial(RpcClients.authenticated(identity, RpcTrust.cluster(clusterCa())));
+  }
+
+  /** Opens a channel to the node's management listener. */
+  ManagedChannel nodeManagementAs(TlsIdentity identity) {
+    ManagedChannel channel =
+        RpcClients.authenticated(identity, RpcTrust.cluster(clusterCa()))
+            .dial(new InetSocketAddress(address, NODE_MANAGEMENT_PORT));
+    channels.add(channel);
+    return channel;
   }
 
   ManagedChannel asNode() {
@@ -283,15 +328,70 @@ public final class CuratorFixture implements AutoCloseable {
     return dial(RpcClients.anonymous(RpcTrust.cluster(clusterCa())));
   }
 
-  /** A channel with the owner's certificate; closed together with this. */
+  /** Opens a channel with the owner's certificate; closed together with this. */
   public ManagedChannel asOwner() throws Exception {
-    X509Certificate certificate = escrow(asKey(ownerKey), "owner", ownerKey);
-    return dial(
-        RpcClients.authenticated(
-            TlsIdentity.of(ownerKey.getPrivate(), certificate), RpcTrust.cluster(clusterCa())));
+    return asOwner(ownerKey);
   }
 
-  /** Asks for a user certificate. */
+  /** Opens a channel with the certificate of the owner of the cluster that this node is in. */
+  ManagedChannel asOwner(KeyPair key) throws Exception {
+    return as(TlsIdentity.of(key.getPrivate(), escrow(asKey(key), "owner", key)));
+  }
+
+  /** Returns a client of the Management API, with the owner's certificate. */
+  ManagementBlockingV2Stub management() throws Exception {
+    return ManagementGrpc.newBlockingV2Stub(asOwner());
+  }
+
+  /** Stores the record of a node without the help of the curator. */
+  static void store(EtcdClient etcd, String id, Node.Builder record) throws InterruptedException {
+    etcd.kv().put(RecordKeys.node(id), record.build().toByteArray());
+  }
+
+  /** Lists the nodes that a filter selects. */
+  static List<dev.polis.wire.api.Node> nodes(ManagementBlockingV2Stub management, String filter)
+      throws Exception {
+    BlockingClientCall<?, dev.polis.wire.api.Node> call =
+        management
+            .withDeadlineAfter(SOON.toSeconds(), TimeUnit.SECONDS)
+            .getNodes(GetNodesRequest.newBuilder().setFilter(filter).build());
+    List<dev.polis.wire.api.Node> nodes = new ArrayList<>();
+    for (dev.polis.wire.api.Node each = call.read(); each != null; each = call.read()) {
+      nodes.add(each);
+    }
+    return nodes;
+  }
+
+  /** Expects a call to be refused with a status code, and returns the message. */
+  static String refused(Status.Code code, Executable call) {
+    Status status = assertThrows(StatusException.class, call).getStatus();
+    assertEquals(code, status.getCode(), status.toString());
+    return status.getDescription();
+  }
+
+  /** Sends one heartbeat and waits for its answer. */
+  static void heartbeat(CuratorBlockingV2Stub node) throws Exception {
+    BlockingClientCall<HeartbeatUpdateRequest, ?> call =
+        node.withDeadlineAfter(SOON.toSeconds(), TimeUnit.SECONDS).heartbeat();
+    call.write(HeartbeatUpdateRequest.getDefaultInstance());
+    call.read();
+    call.halfClose();
+  }
+
+  /** Reports the status of this fixture's node. */
+  void reportStatus(CuratorBlockingV2Stub node, String address) throws Exception {
+    node.withDeadlineAfter(SOON.toSeconds(), TimeUnit.SECONDS)
+        .updateNodeStatus(
+            UpdateNodeStatusRequest.newBuilder()
+                .setNodeId(id.text())
+                .setStatus(
+                    NodeStatus.newBuilder()
+                        .setExternalAddress(address)
+                        .setRunningCurator(NodeStatus.RunningCurator.newBuilder().setPort(PORT)))
+                .build());
+  }
+
+  /** Requests a user certificate. */
   static X509Certificate escrow(ManagedChannel channel, String name, KeyPair key)
       throws StatusException, InterruptedException {
     BlockingClientCall<EscrowRequest, EscrowResponse> call =
@@ -321,8 +421,7 @@ public final class CuratorFixture implements AutoCloseable {
   @Override
   public void close() throws IOException {
     channels.forEach(ManagedChannel::shutdownNow);
-    curator.close();
-    tree.close();
+    resign();
     host.close();
     etcd.close();
   }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Two curators on one etcd, of which one leads. */
+/** Runs two curators on one etcd, of which one leads. */
 @Timeout(120)
 class CuratorFollowerTest {
 
@@ -82,7 +82,7 @@ class CuratorFollowerTest {
     }
   }
 
-  /** Begins a watch, which the leader alone answers. */
+  /** Begins a watch, which only the leader answers. */
   private static void ask(ManagedChannel channel) throws Exception {
     long deadline = System.nanoTime() + CuratorFixture.SOON.toNanos();
     while (true) {
@@ -97,7 +97,7 @@ class CuratorFollowerTest {
         assertTrue(watch.read() != null, "the leader ended the watch");
         return;
       } catch (StatusException between) {
-        // Between two leaders nobody answers.
+        // Between two leaders there is no answer.
         if (System.nanoTime() > deadline) {
           throw between;
         }
@@ -108,7 +108,7 @@ class CuratorFollowerTest {
   }
 
   @Test
-  @DisplayName("a lock that names no node is waited out, and named in status and health")
+  @DisplayName("a lock that does not name a node is named in status and health until it expires")
   void damagedLockIsWaitedOut() throws Exception {
     try (CuratorFixture leader = CuratorFixture.leading();
         CuratorFixture second = CuratorFixture.idle();
@@ -139,7 +139,7 @@ class CuratorFollowerTest {
   }
 
   @Test
-  @DisplayName("a leader's lock that somebody damaged names the leader again, without an election")
+  @DisplayName("the damaged lock of a leader is repaired without an election")
   void damagedLockOfALeaderIsWrittenAgain() throws Exception {
     try (CuratorFixture leader = CuratorFixture.leading();
         CuratorFixture follower = CuratorFixture.idle();

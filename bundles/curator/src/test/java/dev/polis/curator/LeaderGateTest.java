@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class LeaderGateTest {
 
-  private static final Duration AT_ONCE = Duration.ofMillis(1);
+  private static final Duration NO_PATIENCE = Duration.ofMillis(1);
 
   static List<ConsensusStatus> troubles() {
     return List.of(
@@ -28,14 +28,14 @@ class LeaderGateTest {
 
   @ParameterizedTest
   @MethodSource("troubles")
-  void whoWaitsInVain_isToldWhatConsensusSays(ConsensusStatus trouble) {
+  void givenNoLeaderAndTroubleOfConsensus_thenTheRefusalNamesTheTrouble(ConsensusStatus trouble) {
     RpcException refusal = refusal(trouble);
     assertEquals(Status.Code.UNAVAILABLE, refusal.code());
     assertTrue(refusal.getMessage().contains(trouble.text()), refusal.getMessage());
   }
 
   @Test
-  void whereConsensusRuns_nothingIsSaidOfIt() {
+  void givenNoLeaderWhileConsensusRuns_thenTheRefusalDoesNotMentionIt() {
     RpcException refusal =
         refusal(new ConsensusStatus.Running("n", "1", "2", List.of(), List.of()));
     assertEquals(
@@ -45,7 +45,7 @@ class LeaderGateTest {
   }
 
   private static RpcException refusal(ConsensusStatus status) {
-    LeaderGate gate = new LeaderGate(new MutableValue<>(status), AT_ONCE);
+    LeaderGate gate = new LeaderGate(new MutableValue<>(status), NO_PATIENCE);
     return assertThrows(RpcException.class, gate::require);
   }
 }

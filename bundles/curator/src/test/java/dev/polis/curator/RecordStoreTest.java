@@ -142,10 +142,10 @@ class RecordStoreTest {
         each.get();
       }
     }
-    assertEquals(400, count(store.requireNode(id(0))), "no change was lost, none made twice");
+    assertEquals(400, count(store.requireNode(id(0))), "no update is lost or applied twice");
   }
 
-  /** Two stores at one record may meet too often; each says so, and has changed nothing then. */
+  /** Two stores that update one record may conflict too often; such an update changes nothing. */
   private static Node increment(RecordStore writer) throws InterruptedException {
     while (true) {
       try {
@@ -157,7 +157,7 @@ class RecordStoreTest {
   }
 
   @Test
-  void givenManyChangesWhileOneIsMade_thenTheyAreWrittenTogether() throws Exception {
+  void givenManyUpdatesWhileOneIsInProgress_thenTheyAreWrittenTogether() throws Exception {
     store.updateNode(id(0), RecordStoreTest::oneMore);
     long before = etcd.kv().range(KeyRange.all()).revision();
     CountDownLatch began = new CountDownLatch(1);
@@ -208,7 +208,7 @@ class RecordStoreTest {
   }
 
   @Test
-  void givenChangesThatAreRefused_thenOnlyTheirCallersAreTold() throws Exception {
+  void givenUpdatesThatAreRefused_thenOnlyTheirCallersFail() throws Exception {
     List<Future<Node>> good = new ArrayList<>();
     List<Future<Node>> refused = new ArrayList<>();
     List<Future<Node>> unknown = new ArrayList<>();
@@ -246,7 +246,7 @@ class RecordStoreTest {
   }
 
   @Test
-  void givenSomebodyElseHasWritten_thenAnOldRecordIsNoReasonToRefuse() throws Exception {
+  void givenAStaleCache_thenUpdatesAreComputedOnTheStoredRecord() throws Exception {
     store.updateNode(id(0), node -> count(node, 7));
     assertThrows(RpcException.class, () -> store.updateNode(id(1), RecordStoreTest::oneMore));
     etcd.kv().put(RecordKeys.node(id(0)), count(Node.getDefaultInstance(), 1).toByteArray());
@@ -289,15 +289,15 @@ class RecordStoreTest {
   }
 
   @Test
-  void givenADamagedRecord_thenOnlyItsCallersAreTold() throws Exception {
+  void givenADamagedRecord_thenOnlyItsCallersFail() throws Exception {
     etcd.kv().put(RecordKeys.node(id(5)), new byte[] {(byte) 0xff});
     try (ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
       Future<Node> damaged =
           callers.submit(() -> store.updateNode(id(5), RecordStoreTest::oneMore));
       Future<Node> whole = callers.submit(() -> store.updateNode(id(0), RecordStoreTest::oneMore));
       assertEquals(1, count(whole.get()));
-      Throwable told = assertThrows(ExecutionException.class, damaged::get).getCause();
-      assertTrue(told.getMessage().contains(RecordKeys.node(id(5))), told.getMessage());
+      Throwable failure = assertThrows(ExecutionException.class, damaged::get).getCause();
+      assertTrue(failure.getMessage().contains(RecordKeys.node(id(5))), failure.getMessage());
     }
     assertThrows(IllegalStateException.class, store::nodes);
     assertEquals(1, count(store.requireNode(id(0))));
@@ -319,7 +319,7 @@ class RecordStoreTest {
         assertThrows(
             EtcdFencedException.class, () -> fenced.updateNode(id(0), RecordStoreTest::oneMore));
         assertThrows(EtcdFencedException.class, fenced::nodes);
-        // Also a change that changes nothing: what it is based on may be old.
+        // Also an update that changes nothing: its record may be stale.
         assertThrows(EtcdFencedException.class, () -> fenced.updateNode(id(0), node -> node));
       }
     }
@@ -327,24 +327,26 @@ class RecordStoreTest {
   }
 
   @Test
-  void givenEtcdDoesNotSayWhatBecameOfARound_thenAllItsCallersAreToldSo() throws Exception {
+  void givenAnUnknownOutcomeOfABatch_thenAllItsCallersGetIt() throws Exception {
     String namespace = "test" + NAMESPACES.get();
     try (FaultyProxy proxy = FaultyProxy.to(fixture.member(0));
-        EtcdClient way = EtcdClient.connect(EtcdAccess.plaintext(proxy.endpoint()).sub(namespace));
-        RecordStore hasty = new RecordStore(way.kv().within(Duration.ofMillis(1500)));
+        EtcdClient proxied =
+            EtcdClient.connect(EtcdAccess.plaintext(proxy.endpoint()).sub(namespace));
+        RecordStore hasty = new RecordStore(proxied.kv().within(Duration.ofMillis(1500)));
         ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
       hasty.updateNode(id(0), RecordStoreTest::oneMore);
       proxy.stall();
       for (Future<Node> each :
           all(callers, 8, () -> hasty.updateNode(id(0), RecordStoreTest::oneMore))) {
-        Throwable told = assertThrows(ExecutionException.class, each::get).getCause();
-        // Those of a second round have nothing to start from and only read.
+        Throwable failure = assertThrows(ExecutionException.class, each::get).getCause();
+        // Updates of a second batch find an empty cache and fail as they read.
         assertTrue(
-            told instanceof EtcdOutcomeUnknownException || told instanceof EtcdUnavailableException,
-            told.toString());
+            failure instanceof EtcdOutcomeUnknownException
+                || failure instanceof EtcdUnavailableException,
+            failure.toString());
       }
       proxy.heal();
-      // The writes without an answer may still come true between these.
+      // The writes with unknown outcome may still be applied between these.
       int now = count(store.requireNode(id(0)));
       int next = count(store.updateNode(id(0), RecordStoreTest::oneMore));
       assertTrue(next > now, next + " after " + now);

@@ -41,6 +41,9 @@ class VectorTableTest {
 
   private static final Pattern DISPLAY_NAME = Pattern.compile("@DisplayName\\(\\s*\"([^\"]*)\"");
 
+  /** Begins the reason of a vector of which some clauses have a test and others do not. */
+  private static final String IN_PART = "in part: ";
+
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
 
   /** Every vector and defect that the reference numbers. */
@@ -148,7 +151,7 @@ class VectorTableTest {
 
         ## Not yet, because
 
-        Vectors of the reference that no test bears, and what they wait for.
+        Vectors of the reference that no test bears, or only in part, and what they wait for.
 
         | id | because |
         |---|---|
@@ -190,9 +193,15 @@ class VectorTableTest {
     Set<String> accounted = new TreeSet<>(tested);
     accounted.addAll(open().keySet());
     assertEquals(REFERENCE, accounted, "the vectors with a test or a reason in vectors-open.txt");
-    Set<String> both = new TreeSet<>(open().keySet());
-    both.retainAll(tested);
-    assertEquals(Set.of(), both, "vectors that have a test, and a reason why they have none");
+    open()
+        .forEach(
+            (id, reason) ->
+                assertEquals(
+                    reason.startsWith(IN_PART),
+                    tested.contains(id),
+                    id
+                        + " has a test and a reason why it has none that is not \"in part\", or the"
+                        + " other way round"));
   }
 
   @Test

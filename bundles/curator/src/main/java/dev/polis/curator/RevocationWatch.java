@@ -9,19 +9,20 @@ import java.time.InstantSource;
 import java.util.function.Supplier;
 
 /**
- * The runnable that tells the listeners of this node whose certificates are revoked, as soon as
- * etcd has the new list. Each curator does so, leader or not.
+ * Watches the cluster's revocation list in etcd and gives each new one to this node's RPC host. A
+ * supervised runnable of each curator, leader or not.
  */
-final class CuratorRevocations {
+final class RevocationWatch {
 
   private final Supplier<EtcdClient> connect;
   private final RpcHost rpc;
 
-  CuratorRevocations(Supplier<EtcdClient> connect, RpcHost rpc) {
+  RevocationWatch(Supplier<EtcdClient> connect, RpcHost rpc) {
     this.connect = connect;
     this.rpc = rpc;
   }
 
+  /** Watches until cancelled. */
   void run(Context context) throws InterruptedException {
     try (EtcdClient etcd = connect.get();
         Watcher<Crl> lists =

@@ -9,23 +9,23 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Records as they were at one revision, shared by all who asked for them at that time. Immutable;
- * thread-safe.
+ * Holds records as they were at one revision; shared by all callers whose reads were batched.
+ * Immutable; thread-safe.
  */
-final class RecordView {
+final class RecordSnapshot {
 
   private final Map<KeyRange, List<KeyValue>> found;
 
-  // Guarded by this. Read out of what was found when somebody asks, once; empty until then.
-  private List<Node> nodes = List.of();
+  // Guarded by this. Parsed at first use; null until then.
+  private List<Node> nodes;
 
-  RecordView(Map<KeyRange, List<KeyValue>> found) {
+  RecordSnapshot(Map<KeyRange, List<KeyValue>> found) {
     this.found = Map.copyOf(found);
   }
 
-  /** Returns a view of what was found now: this one, with what was made of it, if that is equal. */
-  RecordView or(Map<KeyRange, List<KeyValue>> now) {
-    return found.equals(now) ? this : new RecordView(now);
+  /** Returns this snapshot, with what it has parsed, if the records are equal, else a new one. */
+  RecordSnapshot orNewer(Map<KeyRange, List<KeyValue>> now) {
+    return found.equals(now) ? this : new RecordSnapshot(now);
   }
 
   /**
@@ -34,9 +34,8 @@ final class RecordView {
    * @throws IllegalStateException if a record is damaged; names the key
    */
   synchronized List<Node> nodes() {
-    List<KeyValue> stored = found(RecordKeys.NODES.range());
-    if (nodes.size() < stored.size()) {
-      nodes = stored.stream().map(NodeRecords::parse).toList();
+    if (nodes == null) {
+      nodes = found(RecordKeys.NODES.range()).stream().map(NodeRecords::parse).toList();
     }
     return nodes;
   }
@@ -51,7 +50,7 @@ final class RecordView {
 
   static IllegalStateException missing(String key) {
     return new IllegalStateException(
-        "%s is missing in etcd, so this is no whole cluster; restore it from a snapshot"
+        "%s is missing in etcd, so the cluster's records are incomplete; restore them from a snapshot"
             .formatted(key));
   }
 
@@ -63,7 +62,7 @@ final class RecordView {
   private List<KeyValue> found(KeyRange range) {
     List<KeyValue> keys = found.get(range);
     if (keys == null) {
-      throw new IllegalArgumentException(range + " was not asked for, only " + found.keySet());
+      throw new IllegalArgumentException(range + " was not read, only " + found.keySet());
     }
     return keys;
   }

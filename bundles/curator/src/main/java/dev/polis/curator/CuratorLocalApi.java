@@ -16,24 +16,24 @@ import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 
 /**
- * Answers who leads the cluster and which CA it has; needs no credentials. Leaders and followers
- * serve it alike.
+ * Serves the CuratorLocal API: who leads the cluster, and which CA it has. It needs no credentials;
+ * leaders and followers serve it alike.
  */
-final class CuratorDiscovery extends CuratorLocalGrpc.CuratorLocalImplBase {
+final class CuratorLocalApi extends CuratorLocalGrpc.CuratorLocalImplBase {
 
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   private final NodeId self;
   private final ByteString clusterCa;
   private final Value<CuratorStatus> status;
-  private final CuratorAddress address;
+  private final AdvertisedAddress address;
   private final CallStreams streams;
 
-  CuratorDiscovery(
+  CuratorLocalApi(
       NodeId self,
       ByteString clusterCa,
       Value<CuratorStatus> status,
-      CuratorAddress address,
+      AdvertisedAddress address,
       CallStreams streams) {
     this.self = self;
     this.clusterCa = clusterCa;
@@ -75,7 +75,7 @@ final class CuratorDiscovery extends CuratorLocalGrpc.CuratorLocalImplBase {
               .build();
       case CuratorStatus.Following following when following.host().isEmpty() ->
           throw RpcException.unavailable(
-              "node %s leads and did not say at which address; ask again, or another curator"
+              "node %s leads but did not publish its address; ask again, or another curator"
                   .formatted(following.leader()),
               RETRY);
       case CuratorStatus.Following(NodeId leader, String host, int port) ->

@@ -10,32 +10,38 @@ import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 
-/** Runs the body of a unary call against the present leader and turns its failures into answers. */
-final class LeaderCalls {
+/** Runs the bodies of API calls and translates failures of etcd into gRPC statuses. */
+final class ApiCalls {
 
   private static final Duration RETRY = Duration.ofSeconds(1);
 
-  private LeaderCalls() {}
+  private ApiCalls() {}
 
-  /** The body of a call. */
+  /** Computes the response of a unary call. */
   @FunctionalInterface
   interface Body<T> {
     T run(LeaderTerm term) throws InterruptedException;
   }
 
+  /** Answers a unary call with what its body computes under the present leadership. */
   static <T> void unary(LeaderGate gate, StreamObserver<T> caller, Body<T> body) {
-    T response = answer(() -> body.run(gate.require()));
+    T response = run(() -> body.run(gate.require()));
     caller.onNext(response);
     caller.onCompleted();
   }
 
-  /** What may throw anything the layers below throw. */
+  /** Does a part of a call's work, which may fail as etcd does. */
   @FunctionalInterface
   interface Attempt<T> {
     T run() throws InterruptedException;
   }
 
-  static <T> T answer(Attempt<T> attempt) {
+  /**
+   * Runs a part of a call's work.
+   *
+   * @throws RpcException in place of a failure of etcd, or of an interrupt
+   */
+  static <T> T run(Attempt<T> attempt) {
     try {
       return attempt.run();
     } catch (InterruptedException e) {
@@ -58,7 +64,8 @@ final class LeaderCalls {
       case EtcdOutcomeUnknownException unknown ->
           new RpcException(
               Status.Code.UNKNOWN,
-              "consensus did not say whether the change was made; look before you repeat it",
+              "consensus did not say whether the change was made; read the record before you repeat"
+                  + " the call",
               unknown);
       default -> new RpcException(Status.Code.INTERNAL, "consensus failed", failure);
     };

@@ -33,11 +33,11 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** What operators ask of the curator. */
-final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
+/** Serves the Management API, for operators: nodes, roles, labels, tickets, configuration. */
+final class ManagementApi extends ManagementGrpc.ManagementImplBase {
 
   /**
-   * Enough to find the cluster again after most of it has moved; existing clients expect no more.
+   * Lets a client find the cluster after most nodes have moved; existing clients expect no more.
    */
   private static final int DIRECTORY_NODES = 15;
 
@@ -45,7 +45,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
   private final SecureRandom random;
   private final ByteString clusterCa;
 
-  LeaderManagement(LeaderGate gate, SecureRandom random, ByteString clusterCa) {
+  ManagementApi(LeaderGate gate, SecureRandom random, ByteString clusterCa) {
     this.gate = gate;
     this.random = random;
     this.clusterCa = clusterCa;
@@ -54,7 +54,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
   @Override
   public void getRegisterTicket(
       GetRegisterTicketRequest request, StreamObserver<GetRegisterTicketResponse> caller) {
-    LeaderCalls.unary(
+    ApiCalls.unary(
         gate,
         caller,
         term ->
@@ -66,11 +66,11 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
   @Override
   public void getClusterInfo(
       GetClusterInfoRequest request, StreamObserver<GetClusterInfoResponse> caller) {
-    LeaderCalls.unary(
+    ApiCalls.unary(
         gate,
         caller,
         term -> {
-          RecordView records = term.records().overview();
+          RecordSnapshot records = term.records().nodesAndConfiguration();
           return GetClusterInfoResponse.newBuilder()
               .setClusterDirectory(directory(records.nodes()))
               .setCaCertificate(clusterCa)
@@ -79,7 +79,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
         });
   }
 
-  /** The nodes at which a curator can be found: up, with an address, and running one (D-33). */
+  /** Lists the nodes at which a curator can be found: UP, with an address, and running one. */
   private static ClusterDirectory directory(List<Node> nodes) {
     var directory = ClusterDirectory.newBuilder();
     nodes.stream()
@@ -104,27 +104,27 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
   @Override
   public void getNodes(GetNodesRequest request, StreamObserver<dev.polis.wire.api.Node> caller) {
     Predicate<dev.polis.wire.api.Node> filter = NodeFilter.compile(request.getFilter());
-    List<dev.polis.wire.api.Node> nodes =
-        LeaderCalls.answer(
-            () -> {
-              LeaderTerm term = gate.require();
-              return term.records().nodes().stream()
-                  .map(node -> NodeRecords.forOperators(node, term.heartbeats()))
-                  .filter(filter)
-                  .toList();
-            });
+    List<dev.polis.wire.api.Node> nodes = ApiCalls.run(() -> nodes(gate.require(), filter));
     nodes.forEach(caller::onNext);
     caller.onCompleted();
+  }
+
+  private static List<dev.polis.wire.api.Node> nodes(
+      LeaderTerm term, Predicate<dev.polis.wire.api.Node> filter) throws InterruptedException {
+    return term.records().nodes().stream()
+        .map(node -> NodeRecords.forOperators(node, term.heartbeats()))
+        .filter(filter)
+        .toList();
   }
 
   @Override
   public void approveNode(ApproveNodeRequest request, StreamObserver<ApproveNodeResponse> caller) {
     String id = NodeRecords.idOfKey(request.getPubkey());
-    LeaderCalls.unary(
+    ApiCalls.unary(
         gate,
         caller,
         term -> {
-          term.records().updateNode(id, LeaderManagement::approved);
+          term.records().updateNode(id, ManagementApi::approved);
           return ApproveNodeResponse.getDefaultInstance();
         });
   }
@@ -147,7 +147,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
         NodeRecords.idOf(
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
     RoleChanges changes = RoleChanges.of(request);
-    LeaderCalls.unary(
+    ApiCalls.unary(
         gate,
         caller,
         term -> {
@@ -162,12 +162,12 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
     String id =
         NodeRecords.idOf(
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
-    throw LeaderCalls.answer(
+    throw ApiCalls.run(
         () -> {
           gate.require().records().requireNode(id);
           return Refusal.precondition(
-              "node %s is the only node of its cluster; without it nobody could keep the record that"
-                  + " it is gone",
+              "node %s is the only node of its cluster; without it nothing could keep the record of"
+                  + " its removal",
               id);
         });
   }
@@ -177,7 +177,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
     String id =
         NodeRecords.idOf(
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
-    throw LeaderCalls.answer(
+    throw ApiCalls.run(
         () -> {
           Node node = gate.require().records().requireNode(id);
           return Refusal.precondition(
@@ -193,7 +193,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
         NodeRecords.idOf(
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
     check(request);
-    LeaderCalls.unary(
+    ApiCalls.unary(
         gate,
         caller,
         term -> {
@@ -223,7 +223,7 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
               throw Refusal.invalid("label key \"%s\" %s", key, problem);
             });
     if (!seen.add(key)) {
-      throw Refusal.invalid("label key \"%s\" is named twice; name it once", key);
+      throw Refusal.invalid("label key \"%s\" is given twice; give it once", key);
     }
   }
 
@@ -250,21 +250,23 @@ final class LeaderManagement extends ManagementGrpc.ManagementImplBase {
           "update_mask must be set; it names the fields to change, such as %s",
           ConfigurationRules.LABELS_TO_SYNCHRONIZE);
     }
-    LeaderCalls.unary(
+    ApiCalls.unary(
         gate,
         caller,
-        term -> {
-          ClusterConfiguration result =
-              term.records()
-                  .updateConfiguration(
-                      existing ->
-                          ConfigurationRules.merge(
-                              existing,
-                              request.getBaseConfig(),
-                              request.hasBaseConfig(),
-                              request.getNewConfig(),
-                              request.getUpdateMask()));
-          return ConfigureClusterResponse.newBuilder().setResultingConfig(result).build();
-        });
+        term ->
+            ConfigureClusterResponse.newBuilder()
+                .setResultingConfig(
+                    term.records().updateConfiguration(existing -> merged(existing, request)))
+                .build());
+  }
+
+  private static ClusterConfiguration merged(
+      ClusterConfiguration existing, ConfigureClusterRequest request) {
+    return ConfigurationRules.merge(
+        existing,
+        request.getBaseConfig(),
+        request.hasBaseConfig(),
+        request.getNewConfig(),
+        request.getUpdateMask());
   }
 }

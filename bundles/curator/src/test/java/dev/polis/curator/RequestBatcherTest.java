@@ -22,21 +22,22 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-class RecordRoundsTest {
+class RequestBatcherTest {
 
   private static final Duration SOON = Duration.ofSeconds(20);
 
-  private final BlockingQueue<List<String>> begun = new LinkedBlockingQueue<>();
-  private final Semaphore mayEnd = new Semaphore(0);
-  private volatile Consumer<List<Guest>> work =
-      guests -> guests.forEach(guest -> guest.answer("for " + guest.name));
-  private final List<Thread> roundThreads = new CopyOnWriteArrayList<>();
-  private final RecordRounds<Guest> rounds = new RecordRounds<>("rounds under test", this::round);
+  private final BlockingQueue<List<String>> begunBatches = new LinkedBlockingQueue<>();
+  private final Semaphore permitsToEnd = new Semaphore(0);
+  private volatile Consumer<List<NamedRequest>> handler =
+      batch -> batch.forEach(request -> request.answer("for " + request.name));
+  private final List<Thread> batchThreads = new CopyOnWriteArrayList<>();
+  private final RequestBatcher<NamedRequest> batcher =
+      new RequestBatcher<>("batcher under test", this::handle);
 
-  private static final class Guest extends RecordRounds.Member<String> {
+  private static final class NamedRequest extends RequestBatcher.Request<String> {
     private final String name;
 
-    Guest(String name) {
+    NamedRequest(String name) {
       this.name = name;
     }
   }
@@ -52,16 +53,16 @@ class RecordRoundsTest {
               .start(
                   () -> {
                     try {
-                      Guest guest = new Guest(name);
-                      rounds.join(guest);
-                      got.complete(guest.await());
+                      NamedRequest request = new NamedRequest(name);
+                      batcher.submit(request);
+                      got.complete(request.await());
                     } catch (Throwable failure) {
                       got.completeExceptionally(failure);
                     }
                   });
     }
 
-    /** Returns when the caller waits for its round. */
+    /** Returns when the caller waits for its batch. */
     Caller waiting() throws Exception {
       Await.until(SOON, "the caller to wait", () -> thread.getState() == Thread.State.WAITING);
       return this;
@@ -76,136 +77,137 @@ class RecordRoundsTest {
     }
   }
 
-  private void round(List<Guest> guests) throws InterruptedException {
-    roundThreads.add(Thread.currentThread());
-    begun.add(guests.stream().map(guest -> guest.name).toList());
-    mayEnd.acquire();
-    work.accept(guests);
+  private void handle(List<NamedRequest> batch) throws InterruptedException {
+    batchThreads.add(Thread.currentThread());
+    begunBatches.add(batch.stream().map(request -> request.name).toList());
+    permitsToEnd.acquire();
+    handler.accept(batch);
   }
 
-  private List<String> nextRound() throws InterruptedException {
-    List<String> names = begun.poll(SOON.toSeconds(), TimeUnit.SECONDS);
-    assertTrue(names != null, "waited for a round to begin");
+  private List<String> nextBatch() throws InterruptedException {
+    List<String> names = begunBatches.poll(SOON.toSeconds(), TimeUnit.SECONDS);
+    assertTrue(names != null, "waited for a batch to begin");
     return names;
   }
 
-  /** Begins a round of one, in which the rounds stay until they may end it. */
-  private Caller underWay() throws Exception {
+  /** Begins a batch of one request, which ends with the first permit. */
+  private Caller firstInProgress() throws Exception {
     Caller first = new Caller("first");
-    assertEquals(List.of("first"), nextRound());
+    assertEquals(List.of("first"), nextBatch());
     return first;
   }
 
   @AfterEach
   void close() throws Exception {
-    rounds.close();
+    batcher.close();
     Await.until(
         SOON,
-        "the thread of the rounds to end",
-        () -> roundThreads.stream().noneMatch(Thread::isAlive));
+        "the thread of the batcher to end",
+        () -> batchThreads.stream().noneMatch(Thread::isAlive));
   }
 
   @Test
-  void givenARoundUnderWay_thenWhoComesWaitsForTheNextOne() throws Exception {
-    Caller first = underWay();
+  void givenABatchInProgress_thenNewRequestsFormTheNextOne() throws Exception {
+    Caller first = firstInProgress();
     Caller second = new Caller("second").waiting();
     Caller third = new Caller("third").waiting();
 
-    mayEnd.release();
+    permitsToEnd.release();
 
     assertEquals("for first", first.answer());
-    assertEquals(List.of("second", "third"), nextRound());
-    mayEnd.release();
+    assertEquals(List.of("second", "third"), nextBatch());
+    permitsToEnd.release();
     assertEquals("for second", second.answer());
     assertEquals("for third", third.answer());
   }
 
   @Test
-  void givenMoreCallersThanARoundTakes_thenTheOthersAreInTheOneAfter() throws Exception {
-    underWay();
+  void givenMoreRequestsThanABatchTakes_thenTheRestIsInTheNext() throws Exception {
+    firstInProgress();
     List<Caller> callers = new ArrayList<>();
     for (int i : IntStream.range(0, 100).toArray()) {
       callers.add(new Caller("" + i).waiting());
     }
 
-    mayEnd.release(3);
+    permitsToEnd.release(3);
 
-    assertEquals(64, nextRound().size());
-    assertEquals(36, nextRound().size());
+    assertEquals(64, nextBatch().size());
+    assertEquals(36, nextBatch().size());
     for (int i = 0; i < callers.size(); i++) {
       assertEquals("for " + i, callers.get(i).answer());
     }
   }
 
   @Test
-  void givenACallerInterruptedBeforeItsRound_thenNothingIsDoneForIt() throws Exception {
-    underWay();
+  void givenACallerInterruptedBeforeItsBatch_thenItsRequestIsWithdrawn() throws Exception {
+    firstInProgress();
     Caller gone = new Caller("gone").waiting();
     Caller stays = new Caller("stays").waiting();
 
     gone.thread.interrupt();
 
     assertEquals(InterruptedException.class, gone.failure().getClass());
-    mayEnd.release(2);
-    assertEquals(List.of("stays"), nextRound());
+    permitsToEnd.release(2);
+    assertEquals(List.of("stays"), nextBatch());
     assertEquals("for stays", stays.answer());
   }
 
   @Test
-  void givenACallerInterruptedInItsRound_thenTheOthersAreAnswered() throws Exception {
-    underWay();
+  void givenACallerInterruptedInItsBatch_thenTheOthersAreAnswered() throws Exception {
+    firstInProgress();
     Caller gone = new Caller("gone").waiting();
     Caller stays = new Caller("stays").waiting();
-    mayEnd.release();
-    assertEquals(List.of("gone", "stays"), nextRound());
+    permitsToEnd.release();
+    assertEquals(List.of("gone", "stays"), nextBatch());
 
     gone.thread.interrupt();
 
     assertEquals(InterruptedException.class, gone.failure().getClass());
-    mayEnd.release();
+    permitsToEnd.release();
     assertEquals("for stays", stays.answer());
   }
 
   @Test
-  void givenARoundThatFails_thenItsMembersAreToldAndTheNextIsServed() throws Exception {
+  void givenABatchThatFails_thenUnansweredRequestsFailAndTheNextSucceeds() throws Exception {
     for (Throwable failure : List.of(new IllegalStateException("no"), new AssertionError("no"))) {
-      work =
-          guests -> {
-            guests.getFirst().answer("settled before");
+      handler =
+          batch -> {
+            batch.getFirst().answer("answered before");
             switch (failure) {
               case RuntimeException unchecked -> throw unchecked;
               case Error error -> throw error;
               default -> throw new IllegalArgumentException(failure);
             }
           };
-      Caller first = underWay();
+      Caller first = firstInProgress();
       Caller second = new Caller("second").waiting();
       Caller third = new Caller("third").waiting();
-      mayEnd.release(2);
-      assertEquals(List.of("second", "third"), nextRound());
+      permitsToEnd.release(2);
+      assertEquals(List.of("second", "third"), nextBatch());
 
-      assertEquals("settled before", first.answer());
-      assertEquals("settled before", second.answer());
+      assertEquals("answered before", first.answer());
+      assertEquals("answered before", second.answer());
       assertSame(failure, third.failure());
-      work = guests -> guests.forEach(guest -> guest.answer("well"));
+      handler = batch -> batch.forEach(request -> request.answer("well"));
       Caller next = new Caller("next");
-      assertEquals(List.of("next"), nextRound());
-      mayEnd.release();
+      assertEquals(List.of("next"), nextBatch());
+      permitsToEnd.release();
       assertEquals("well", next.answer());
     }
   }
 
   @Test
-  void givenClosed_thenWhoWaitsAndWhoComesIsSentToTheNextLeader() throws Exception {
-    Caller first = underWay();
+  void givenClosed_thenWaitingAndNewRequestsAreUnavailable() throws Exception {
+    Caller first = firstInProgress();
     Caller second = new Caller("second").waiting();
 
-    rounds.close();
+    batcher.close();
 
     assertUnavailable(first.failure());
     assertUnavailable(second.failure());
-    assertUnavailable(assertThrows(RpcException.class, () -> rounds.join(new Guest("late"))));
-    assertTrue(begun.isEmpty(), () -> "nothing begins any more, but did: " + begun);
+    assertUnavailable(
+        assertThrows(RpcException.class, () -> batcher.submit(new NamedRequest("late"))));
+    assertTrue(begunBatches.isEmpty(), () -> "batches that began after closing: " + begunBatches);
   }
 
   private static void assertUnavailable(Throwable failure) {

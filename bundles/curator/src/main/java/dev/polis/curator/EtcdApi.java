@@ -16,14 +16,14 @@ import dev.polis.wire.cluster.StatusResponse;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 
-/** What operators ask about etcd. Needs no leadership: each node answers for its own member. */
-final class LeaderEtcd extends EtcdGrpc.EtcdImplBase {
+/** Serves the Etcd API, for operators. Each node answers for its own member, leader or not. */
+final class EtcdApi extends EtcdGrpc.EtcdImplBase {
 
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   private final Consensus consensus;
 
-  LeaderEtcd(Consensus consensus) {
+  EtcdApi(Consensus consensus) {
     this.consensus = consensus;
   }
 
@@ -48,35 +48,43 @@ final class LeaderEtcd extends EtcdGrpc.EtcdImplBase {
   @Override
   public void status(StatusRequest request, StreamObserver<StatusResponse> caller) {
     ConsensusOverview overview = overview();
-    ConsensusMember local = overview.members().getFirst();
     caller.onNext(
         StatusResponse.newBuilder()
-            .addEndpoints(
-                Endpoint.newBuilder()
-                    .setUrl(String.join(",", local.clientUrls()))
-                    .setName(local.name())
-                    .setVersion(overview.version())
-                    .setDbSize(overview.databaseBytes())
-                    .setDbSizeInUse(overview.databaseBytesInUse())
-                    .setLeader(Long.parseUnsignedLong(overview.leaderId(), 16))
-                    .setRevision(overview.revision())
-                    .setRaftTerm(overview.raftTerm())
-                    .setRaftIndex(overview.raftIndex())
-                    .setLearner(local.learner())
-                    .setError(String.join("; ", overview.alarms())))
-            .addCredentials(
-                CredentialHint.newBuilder()
-                    .setUser("root")
-                    .setCaPath(overview.operator().ca())
-                    .setCertificatePath(overview.operator().certificate())
-                    .setKeyPath(overview.operator().key()))
+            .addEndpoints(endpoint(overview))
+            .addCredentials(credentials(overview))
             .build());
     caller.onCompleted();
   }
 
+  private static Endpoint endpoint(ConsensusOverview overview) {
+    ConsensusMember local = overview.members().getFirst();
+    return Endpoint.newBuilder()
+        .setUrl(String.join(",", local.clientUrls()))
+        .setName(local.name())
+        .setVersion(overview.version())
+        .setDbSize(overview.databaseBytes())
+        .setDbSizeInUse(overview.databaseBytesInUse())
+        .setLeader(Long.parseUnsignedLong(overview.leaderId(), 16))
+        .setRevision(overview.revision())
+        .setRaftTerm(overview.raftTerm())
+        .setRaftIndex(overview.raftIndex())
+        .setLearner(local.learner())
+        .setError(String.join("; ", overview.alarms()))
+        .build();
+  }
+
+  private static CredentialHint credentials(ConsensusOverview overview) {
+    return CredentialHint.newBuilder()
+        .setUser("root")
+        .setCaPath(overview.operator().ca())
+        .setCertificatePath(overview.operator().certificate())
+        .setKeyPath(overview.operator().key())
+        .build();
+  }
+
   private ConsensusOverview overview() {
     try {
-      return LeaderCalls.answer(consensus::overview);
+      return ApiCalls.run(consensus::overview);
     } catch (ConsensusException e) {
       throw RpcException.unavailable(e.getMessage(), RETRY);
     }

@@ -14,15 +14,15 @@ import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.util.Optional;
 
-/** Hands user certificates to those who prove that they are the user. */
-final class LeaderAaa extends AAAGrpc.AAAImplBase {
+/** Serves the AAA API: issues user certificates to callers that prove to hold the user's key. */
+final class AaaApi extends AAAGrpc.AAAImplBase {
 
-  /** The one user there is: whose key was named when the cluster was created. */
+  /** The only user: the holder of the key that was named when the cluster was created. */
   static final String OWNER = "owner";
 
   private final LeaderGate gate;
 
-  LeaderAaa(LeaderGate gate) {
+  AaaApi(LeaderGate gate) {
     this.gate = gate;
   }
 
@@ -43,13 +43,14 @@ final class LeaderAaa extends AAAGrpc.AAAImplBase {
 
       @Override
       public void onError(Throwable gone) {
-        // The caller went away; nothing was begun that would have to be undone.
+        // The caller disconnected; nothing was begun that would have to be undone.
       }
 
       @Override
       public void onCompleted() {
         if (!answered) {
-          throw Refusal.invalid("the first message must carry parameters; none came");
+          throw Refusal.invalid(
+              "the first message must have parameters; the call ended without one");
         }
       }
     };
@@ -57,9 +58,23 @@ final class LeaderAaa extends AAAGrpc.AAAImplBase {
 
   private void answer(RpcPeer peer, EscrowRequest message, StreamObserver<EscrowResponse> caller) {
     if (!message.hasParameters()) {
-      throw Refusal.invalid("the first message must carry parameters");
+      throw Refusal.invalid("the first message must have parameters");
     }
     PublicKey wanted = wanted(message.getParameters());
+    requireProof(peer, wanted, caller);
+    X509Certificate emitted = ApiCalls.run(() -> issue(wanted));
+    caller.onNext(
+        EscrowResponse.newBuilder()
+            .addFulfilled(
+                ProofRequest.newBuilder().setKind(ProofRequest.Kind.KIND_REFRESH_CERTIFICATE))
+            .setEmittedCertificate(ByteString.copyFrom(Pem.der(emitted)))
+            .build());
+    caller.onCompleted();
+  }
+
+  /** Refuses a caller whose TLS certificate does not prove that it holds the key. */
+  private static void requireProof(
+      RpcPeer peer, PublicKey wanted, StreamObserver<EscrowResponse> caller) {
     Optional<PublicKey> proved =
         peer instanceof RpcPeer.Unauthenticated unauthenticated
             ? unauthenticated.publicKey()
@@ -78,14 +93,6 @@ final class LeaderAaa extends AAAGrpc.AAAImplBase {
       throw Refusal.precondition(
           "the connection proves another key than parameters.public_key; connect with that key");
     }
-    X509Certificate emitted = LeaderCalls.answer(() -> issue(wanted));
-    caller.onNext(
-        EscrowResponse.newBuilder()
-            .addFulfilled(
-                ProofRequest.newBuilder().setKind(ProofRequest.Kind.KIND_REFRESH_CERTIFICATE))
-            .setEmittedCertificate(ByteString.copyFrom(Pem.der(emitted)))
-            .build());
-    caller.onCompleted();
   }
 
   private static PublicKey wanted(EscrowRequest.Parameters parameters) {

@@ -4,8 +4,8 @@ import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import java.net.InetAddress;
 
-/** Knows where this node's curator can be reached. Thread-safe. */
-final class CuratorAddress {
+/** Gives the address at which other nodes reach this node's curator. Thread-safe. */
+final class AdvertisedAddress {
 
   private final Network network;
   private final int port;
@@ -13,9 +13,9 @@ final class CuratorAddress {
   /**
    * Creates it.
    *
-   * @param port of the curator's listener
+   * @param port of the curator listener
    */
-  CuratorAddress(Network network, int port) {
+  AdvertisedAddress(Network network, int port) {
     this.network = network;
     this.port = port;
   }
@@ -31,7 +31,7 @@ final class CuratorAddress {
     return port;
   }
 
-  /** Returns the IP address that another curator wrote; empty text if it is none. */
+  /** Returns the IP address that another curator wrote; empty text if it is not one. */
   static String checked(String host) {
     try {
       return InetAddress.ofLiteral(host).getHostAddress();

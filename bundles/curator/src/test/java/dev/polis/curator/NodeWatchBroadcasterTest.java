@@ -19,12 +19,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-class LeaderNodeHubTest {
+class NodeWatchBroadcasterTest {
 
   private static final long SOON_SECONDS = 20;
 
   @Test
-  void givenADamagedRecord_thenWatchersAreToldInsteadOfWaiting() throws Exception {
+  void givenADamagedRecord_thenStreamsEndWithItsName() throws Exception {
     try (CuratorFixture fixture = CuratorFixture.leading();
         EtcdClient records = fixture.records()) {
       BlockingClientCall<?, WatchEvent> watch =
@@ -38,7 +38,7 @@ class LeaderNodeHubTest {
 
       records.kv().put(damaged, new byte[] {(byte) 0xff});
 
-      StatusException told =
+      StatusException ended =
           assertThrows(
               StatusException.class,
               () -> {
@@ -46,8 +46,8 @@ class LeaderNodeHubTest {
                   watch.read(SOON_SECONDS, TimeUnit.SECONDS);
                 }
               });
-      assertEquals(Status.Code.UNAVAILABLE, told.getStatus().getCode());
-      assertTrue(told.getMessage().contains(damaged), told.getMessage());
+      assertEquals(Status.Code.UNAVAILABLE, ended.getStatus().getCode());
+      assertTrue(ended.getMessage().contains(damaged), ended.getMessage());
     }
   }
 
@@ -66,7 +66,9 @@ class LeaderNodeHubTest {
       }
       for (BlockingClientCall<?, WatchEvent> watch : all) {
         assertEquals(
-            WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED, read(watch).getProgress(), "the mark");
+            WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED,
+            read(watch).getProgress(),
+            "the mark at the end of the backlog");
       }
       for (BlockingClientCall<?, WatchEvent> watch : one) {
         assertEquals(fixture.id().text(), read(watch).getNodes(0).getId());
@@ -110,7 +112,7 @@ class LeaderNodeHubTest {
     return watch.read(SOON_SECONDS, TimeUnit.SECONDS);
   }
 
-  /** Reads states of one node only, in order, up to the awaited one. */
+  /** Reads states up to the awaited one; all are of one node, in order. */
   private static void awaitAddress(
       BlockingClientCall<?, WatchEvent> watch, String id, String address) throws Exception {
     int before = 0;
@@ -131,7 +133,7 @@ class LeaderNodeHubTest {
       throws Exception {
     while (read(watch).getNodeTombstonesList().stream()
         .noneMatch(tombstone -> tombstone.getNodeId().equals(id))) {
-      // A state before that.
+      // An earlier state.
     }
   }
 }

@@ -5,27 +5,27 @@ import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
- * One caller's change of one record. What comes of it is told to the caller only once the records
- * on which it was tried are known to be those in etcd. Of the thread that runs the round.
+ * Holds one caller's change of one record. The caller gets the outcome only after etcd has
+ * confirmed the record on which the change was computed. For the thread of the batcher only.
  *
  * @param <M> the type of the record
  */
-final class RecordChange<M extends MessageLite> extends RecordRounds.Member<M> {
+final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<M> {
 
   private final String key;
   private final Class<M> type;
   private final Supplier<RuntimeException> missing;
   private final UnaryOperator<M> change;
-  private Runnable verdict =
-      () -> fail(new IllegalStateException("the change was settled before it was tried"));
+  private Runnable outcome =
+      () -> fail(new IllegalStateException("the update was confirmed before it was computed"));
 
   /**
-   * A change.
+   * Creates an update.
    *
-   * @param missing says that there is no such record
+   * @param missing makes the exception for a record that does not exist
    * @param change gets the record and returns the new one; refuses by throwing; may run repeatedly
    */
-  RecordChange(
+  RecordUpdate(
       String key, Class<M> type, Supplier<RuntimeException> missing, UnaryOperator<M> change) {
     this.key = key;
     this.type = type;
@@ -37,15 +37,15 @@ final class RecordChange<M extends MessageLite> extends RecordRounds.Member<M> {
     return key;
   }
 
-  /** Tries the change and returns what it makes of the record: the same state if nothing. */
+  /** Computes the change and returns the new state, or the given one if nothing changes. */
   RecordState apply(RecordState before) {
     try {
       M old = type.cast(record(before));
-      M young = change.apply(old);
-      verdict = () -> answer(young);
-      return young.equals(old) ? before : new RecordState.Present(before.revision(), young);
+      M updated = change.apply(old);
+      outcome = () -> answer(updated);
+      return updated.equals(old) ? before : new RecordState.Present(before.revision(), updated);
     } catch (RuntimeException refusal) {
-      verdict = () -> fail(refusal);
+      outcome = () -> fail(refusal);
       return before;
     }
   }
@@ -58,8 +58,8 @@ final class RecordChange<M extends MessageLite> extends RecordRounds.Member<M> {
     };
   }
 
-  /** Tells the caller what came of the last try. */
-  void settle() {
-    verdict.run();
+  /** Gives the caller the outcome that was computed last. */
+  void confirm() {
+    outcome.run();
   }
 }

@@ -25,25 +25,26 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 
 /**
- * One etcd watch of all nodes for any number of listeners, which are told the same messages, made
- * once. A slow listener skips states in between and costs no more than one entry for each node.
+ * Fans one etcd watch on the node records out to any number of streams; each change is encoded
+ * once. A slow stream skips intermediate states and costs at most one entry for each node.
+ * Thread-safe; its creator closes it, which ends the streams.
  */
-final class LeaderNodeHub implements AutoCloseable {
+final class NodeWatchBroadcaster implements AutoCloseable {
 
   /** Half of what a gRPC message may have by default, as existing clients expect. */
   private static final int CHUNK_BYTES = 2 << 20;
 
-  /** When a listener is told to look for the next leader: about what an election takes. */
+  /** When a client whose stream has ended should ask for the next leader: after an election. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
-  private static final String OVER = "this leadership is over";
+  private static final String LEADERSHIP_ENDED = "this leadership has ended";
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition ready = lock.newCondition();
-  // Guarded by lock. Of each node that there is, the message that tells its state.
+  private final Condition loadedOrClosed = lock.newCondition();
+  // Guarded by lock. The present state of each node, as the message that is sent for it.
   private final Map<String, WatchEvent> nodes = new TreeMap<>();
-  private final Set<Listener> listeners = new HashSet<>();
-  private boolean listed;
+  private final Set<Subscription> subscriptions = new HashSet<>();
+  private boolean loaded;
   private boolean closed;
   private String closedBecause = "";
 
@@ -51,61 +52,62 @@ final class LeaderNodeHub implements AutoCloseable {
   private final Log log;
   private final Thread reader;
 
-  LeaderNodeHub(EtcdClient etcd, Log log) {
+  /** Starts watching. */
+  NodeWatchBroadcaster(EtcdClient etcd, Log log) {
     this.etcd = etcd;
     this.log = log;
     this.reader = Thread.ofVirtual().name("curator node watch").start(this::read);
   }
 
   /**
-   * Opens a listener that is first told all nodes there are.
+   * Opens a subscription that begins with the present state of all chosen nodes.
    *
-   * @param chosen which nodes it wants to hear of, by id
-   * @param marked whether the end of those there are is marked
-   * @param feed woken when there is news
-   * @throws RpcException with UNAVAILABLE if the leadership is over
+   * @param chosen selects nodes by id
+   * @param marked whether the end of the present states is marked
+   * @param feed woken when there are messages to send
+   * @throws RpcException with UNAVAILABLE if the leadership has ended
    */
-  Listener listen(Predicate<String> chosen, boolean marked, CallFeed<WatchEvent> feed)
+  Subscription subscribe(Predicate<String> chosen, boolean marked, CallFeed<WatchEvent> feed)
       throws InterruptedException {
     lock.lockInterruptibly();
     try {
-      while (!listed && !closed) {
-        ready.await();
+      while (!loaded && !closed) {
+        loadedOrClosed.await();
       }
       if (closed) {
-        throw ended();
+        throw closedException();
       }
-      Listener listener = new Listener(chosen, marked, feed);
-      nodes.forEach(listener::offer);
-      listeners.add(listener);
-      return listener;
+      Subscription subscription = new Subscription(chosen, marked, feed);
+      nodes.forEach(subscription::enqueue);
+      subscriptions.add(subscription);
+      return subscription;
     } finally {
       lock.unlock();
     }
   }
 
-  private RpcException ended() {
+  private RpcException closedException() {
     return RpcException.unavailable(closedBecause + "; call again", RETRY);
   }
 
   private void read() {
     try (EtcdWatch watch = etcd.watch(RecordKeys.NODES.range(), WatchOptions.snapshot())) {
       while (true) {
-        see(watch.next()).forEach(CallFeed::wake);
+        apply(watch.next()).forEach(CallFeed::wake);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (EtcdClosedException e) {
-      end(OVER);
+      endAll(LEADERSHIP_ENDED);
     } catch (RuntimeException e) {
-      // Without this, those who listen would wait for ever, and nobody would know why.
+      // Without this, the streams would stay open and receive nothing.
       log.error("The curator's watch of the nodes ended: %s", e.getMessage(), e);
-      end("the leader can no longer watch its nodes: " + e.getMessage());
+      endAll("the leader can no longer watch its nodes: " + e.getMessage());
     }
   }
 
-  /** Returns the feeds that have news; they are woken without the lock, as they take another. */
-  private List<CallFeed<WatchEvent>> see(WatchUpdate update) {
+  /** Returns the feeds with messages to send; they take locks of their own and are woken later. */
+  private List<CallFeed<WatchEvent>> apply(WatchUpdate update) {
     lock.lock();
     try {
       switch (update) {
@@ -113,7 +115,10 @@ final class LeaderNodeHub implements AutoCloseable {
         case WatchUpdate.Changes changes -> changes.events().forEach(this::change);
         case WatchUpdate.Progress progress -> {}
       }
-      return listeners.stream().filter(Listener::hasNews).map(each -> each.feed).toList();
+      return subscriptions.stream()
+          .filter(Subscription::hasPending)
+          .map(subscription -> subscription.feed)
+          .toList();
     } finally {
       lock.unlock();
     }
@@ -127,17 +132,17 @@ final class LeaderNodeHub implements AutoCloseable {
     }
     Set<String> gone = new HashSet<>(nodes.keySet());
     gone.removeAll(now.keySet());
-    gone.forEach(id -> tell(id, absent(id)));
+    gone.forEach(id -> publish(id, absent(id)));
     now.forEach(
         (id, state) -> {
           if (!state.equals(nodes.get(id))) {
-            tell(id, state);
+            publish(id, state);
           }
         });
     nodes.clear();
     nodes.putAll(now);
-    listed = true;
-    ready.signalAll();
+    loaded = true;
+    loadedOrClosed.signalAll();
   }
 
   private void change(dev.polis.etcd.WatchEvent event) {
@@ -147,11 +152,11 @@ final class LeaderNodeHub implements AutoCloseable {
     }
     if (event.type() == dev.polis.etcd.WatchEvent.Type.DELETE) {
       nodes.remove(id.get());
-      tell(id.get(), absent(id.get()));
+      publish(id.get(), absent(id.get()));
     } else {
       WatchEvent state = present(NodeRecords.parse(event.kv()));
       nodes.put(id.get(), state);
-      tell(id.get(), state);
+      publish(id.get(), state);
     }
   }
 
@@ -165,12 +170,12 @@ final class LeaderNodeHub implements AutoCloseable {
         .build();
   }
 
-  private void tell(String id, WatchEvent state) {
-    listeners.forEach(listener -> listener.offer(id, state));
+  private void publish(String id, WatchEvent state) {
+    subscriptions.forEach(subscription -> subscription.enqueue(id, state));
   }
 
-  private void end(String reason) {
-    List<Listener> told;
+  private void endAll(String reason) {
+    List<Subscription> ending;
     lock.lock();
     try {
       if (closed) {
@@ -178,78 +183,78 @@ final class LeaderNodeHub implements AutoCloseable {
       }
       closed = true;
       closedBecause = reason;
-      ready.signalAll();
-      told = List.copyOf(listeners);
+      loadedOrClosed.signalAll();
+      ending = List.copyOf(subscriptions);
     } finally {
       lock.unlock();
     }
-    told.forEach(listener -> listener.feed.end(ended()));
+    ending.forEach(subscription -> subscription.feed.end(closedException()));
   }
 
   @Override
   public void close() {
-    end(OVER);
+    endAll(LEADERSHIP_ENDED);
     reader.interrupt();
   }
 
-  /** What one caller still has to hear. */
-  final class Listener implements CallFeed.Source<WatchEvent> {
+  /** Queues the messages of one stream: for each node the newest state that was not sent yet. */
+  final class Subscription implements CallFeed.Source<WatchEvent> {
     // Guarded by lock.
-    private final Map<String, WatchEvent> news = new LinkedHashMap<>();
-    private boolean markDue;
+    private final Map<String, WatchEvent> pending = new LinkedHashMap<>();
+    private boolean markPending;
 
     private final Predicate<String> chosen;
     private final CallFeed<WatchEvent> feed;
 
-    private Listener(Predicate<String> chosen, boolean marked, CallFeed<WatchEvent> feed) {
+    private Subscription(Predicate<String> chosen, boolean marked, CallFeed<WatchEvent> feed) {
       this.chosen = chosen;
-      this.markDue = marked;
+      this.markPending = marked;
       this.feed = feed;
     }
 
-    private void offer(String id, WatchEvent state) {
+    private void enqueue(String id, WatchEvent state) {
       if (chosen.test(id)) {
-        news.remove(id);
-        news.put(id, state);
+        pending.remove(id);
+        pending.put(id, state);
       }
     }
 
-    private boolean hasNews() {
-      return !news.isEmpty() || markDue;
+    private boolean hasPending() {
+      return !pending.isEmpty() || markPending;
     }
 
     @Override
     public Optional<WatchEvent> next() {
       lock.lock();
       try {
-        if (!hasNews()) {
+        if (!hasPending()) {
           return Optional.empty();
         }
-        return Optional.of(news.size() == 1 && !markDue ? only() : joined());
+        return Optional.of(pending.size() == 1 && !markPending ? single() : merged());
       } finally {
         lock.unlock();
       }
     }
 
-    /** The message that all listeners are told. */
-    private WatchEvent only() {
-      WatchEvent state = news.values().iterator().next();
-      news.clear();
+    /** Takes the only pending state, whose message is shared by all streams. */
+    private WatchEvent single() {
+      WatchEvent state = pending.values().iterator().next();
+      pending.clear();
       return state;
     }
 
-    private WatchEvent joined() {
+    private WatchEvent merged() {
       WatchEvent.Builder all = WatchEvent.newBuilder();
       int bytes = 0;
-      Iterator<WatchEvent> states = news.values().iterator();
+      Iterator<WatchEvent> states = pending.values().iterator();
       while (states.hasNext() && bytes <= CHUNK_BYTES) {
         WatchEvent state = states.next();
         all.mergeFrom(state);
         bytes += state.getSerializedSize();
         states.remove();
       }
-      if (markDue && news.isEmpty()) {
-        markDue = false;
+      if (markPending && pending.isEmpty()) {
+        markPending = false;
         all.setProgress(WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED);
       }
       return all.build();
@@ -259,7 +264,7 @@ final class LeaderNodeHub implements AutoCloseable {
     public void over() {
       lock.lock();
       try {
-        listeners.remove(this);
+        subscriptions.remove(this);
       } finally {
         lock.unlock();
       }

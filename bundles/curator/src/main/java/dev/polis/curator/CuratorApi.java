@@ -2,6 +2,7 @@ package dev.polis.curator;
 
 import com.google.protobuf.Timestamp;
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.api.roles.RoleName;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.CallStreams;
@@ -12,6 +13,7 @@ import dev.polis.wire.curator.CommitNodeResponse;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.GetConsensusStatusRequest;
 import dev.polis.wire.curator.GetConsensusStatusResponse;
+import dev.polis.wire.curator.GetConsensusStatusResponse.EtcdMember;
 import dev.polis.wire.curator.HeartbeatUpdateRequest;
 import dev.polis.wire.curator.HeartbeatUpdateResponse;
 import dev.polis.wire.curator.IssueCertificateRequest;
@@ -33,18 +35,18 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.function.Predicate;
 
-/** What nodes ask of the curator. */
-final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
+/** Serves the Curator API, for nodes: watches, status, heartbeats. */
+final class CuratorApi extends CuratorGrpc.CuratorImplBase {
 
   private static final String ONE_NODE =
-      "this cluster has one node and cannot take in others in this version; nothing was changed";
+      "this version supports clusters of one node only, so no other can join; nothing was changed";
 
   private final LeaderGate gate;
   private final CallStreams streams;
   private final Consensus consensus;
   private final InstantSource clock;
 
-  LeaderCurator(LeaderGate gate, CallStreams streams, Consensus consensus, InstantSource clock) {
+  CuratorApi(LeaderGate gate, CallStreams streams, Consensus consensus, InstantSource clock) {
     this.gate = gate;
     this.streams = streams;
     this.consensus = consensus;
@@ -53,20 +55,23 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
 
   @Override
   public void watch(WatchRequest request, StreamObserver<WatchEvent> caller) {
-    Predicate<String> chosen =
-        switch (request.getKindCase()) {
-          case NODE_IN_CLUSTER -> {
-            String id = NodeRecords.idOfText(request.getNodeInCluster().getNodeId());
-            yield id::equals;
-          }
-          case NODES_IN_CLUSTER -> id -> true;
-          case KIND_NOT_SET ->
-              throw Refusal.invalid(
-                  "the request does not say what to watch; set node_in_cluster or nodes_in_cluster");
-        };
-    boolean all = request.hasNodesInCluster();
-    LeaderTerm term = LeaderCalls.answer(gate::require);
-    LeaderCalls.answer(() -> streams.feed(caller, feed -> term.nodes().listen(chosen, all, feed)));
+    Predicate<String> chosen = chosen(request);
+    boolean marked = request.hasNodesInCluster();
+    LeaderTerm term = ApiCalls.run(gate::require);
+    ApiCalls.run(() -> streams.feed(caller, feed -> term.nodes().subscribe(chosen, marked, feed)));
+  }
+
+  private static Predicate<String> chosen(WatchRequest request) {
+    return switch (request.getKindCase()) {
+      case NODE_IN_CLUSTER -> {
+        String id = NodeRecords.idOfText(request.getNodeInCluster().getNodeId());
+        yield id::equals;
+      }
+      case NODES_IN_CLUSTER -> id -> true;
+      case KIND_NOT_SET ->
+          throw Refusal.invalid(
+              "the request does not say what to watch; set node_in_cluster or nodes_in_cluster");
+    };
   }
 
   @Override
@@ -79,7 +84,7 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
           self, request.getNodeId());
     }
     NodeStatus status = checked(request);
-    LeaderCalls.unary(
+    ApiCalls.unary(
         gate,
         caller,
         term -> {
@@ -97,11 +102,12 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
     try {
       InetAddress.ofLiteral(address);
     } catch (IllegalArgumentException e) {
-      throw Refusal.invalid("status.external_address \"%s\" is no IPv4 or IPv6 address", address);
+      throw Refusal.invalid(
+          "status.external_address \"%s\" is not an IPv4 or IPv6 address", address);
     }
     request.getStatus().getRunningRoles().getRolesList().stream()
         .map(Role::getName)
-        .forEach(LeaderCurator::checkRole);
+        .forEach(CuratorApi::checkRole);
     Instant now = clock.instant();
     return request.getStatus().toBuilder()
         .setTimestamp(
@@ -124,13 +130,13 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
     return new StreamObserver<>() {
       @Override
       public void onNext(HeartbeatUpdateRequest beat) {
-        LeaderCalls.answer(gate::require).heartbeats().beat(self);
+        ApiCalls.run(gate::require).heartbeats().record(self);
         caller.onNext(HeartbeatUpdateResponse.getDefaultInstance());
       }
 
       @Override
       public void onError(Throwable gone) {
-        // The node, or its connection, went away; the next heartbeat that is missing tells.
+        // The node disconnected; if it does not come back, its missing heartbeats show it.
       }
 
       @Override
@@ -143,25 +149,22 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
   @Override
   public void getConsensusStatus(
       GetConsensusStatusRequest request, StreamObserver<GetConsensusStatusResponse> caller) {
-    LeaderCalls.unary(
+    ApiCalls.unary(
         gate,
         caller,
         term -> {
           var response = GetConsensusStatusResponse.newBuilder();
-          consensus
-              .overview()
-              .members()
-              .forEach(
-                  member ->
-                      response.addEtcdMember(
-                          GetConsensusStatusResponse.EtcdMember.newBuilder()
-                              .setId(member.name())
-                              .setStatus(
-                                  member.learner()
-                                      ? GetConsensusStatusResponse.EtcdMember.Status.STATUS_LEARNER
-                                      : GetConsensusStatusResponse.EtcdMember.Status.STATUS_FULL)));
+          consensus.overview().members().forEach(member -> response.addEtcdMember(wire(member)));
           return response.build();
         });
+  }
+
+  private static EtcdMember wire(ConsensusMember member) {
+    return EtcdMember.newBuilder()
+        .setId(member.name())
+        .setStatus(
+            member.learner() ? EtcdMember.Status.STATUS_LEARNER : EtcdMember.Status.STATUS_FULL)
+        .build();
   }
 
   @Override
@@ -196,6 +199,6 @@ final class LeaderCurator extends CuratorGrpc.CuratorImplBase {
       StreamObserver<UpdateNodeClusterNetworkingResponse> caller) {
     RpcPeer.current().requireNode();
     throw Refusal.precondition(
-        "a network between nodes needs a second one, which this version cannot take in");
+        "a network between nodes needs a second node, which this version does not support");
   }
 }

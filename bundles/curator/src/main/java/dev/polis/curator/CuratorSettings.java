@@ -1,0 +1,32 @@
+package dev.polis.curator;
+
+import dev.polis.config.SettingCheck;
+import java.time.Duration;
+
+/**
+ * Holds the checked configuration of the curator organ.
+ *
+ * @param leaderTtl after which the lock of a dead leader expires
+ * @param port of the curator listener; clients that ask for the leader are sent to it
+ */
+record CuratorSettings(Duration leaderTtl, int port) {
+
+  private static final SettingCheck CHECK = SettingCheck.of("dev.polis.curator");
+
+  // Below two seconds, one slow disk write of etcd costs a healthy leader its lock.
+  private static final Duration SHORTEST_TTL = Duration.ofSeconds(2);
+
+  // Nobody leads for so long after a leader died.
+  private static final Duration LONGEST_TTL = Duration.ofMinutes(1);
+
+  /**
+   * Checks a configuration.
+   *
+   * @throws dev.polis.config.SettingException if a value cannot be used
+   */
+  static CuratorSettings of(CuratorConfig config) {
+    return new CuratorSettings(
+        CHECK.seconds("leader.ttl", config.leader_ttl(), SHORTEST_TTL, LONGEST_TTL),
+        CHECK.port("port", config.port()));
+  }
+}

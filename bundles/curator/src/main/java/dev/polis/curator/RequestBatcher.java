@@ -1,0 +1,145 @@
+package dev.polis.curator;
+
+import dev.polis.rpc.RpcException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+
+/**
+ * Groups concurrent requests into batches, so that any number of callers costs one etcd transaction
+ * at a time (group commit). Requests that arrive while a batch is handled form the next one. A
+ * batch is begun after each of its requests was submitted, and ends before any of their callers
+ * continues. Thread-safe; its creator closes it.
+ *
+ * @param <R> the type of the requests
+ */
+final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoCloseable {
+
+  /** etcd takes 128 operations in one transaction; no request needs more than two. */
+  private static final int MAX_BATCH = 64;
+
+  /** About what an election takes. */
+  private static final Duration RETRY = Duration.ofSeconds(1);
+
+  /**
+   * Holds what one caller asks for, and its outcome, which is set once.
+   *
+   * @param <A> the type of the answer
+   */
+  abstract static class Request<A> {
+    private final CompletableFuture<A> outcome = new CompletableFuture<>();
+    private volatile Collection<?> queue; // null until it is submitted
+
+    final void answer(A answer) {
+      outcome.complete(answer);
+    }
+
+    final void fail(Throwable failure) {
+      outcome.completeExceptionally(failure);
+    }
+
+    /**
+     * Waits until the batch has been handled, and returns the answer or throws the failure. A
+     * caller that is interrupted before its batch begins withdraws its request.
+     */
+    final A await() throws InterruptedException {
+      try {
+        return outcome.get();
+      } catch (InterruptedException e) {
+        withdraw();
+        throw e;
+      } catch (ExecutionException failed) {
+        switch (failed.getCause()) {
+          case RuntimeException failure -> throw failure;
+          case Error failure -> throw failure;
+          default -> throw new IllegalStateException(failed.getCause());
+        }
+      }
+    }
+
+    private void withdraw() {
+      Collection<?> submittedTo = queue;
+      if (submittedTo != null) {
+        submittedTo.remove(this);
+      }
+    }
+  }
+
+  /**
+   * Handles a batch.
+   *
+   * @param <R> the type of the requests
+   */
+  @FunctionalInterface
+  interface Handler<R> {
+    /** Answers or fails each request. If it throws, the rest fails with what it threw. */
+    void handle(List<R> batch) throws InterruptedException;
+  }
+
+  private final BlockingQueue<R> waiting = new LinkedBlockingQueue<>();
+  private final Handler<R> handler;
+  private final Thread thread;
+  private volatile boolean closed;
+
+  /** Starts a thread that handles batches until the batcher is closed. */
+  RequestBatcher(String name, Handler<R> handler) {
+    this.handler = handler;
+    this.thread = Thread.ofVirtual().name(name).start(this::run);
+  }
+
+  /**
+   * Puts a request into the next batch.
+   *
+   * @throws RpcException with UNAVAILABLE if the batcher is closed
+   */
+  void submit(R request) {
+    ((Request<?>) request).queue = waiting;
+    waiting.add(request);
+    // Checked after the request was added: the thread fails what is queued after closed was set.
+    if (closed && waiting.remove(request)) {
+      throw leadershipEnded();
+    }
+  }
+
+  private void run() {
+    try {
+      while (true) {
+        List<R> batch = new ArrayList<>(List.of(waiting.take()));
+        // Lets callers that are about to submit do so: larger batches under load.
+        Thread.yield();
+        waiting.drainTo(batch, MAX_BATCH - 1);
+        handle(batch);
+      }
+    } catch (InterruptedException e) {
+      waiting.forEach(request -> request.fail(leadershipEnded()));
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void handle(List<R> batch) throws InterruptedException {
+    try {
+      handler.handle(batch);
+    } catch (InterruptedException e) {
+      batch.forEach(request -> request.fail(leadershipEnded()));
+      throw e;
+    } catch (Throwable failure) {
+      // It concerns the callers of this batch only; the next batch may succeed.
+      batch.forEach(request -> request.fail(failure));
+    }
+  }
+
+  private static RpcException leadershipEnded() {
+    return RpcException.unavailable("this leadership has ended; ask for the leader again", RETRY);
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    thread.interrupt();
+  }
+}
