@@ -290,6 +290,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
               throw new RpcException(malformed.code(), malformed.reason());
             }
             asked = true;
+            method.requireKnownFields(message);
             if (request == null && message instanceof Message readable) {
               request = readable;
             }

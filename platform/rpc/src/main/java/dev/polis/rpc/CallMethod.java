@@ -1,10 +1,13 @@
 package dev.polis.rpc;
 
+import com.google.protobuf.Message;
+import dev.polis.wire.UnknownFields;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -50,6 +53,26 @@ record CallMethod(
    */
   boolean unary() {
     return descriptor.getType() == MethodDescriptor.MethodType.UNARY;
+  }
+
+  /**
+   * Refuses a request that asks for more than this node understands, where doing the rest would
+   * change something: the caller would take a part for the whole. Questions are answered without
+   * the unknown part, and so are a node's reports about itself, since a node may be newer than the
+   * leader for the time of an update.
+   *
+   * @throws RpcException INVALID_ARGUMENT, naming the number of each unknown field and its message
+   */
+  void requireKnownFields(Object request) {
+    if (!rule.mutating() || rule.selfReport() || !(request instanceof Message message)) {
+      return;
+    }
+    List<String> unknown = UnknownFields.of(message);
+    if (!unknown.isEmpty()) {
+      throw RpcException.invalid(
+          "unknown: %s; nothing was changed. This node's version does not know what that asks for; send the request without it, or update the node first"
+              .formatted(String.join(", ", unknown)));
+    }
   }
 
   boolean oneRequest() {
