@@ -12,12 +12,10 @@ import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
-import dev.polis.rpc.HttpsListener;
+import dev.polis.rpc.HttpsTask;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -58,37 +56,23 @@ final class KubernetesService implements RolePlugin, AutoCloseable {
   /** Waits for credentials and an address, then serves until cancelled. */
   @Override
   public void run(Context context) throws InterruptedException, IOException, RestartRequest {
-    awaitCredentials();
-    try (Watcher<NetworkStatus> watcher = network.watch()) {
-      NetworkStatus.Up here =
-          (NetworkStatus.Up) watcher.get(status -> status instanceof NetworkStatus.Up);
-      serve(context, here.externalAddress(), watcher);
-    }
+    new HttpsTask<>(
+            new HttpsTask.Service(
+                KubernetesSettings.PID,
+                settings.port(),
+                "Kubernetes clients are answered at https://%s, with 503 as there is no API server",
+                this::tls,
+                parameters(),
+                log -> new KubernetesHandler()),
+            this::awaitCredentials,
+            network,
+            NetworkStatus::address)
+        .run(context);
   }
 
   private void awaitCredentials() throws InterruptedException {
     try (Watcher<ClusterStatus> watcher = cluster.watch()) {
       watcher.get(status -> status.credentials().isPresent());
-    }
-  }
-
-  private void serve(Context context, InetAddress here, Watcher<NetworkStatus> watcher)
-      throws InterruptedException, IOException, RestartRequest {
-    try (HttpsListener listener =
-        HttpsListener.open(
-            KubernetesSettings.PID,
-            new InetSocketAddress(here, settings.port()),
-            tls(),
-            parameters(),
-            new KubernetesHandler())) {
-      context
-          .log()
-          .info(
-              "Kubernetes clients are answered at https://%s:%d, with 503 as there is no API server",
-              listener.address().getAddress().getHostAddress(), listener.address().getPort());
-      context.healthy();
-      watcher.get(status -> !status.equals(new NetworkStatus.Up(here)));
-      throw new RestartRequest("the node's address is no longer " + here.getHostAddress());
     }
   }
 

@@ -2,7 +2,7 @@
  * Answers Kubernetes clients on nodes with the role KubernetesController.
  *
  * <pre>
- *   role server ──runs──▶ KubernetesService ──HttpsListener──▶ port 6444 of the node's address
+ *   role server ──runs──▶ KubernetesService ────HttpsTask────▶ port 6444 of the node's address
  *                              ▲        ▲                          │ TLS 1.3, the node's certificate
  *       ClusterManager: credentials   Network: address             ▼
  *                                                        KubernetesHandler: 503, a v1.Status in words

@@ -2,6 +2,7 @@ package dev.polis.metrics;
 
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.event.Value;
+import dev.polis.event.Watcher;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Identity;
 import dev.polis.pki.IdentityException;
@@ -25,6 +26,13 @@ final class MetricsAccess {
   MetricsAccess(Value<ClusterStatus> cluster, Supplier<Optional<Crl>> revoked) {
     this.cluster = cluster;
     this.members = TlsTrust.Source.of(this::ca, revoked);
+  }
+
+  /** Waits until the node has a certificate to present. */
+  void awaitCredentials() throws InterruptedException {
+    try (Watcher<ClusterStatus> watcher = cluster.watch()) {
+      watcher.get(status -> status.credentials().isPresent());
+    }
   }
 
   /** Returns a TLS context that follows changes of the credentials. */

@@ -4,6 +4,7 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.boot.StopReason;
 import dev.polis.event.Value;
@@ -11,7 +12,9 @@ import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.TlsContexts;
 import dev.polis.process.ProcessManager;
+import dev.polis.rpc.HttpsTask;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
@@ -65,14 +68,18 @@ final class MetricsService {
             () -> parts.cluster().status().peek().flatMap(ClusterStatus::credentials),
             log);
     MetricsAccess access = new MetricsAccess(parts.cluster().status(), parts.rpc()::revoked);
-    MetricsServer server =
-        new MetricsServer(
+    HttpsTask.Service pages =
+        new HttpsTask.Service(
+            MetricsSettings.PID,
             settings.port(),
-            parts.network().status(),
-            parts.cluster().status(),
-            access,
+            "metrics at https://%s/metrics",
+            access::context,
+            TlsContexts.serverParameters(),
             serverLog -> new MetricsHandler(access, registry, exporters, discovery, serverLog));
-    subtree.run("server", server::run);
+    subtree.run(
+        "server",
+        new HttpsTask<>(
+            pages, access::awaitCredentials, parts.network().status(), NetworkStatus::address));
     this.health = parts.health().organ("metrics", subtree.dn());
   }
 

@@ -45,14 +45,28 @@ final class HandshakeLog {
     connection.pipeline().addFirst(new Watch());
   }
 
-  private void refused(Channel connection, String reason) {
+  Duration handshakeTime() {
+    return handshakeTime;
+  }
+
+  /** Logs a failure, unless too many were logged just before. */
+  void failed(String peer, Throwable cause) {
+    refused(peer, words(cause));
+  }
+
+  /** Logs that the listener closed the connection because the handshake took too long. */
+  void late(String peer) {
+    refused(peer, "it was not complete within " + handshakeTime.toMillis() + " ms");
+  }
+
+  private void refused(String peer, String reason) {
     budget
         .take()
         .ifPresent(
             skipped ->
                 log.warning(
                     "TLS handshake with %s failed: %s%s",
-                    peer(connection),
+                    peer,
                     printable(reason),
                     skipped == 0 ? "" : " (" + skipped + " more failed since the last such line)"));
   }
@@ -110,22 +124,22 @@ final class HandshakeLog {
         context.pipeline().remove(this);
       }
       if (!handshake.isSuccess()) {
-        failed(connection, handshake.cause());
+        ended(connection, handshake.cause());
       } else if (!ApplicationProtocolNames.HTTP_2.equals(tls.applicationProtocol())) {
-        refused(connection, "the peer did not ask for HTTP/2 (ALPN \"h2\"), which gRPC needs");
+        refused(peer(connection), "the peer did not ask for HTTP/2 (ALPN \"h2\"), which gRPC needs");
       }
     }
 
-    private void failed(Channel connection, Throwable cause) {
+    private void ended(Channel connection, Throwable cause) {
       if (!connection.parent().isOpen()) {
         return; // the listener closes all its connections
       }
       if (!(cause instanceof ClosedChannelException)) {
-        refused(connection, words(cause));
+        failed(peer(connection), cause);
       } else if (System.nanoTime() - began >= handshakeTime.toNanos()) {
-        refused(connection, "it was not complete within " + handshakeTime.toMillis() + " ms");
+        late(peer(connection));
       } else if (heard) {
-        refused(connection, "the peer closed the connection before it was complete");
+        refused(peer(connection), "the peer closed the connection before it was complete");
       }
     }
   }

@@ -4,8 +4,10 @@ import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsParameters;
 import com.sun.net.httpserver.HttpsServer;
+import dev.polis.logtree.Log;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import javax.net.ssl.SSLContext;
@@ -26,6 +28,9 @@ public final class HttpsListener implements AutoCloseable {
    * check this is at most the 10 s that the gRPC listeners of a node grant.
    */
   private static final String REQUEST_SECONDS = "9";
+
+  /** After this time a connection without a handshake is closed, at the latest. */
+  private static final Duration HANDSHAKE_TIME = Duration.ofSeconds(10);
 
   /** How often the server checks for connections that take longer. */
   private static final String CHECK_MILLISECONDS = "1000";
@@ -57,6 +62,7 @@ public final class HttpsListener implements AutoCloseable {
    * @param context the certificate to present and whom to trust
    * @param parameters the protocols, and whether clients need a certificate
    * @param handler answers all requests, on several threads at a time
+   * @param log where handshakes that fail are reported
    * @throws IOException if the port cannot be opened; the message says what to do
    */
   public static HttpsListener open(
@@ -64,17 +70,20 @@ public final class HttpsListener implements AutoCloseable {
       InetSocketAddress address,
       SSLContext context,
       SSLParameters parameters,
-      HttpHandler handler)
+      HttpHandler handler,
+      Log log)
       throws IOException {
     HttpsServer server = bind(pid, address);
+    ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     server.setHttpsConfigurator(
-        new HttpsConfigurator(context) {
+        new HttpsConfigurator(
+            WatchedContext.of(context, new HandshakeLog(log, HANDSHAKE_TIME), threads)) {
           @Override
           public void configure(HttpsParameters connection) {
+            WatchedContext.configured(connection.getClientAddress());
             connection.setSSLParameters(parameters);
           }
         });
-    ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     server.setExecutor(threads);
     server.createContext("/", handler);
     server.start();

@@ -29,8 +29,11 @@
  * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust.
  *
  * <p>{@link dev.polis.rpc.HttpsListener} opens the sockets of organs whose clients speak HTTP/1.1:
- * metrics and Kubernetes. What is behind these sockets goes with its organ; nothing is held for
- * them.
+ * metrics and Kubernetes; {@link dev.polis.rpc.HttpsTask} keeps one open at the node's address.
+ * What is behind these sockets goes with its organ; nothing is held for them.
+ *
+ * <p>A request that changes something is refused if it holds a field that this node does not know;
+ * a part that was done silently would be taken for the whole.
  *
  * <p><b>Not promised.</b> A held call lives in memory: it does not survive the process. A held call
  * is sent to the successor once; a call that had already reached the predecessor is never repeated,

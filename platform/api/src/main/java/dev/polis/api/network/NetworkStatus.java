@@ -1,6 +1,7 @@
 package dev.polis.api.network;
 
 import java.net.InetAddress;
+import java.util.Optional;
 
 /** Whether the node has an address. */
 public sealed interface NetworkStatus {
@@ -18,4 +19,9 @@ public sealed interface NetworkStatus {
    * @param externalAddress the address to listen on and to tell others
    */
   record Up(InetAddress externalAddress) implements NetworkStatus {}
+
+  /** Returns the address; empty while there is none. */
+  default Optional<InetAddress> address() {
+    return this instanceof Up(InetAddress here) ? Optional.of(here) : Optional.empty();
+  }
 }

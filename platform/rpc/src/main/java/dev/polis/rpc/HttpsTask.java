@@ -1,0 +1,103 @@
+package dev.polis.rpc;
+
+import com.sun.net.httpserver.HttpHandler;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.logtree.Log;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.RestartRequest;
+import dev.polis.supervision.Task;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+
+/**
+ * Keeps an HTTPS port open at the node's address, as a supervised task: waits until the node has
+ * credentials and an address, and asks to be started anew when the address changes.
+ *
+ * @param <N> the status that tells the address
+ */
+public final class HttpsTask<N> implements Task {
+
+  /**
+   * What is served, and how.
+   *
+   * @param pid the configuration whose key {@code port} chose the port; failures name it
+   * @param port the port; 0 for any free one
+   * @param announcement the log line of an open port, with {@code %s} for address and port
+   * @param context makes the TLS context, once for each start
+   * @param parameters the protocols, and whether clients need a certificate
+   * @param handler makes what answers requests, given the log of this task
+   */
+  public record Service(
+      String pid,
+      int port,
+      String announcement,
+      Supplier<SSLContext> context,
+      SSLParameters parameters,
+      Function<Log, HttpHandler> handler) {}
+
+  /** Waits for something. */
+  @FunctionalInterface
+  public interface Readiness {
+    void await() throws InterruptedException;
+  }
+
+  private final Service service;
+  private final Readiness credentials;
+  private final Value<N> network;
+  private final Function<N, Optional<InetAddress>> address;
+
+  /**
+   * Creates a task that serves nothing yet.
+   *
+   * @param credentials waits until the node has a certificate to present
+   * @param network follows the node's address
+   * @param address reads it from the status; empty while there is none
+   */
+  public HttpsTask(
+      Service service,
+      Readiness credentials,
+      Value<N> network,
+      Function<N, Optional<InetAddress>> address) {
+    this.service = service;
+    this.credentials = credentials;
+    this.network = network;
+    this.address = address;
+  }
+
+  /** Serves until cancelled. */
+  @Override
+  public void run(Context context) throws InterruptedException, IOException, RestartRequest {
+    credentials.await();
+    try (Watcher<N> watcher = network.watch()) {
+      N status = watcher.get(each -> address.apply(each).isPresent());
+      InetAddress here = address.apply(status).orElseThrow();
+      try (HttpsListener listener = open(here, context.log())) {
+        context.log().info(service.announcement(), text(listener.address()));
+        context.healthy();
+        watcher.get(each -> !address.apply(each).equals(Optional.of(here)));
+        throw new RestartRequest("the node's address is no longer " + here.getHostAddress());
+      }
+    }
+  }
+
+  private HttpsListener open(InetAddress here, Log log) throws IOException {
+    return HttpsListener.open(
+        service.pid(),
+        new InetSocketAddress(here, service.port()),
+        service.context().get(),
+        service.parameters(),
+        service.handler().apply(log),
+        log);
+  }
+
+  private static String text(InetSocketAddress at) {
+    return at.getAddress().getHostAddress() + ":" + at.getPort();
+  }
+}

@@ -1,0 +1,224 @@
+package dev.polis.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.net.httpserver.HttpHandler;
+import dev.polis.fixtures.Await;
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.KeyPair;
+import java.time.Duration;
+import java.util.List;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLSocket;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class HttpsListenerTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final String FAILED = "TLS handshake with ";
+
+  private static final HttpHandler ANSWER =
+      exchange -> {
+        try (exchange) {
+          exchange.sendResponseHeaders(204, -1);
+        }
+      };
+
+  private final LogTree logs = LogTree.create();
+  private final CertificateAuthority ca = CertificateAuthority.create("Test cluster");
+  private final TlsTrust members = TlsTrust.member(TlsTrust.Source.of(ca.certificate()));
+  private HttpsListener listener;
+
+  @BeforeEach
+  void open() throws IOException {
+    listener =
+        HttpsListener.open(
+            "dev.polis.test",
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            TlsContexts.context(TlsKeys.fixed(node()), members),
+            TlsContexts.serverParameters(),
+            ANSWER,
+            logs.log("test"));
+  }
+
+  @AfterEach
+  void close() {
+    listener.close();
+  }
+
+  private TlsIdentity node() {
+    KeyPair pair = Ed25519.generate();
+    return TlsIdentity.of(pair.getPrivate(), ca.issueNode(pair.getPublic()));
+  }
+
+  private static TlsIdentity userOf(CertificateAuthority authority) {
+    KeyPair pair = Ed25519.generate();
+    return TlsIdentity.of(pair.getPrivate(), authority.issueUser("owner", pair.getPublic()));
+  }
+
+  private Socket connect() throws IOException {
+    return new Socket(listener.address().getAddress(), listener.address().getPort());
+  }
+
+  private SSLSocket tls(SSLContext context) throws IOException {
+    SSLSocket socket =
+        (SSLSocket)
+            context
+                .getSocketFactory()
+                .createSocket(listener.address().getAddress(), listener.address().getPort());
+    socket.setSoTimeout((int) PATIENCE.toMillis());
+    return socket;
+  }
+
+  /** In TLS 1.3 a server refuses after the client thinks that all is well. */
+  private static void endsInFailure(SSLSocket socket) {
+    try {
+      socket.getOutputStream().write(1);
+      assertEquals(-1, socket.getInputStream().read());
+    } catch (IOException refused) {
+      // As it should be.
+    }
+  }
+
+  private List<String> lines() {
+    try (LogReader reader = logs.read(LogQuery.of("test").backlogAll())) {
+      return reader.backlog().stream()
+          .map(entry -> ((LogPayload.Leveled) entry.payload()).message())
+          .filter(line -> line.startsWith(FAILED))
+          .toList();
+    }
+  }
+
+  private void awaitLine(Socket peer, String reason) throws Exception {
+    String port = "127.0.0.1:" + peer.getLocalPort() + " failed: ";
+    Await.until(
+        PATIENCE,
+        "a line \"%s...%s\" in %s".formatted(port, reason, lines()),
+        () -> lines().stream().anyMatch(line -> line.contains(port) && line.contains(reason)));
+    assertEquals(1, lines().size(), () -> lines().toString());
+  }
+
+  @Test
+  @DisplayName("a member is answered, and no line is logged for it")
+  void member() throws Exception {
+    try (HttpClient client =
+        HttpClient.newBuilder()
+            .sslContext(TlsContexts.context(TlsKeys.fixed(userOf(ca)), members))
+            .build()) {
+      for (int request = 0; request < 3; request++) {
+        HttpResponse<Void> answer =
+            client.send(
+                HttpRequest.newBuilder(
+                        URI.create(
+                            "https://%s:%d/"
+                                .formatted(
+                                    listener.address().getAddress().getHostAddress(),
+                                    listener.address().getPort())))
+                    .build(),
+                HttpResponse.BodyHandlers.discarding());
+        assertEquals(204, answer.statusCode());
+      }
+    }
+    assertEquals(List.of(), lines());
+  }
+
+  @Test
+  @DisplayName("a refused certificate is one log line with the peer and the reason")
+  void foreignCertificate() throws Exception {
+    TlsIdentity foreign = userOf(CertificateAuthority.create("another cluster"));
+    try (SSLSocket socket =
+        tls(TlsContexts.context(TlsKeys.fixed(foreign), TlsTrust.anyKey()))) {
+      endsInFailure(socket);
+      awaitLine(socket, "is issued by CN=another cluster");
+    }
+  }
+
+  @Test
+  @DisplayName("a client without a certificate is one log line that says so")
+  void noCertificate() throws Exception {
+    try (SSLSocket socket = tls(TlsContexts.anonymous(TlsTrust.anyKey()))) {
+      endsInFailure(socket);
+      awaitLine(socket, "Empty client certificate chain");
+    }
+  }
+
+  @Test
+  @DisplayName("a client that does not trust the node is one log line that says so")
+  void clientRefuses() throws Exception {
+    try (SSLSocket socket = tls(SSLContext.getDefault())) {
+      assertThrows(IOException.class, socket::startHandshake);
+      awaitLine(socket, "certificate_unknown");
+    }
+  }
+
+  @Test
+  @DisplayName("bytes that are no TLS are one log line with the peer and the reason")
+  void garbage() throws Exception {
+    try (Socket socket = connect()) {
+      socket.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      awaitLine(socket, "SSL message");
+    }
+  }
+
+  @Test
+  @DisplayName("a peer that connects and goes without a byte is no log line")
+  void knock() throws Exception {
+    connect().close();
+    try (Socket socket = connect()) {
+      socket.getOutputStream().write("no TLS at all, but bytes".getBytes(StandardCharsets.US_ASCII));
+      awaitLine(socket, "SSL message");
+    }
+  }
+
+  @Test
+  @DisplayName("a handshake that takes too long is one log line that says how long")
+  void tooSlow() throws Exception {
+    SSLEngine engine = SSLContext.getDefault().createSSLEngine("192.0.2.7", 4711);
+    engine.setUseClientMode(false);
+    WatchedEngine watched =
+        new WatchedEngine(engine, new HandshakeLog(logs.log("test"), Duration.ofMillis(20)));
+    watched.unwrap(ByteBuffer.wrap(new byte[] {0x16}), ByteBuffer.allocate(1 << 16));
+    watched.reportIfLate();
+    assertEquals(
+        List.of(FAILED + "192.0.2.7:4711 failed: it was not complete within 20 ms"), lines());
+  }
+
+  @Test
+  @DisplayName("a handshake that failed is not reported again as late")
+  void reportedOnce() throws Exception {
+    SSLEngine engine = SSLContext.getDefault().createSSLEngine("192.0.2.7", 4711);
+    engine.setUseClientMode(false);
+    WatchedEngine watched =
+        new WatchedEngine(engine, new HandshakeLog(logs.log("test"), Duration.ofMillis(20)));
+    ByteBuffer garbage = ByteBuffer.wrap("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+    assertThrows(
+        SSLException.class, () -> watched.unwrap(garbage, ByteBuffer.allocate(1 << 16)));
+    watched.reportIfLate();
+    assertTrue(lines().size() == 1, () -> lines().toString());
+  }
+}
