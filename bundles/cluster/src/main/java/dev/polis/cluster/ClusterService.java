@@ -122,6 +122,9 @@ final class ClusterService implements ClusterManager {
 
   private NodeCredentials comeBack(SealedConfiguration sealed) throws InterruptedException {
     machine.transition(EnrolmentPhase.JOINING, "there is a sealed configuration");
+    if (parameters.reportUnread()) {
+      steps.step("node parameters", wait -> "not read, since this node is a member already");
+    }
     if (!(organs.storage().enrolmentJournal().read() instanceof Stored.None<EnrolmentJournal>)) {
       steps.step(
           "enrolment journal erased",

@@ -10,6 +10,7 @@ import dev.polis.wire.UnknownFields;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -66,6 +67,25 @@ final class NodeParametersLoader {
     NodeParameters parameters = parse(first);
     check(parameters, first.source());
     return new Loaded(parameters, first.source());
+  }
+
+  /**
+   * Logs the parameters that are there and are not read, because this node is a member already.
+   *
+   * @return whether the operator gave some to this start
+   */
+  boolean reportUnread() {
+    boolean given = false;
+    for (NodeParameterSource source : sources) {
+      if (Files.exists(source.file())) {
+        log.info(
+            "node parameters of %s are not read: this node is a member already, and they only say"
+                + " how it becomes one",
+            source);
+      }
+      given |= source.required();
+    }
+    return given;
   }
 
   private static NodeParameters parse(Found found) {

@@ -23,6 +23,8 @@ import dev.polis.files.FileException.Problem;
 import dev.polis.files.Stored;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.Log;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
@@ -354,6 +356,26 @@ class ClusterServiceTest {
     assertEquals(
         List.of("mountExisting", "publishLocalName", "startExisting", "identify", "serve"),
         second.calls);
+  }
+
+  @Test
+  @DisplayName("parameters given to a member are not read, which the screen and the log say")
+  void parametersOfAMember() throws Exception {
+    RecordingOrgans first = new RecordingOrgans(directory, "");
+    awaitHome(start(first));
+    stop();
+    Files.write(parameters, new byte[] {1, 2, 3}); // would be refused if it were read
+    RecordingOrgans second = new RecordingOrgans(directory, "");
+    second.takeOver(first);
+    awaitHome(start(second));
+    assertTrue(
+        second.waits.contains("node parameters: not read, since this node is a member already"),
+        second.waits.toString());
+    try (LogReader reader = logs.read(LogQuery.of("root.cluster.manager").backlogAll())) {
+      String said = parameters + ") are not read: this node is a member already";
+      assertEquals(
+          1, reader.backlog().stream().filter(each -> each.toString().contains(said)).count());
+    }
   }
 
   @Test

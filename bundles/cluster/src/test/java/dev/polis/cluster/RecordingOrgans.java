@@ -274,6 +274,9 @@ final class RecordingOrgans {
         @Override
         public void done(String result) {
           waits.add(name + " done");
+          if (!result.isEmpty()) {
+            waits.add(name + ": " + result);
+          }
         }
 
         @Override
