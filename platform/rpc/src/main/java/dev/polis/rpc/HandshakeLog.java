@@ -126,7 +126,8 @@ final class HandshakeLog {
       if (!handshake.isSuccess()) {
         ended(connection, handshake.cause());
       } else if (!ApplicationProtocolNames.HTTP_2.equals(tls.applicationProtocol())) {
-        refused(peer(connection), "the peer did not ask for HTTP/2 (ALPN \"h2\"), which gRPC needs");
+        refused(
+            peer(connection), "the peer did not ask for HTTP/2 (ALPN \"h2\"), which gRPC needs");
       }
     }
 

@@ -151,8 +151,7 @@ class HttpsListenerTest {
   @DisplayName("a refused certificate is one log line with the peer and the reason")
   void foreignCertificate() throws Exception {
     TlsIdentity foreign = userOf(CertificateAuthority.create("another cluster"));
-    try (SSLSocket socket =
-        tls(TlsContexts.context(TlsKeys.fixed(foreign), TlsTrust.anyKey()))) {
+    try (SSLSocket socket = tls(TlsContexts.context(TlsKeys.fixed(foreign), TlsTrust.anyKey()))) {
       endsInFailure(socket);
       awaitLine(socket, "is issued by CN=another cluster");
     }
@@ -190,7 +189,9 @@ class HttpsListenerTest {
   void knock() throws Exception {
     connect().close();
     try (Socket socket = connect()) {
-      socket.getOutputStream().write("no TLS at all, but bytes".getBytes(StandardCharsets.US_ASCII));
+      socket
+          .getOutputStream()
+          .write("no TLS at all, but bytes".getBytes(StandardCharsets.US_ASCII));
       awaitLine(socket, "SSL message");
     }
   }
@@ -215,9 +216,9 @@ class HttpsListenerTest {
     engine.setUseClientMode(false);
     WatchedEngine watched =
         new WatchedEngine(engine, new HandshakeLog(logs.log("test"), Duration.ofMillis(20)));
-    ByteBuffer garbage = ByteBuffer.wrap("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
-    assertThrows(
-        SSLException.class, () -> watched.unwrap(garbage, ByteBuffer.allocate(1 << 16)));
+    ByteBuffer garbage =
+        ByteBuffer.wrap("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+    assertThrows(SSLException.class, () -> watched.unwrap(garbage, ByteBuffer.allocate(1 << 16)));
     watched.reportIfLate();
     assertTrue(lines().size() == 1, () -> lines().toString());
   }

@@ -59,8 +59,7 @@ class RpcUnknownFieldTest {
                     public void onMessage(Message request) {
                       handled.incrementAndGet();
                       call.close(
-                          Status.ALREADY_EXISTS.withDescription("reached"),
-                          new io.grpc.Metadata());
+                          Status.ALREADY_EXISTS.withDescription("reached"), new io.grpc.Metadata());
                     }
                   };
                 }));

@@ -131,7 +131,9 @@ class NodeAuthorizationTest {
     }
     return code != Status.Code.UNAUTHENTICATED
         && code != Status.Code.INTERNAL
-        && (code != Status.Code.PERMISSION_DENIED || !caller.equals("owner") || ofNodesAlone(method));
+        && (code != Status.Code.PERMISSION_DENIED
+            || !caller.equals("owner")
+            || ofNodesAlone(method));
   }
 
   /** Whether a method is a node's affair: what it does concerns the caller itself. */
