@@ -58,8 +58,7 @@ final class StoppingTest {
                   context.healthy();
                   context.done();
                 }));
-        world.await("root.roles.one", HEALTHY);
-        world.await("root.roles.two", HEALTHY);
+        world.awaitHealthy("root.roles.one", "root.roles.two");
         world.await("root.roles.setup", DONE);
         world.await("root.roles.setup.inner", HEALTHY);
 
@@ -97,8 +96,7 @@ final class StoppingTest {
       Subtree organ = world.tree.organ("foo");
       organ.run("one", remembering);
       organ.subtree("sub").run("two", remembering);
-      world.await("root.foo.one", HEALTHY);
-      world.await("root.foo.sub.two", HEALTHY);
+      world.awaitHealthy("root.foo.one", "root.foo.sub.two");
 
       organ.close(reason);
 
@@ -130,16 +128,10 @@ final class StoppingTest {
                     context.awaitCancelled();
                   },
                   "sibling",
-                  context -> {
-                    context.healthy();
-                    try {
-                      context.awaitCancelled();
-                    } finally {
+                  Supervised.endingWith(context -> {
                       seen.compareAndSet(null, context.stopReason());
-                    }
-                  }));
-      world.await("root.foo.fickle", HEALTHY);
-      world.await("root.foo.sibling", HEALTHY);
+                    })));
+      world.awaitHealthy("root.foo.fickle", "root.foo.sibling");
 
       mayDie.countDown();
 
@@ -164,17 +156,12 @@ final class StoppingTest {
                 throw new IOException("fickle");
               },
               "slow",
-              context -> {
-                context.healthy();
-                try {
-                  context.awaitCancelled();
-                } finally {
+              Supervised.endingWith(context -> {
                   atFirst.set(context.stopReason());
                   falling.countDown();
                   Await.until("the stop", () -> context.stopReason().isPresent());
                   atLast.set(context.stopReason());
-                }
-              }));
+                })));
       assertTrue(falling.await(10, SECONDS));
 
       organ.close(StopReason.POWER_OFF);
@@ -190,25 +177,15 @@ final class StoppingTest {
     List<String> ends = new CopyOnWriteArrayList<>();
     CountDownLatch together = new CountDownLatch(2);
     Task leaving =
-        context -> {
-          context.healthy();
-          try {
-            context.awaitCancelled();
-          } finally {
+        Supervised.endingWith(context -> {
             ends.add(context.dn());
-          }
-        };
+          });
     Task member =
-        context -> {
-          context.healthy();
-          try {
-            context.awaitCancelled();
-          } finally {
+        Supervised.endingWith(context -> {
             together.countDown();
             assertTrue(together.await(10, SECONDS), "the other member is not cancelled");
             ends.add("member");
-          }
-        };
+          });
     try (Supervised world = new Supervised()) {
       Subtree organ = world.tree.organ("foo");
       organ.run("mount", leaving);
@@ -248,14 +225,9 @@ final class StoppingTest {
       Subtree organ = world.tree.organ("foo");
       organ.run(
           "mount",
-          context -> {
-            context.healthy();
-            try {
-              context.awaitCancelled();
-            } finally {
+          Supervised.endingWith(context -> {
               first.countDown();
-            }
-          });
+            }));
       organ.run(
           "deaf",
           world.traced(
@@ -263,8 +235,7 @@ final class StoppingTest {
                 context.healthy();
                 awaitStubbornly(mayReturn);
               }));
-      world.await("root.foo.mount", HEALTHY);
-      world.await("root.foo.deaf", HEALTHY);
+      world.awaitHealthy("root.foo.mount", "root.foo.deaf");
 
       assertEquals(
           List.of("root.foo.deaf"), organ.close(StopReason.ROLE_REMOVED, Duration.ofMillis(400)));
@@ -296,19 +267,13 @@ final class StoppingTest {
           });
       organ.run(
           "server",
-          context -> {
-            context.healthy();
-            try {
-              context.awaitCancelled();
-            } finally {
+          Supervised.endingWith(context -> {
               lost.countDown();
               Await.until(
                   "the client to end",
                   () -> world.status("root.foo.client").lastError().contains("gone"));
-            }
-          });
-      world.await("root.foo.client", HEALTHY);
-      world.await("root.foo.server", HEALTHY);
+            }));
+      world.awaitHealthy("root.foo.client", "root.foo.server");
 
       assertEquals(List.of(), organ.close(StopReason.CODE_REPLACED, Supervised.LONG));
 
@@ -331,16 +296,10 @@ final class StoppingTest {
       organ.run(
           "server",
           world.traced(
-              context -> {
-                context.healthy();
-                try {
-                  context.awaitCancelled();
-                } finally {
+              Supervised.endingWith(context -> {
                   plugins.close(StopReason.ROLE_REMOVED);
-                }
-              }));
-      world.await("root.foo.plugins.one", HEALTHY);
-      world.await("root.foo.server", HEALTHY);
+                })));
+      world.awaitHealthy("root.foo.plugins.one", "root.foo.server");
 
       long start = System.nanoTime();
       assertEquals(List.of(), organ.close(StopReason.CODE_REPLACED, Supervised.LONG));
@@ -509,8 +468,7 @@ final class StoppingTest {
               }));
       organ.run("polite", world.steady());
       assertTrue(started.await(10, SECONDS));
-      world.await("root.foo.deaf", HEALTHY);
-      world.await("root.foo.polite", HEALTHY);
+      world.awaitHealthy("root.foo.deaf", "root.foo.polite");
 
       FutureTask<List<String>> closing =
           new FutureTask<>(() -> organ.close(StopReason.CODE_REPLACED, Supervised.LONG));
@@ -708,8 +666,7 @@ final class StoppingTest {
                         }
                         context.awaitCancelled();
                       })));
-      world.await("root.foo.server", HEALTHY);
-      world.await("root.foo.config", HEALTHY);
+      world.awaitHealthy("root.foo.server", "root.foo.config");
 
       changed.countDown();
 

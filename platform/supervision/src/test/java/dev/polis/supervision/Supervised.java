@@ -58,6 +58,18 @@ final class Supervised implements AutoCloseable {
         });
   }
 
+  /** Returns a task that becomes healthy, waits to be cancelled, and then does its last work. */
+  static Task endingWith(Task lastWork) {
+    return context -> {
+      context.healthy();
+      try {
+        context.awaitCancelled();
+      } finally {
+        lastWork.run(context);
+      }
+    };
+  }
+
   RunnableStatus status(String dn) {
     return statuses().stream()
         .filter(at -> at.dn().equals(dn))
@@ -71,6 +83,12 @@ final class Supervised implements AutoCloseable {
 
   boolean has(String dn) {
     return statuses().stream().anyMatch(at -> at.dn().equals(dn));
+  }
+
+  void awaitHealthy(String... dns) throws InterruptedException, TimeoutException {
+    for (String dn : dns) {
+      await(dn, RunState.HEALTHY);
+    }
   }
 
   void await(String dn, RunState state) throws InterruptedException, TimeoutException {

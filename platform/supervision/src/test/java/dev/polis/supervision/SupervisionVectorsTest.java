@@ -96,8 +96,7 @@ final class SupervisionVectorsTest {
               });
 
       world.await("root.foo.setup", DONE);
-      world.await("root.foo.setup.one", HEALTHY);
-      world.await("root.foo.setup.two", HEALTHY);
+      world.awaitHealthy("root.foo.setup.one", "root.foo.setup.two");
       assertEquals(List.of(), world.logged("root", Severity.WARNING));
     }
   }
@@ -111,8 +110,7 @@ final class SupervisionVectorsTest {
           .tree
           .organ("foo")
           .group(Map.of("one", world.steady(), "two", world.traced(failingOnDemand(demand))));
-      world.await("root.foo.one", HEALTHY);
-      world.await("root.foo.two", HEALTHY);
+      world.awaitHealthy("root.foo.one", "root.foo.two");
 
       demand.put(new IOException("the disk\nis gone"));
 
@@ -251,8 +249,7 @@ final class SupervisionVectorsTest {
       organ.run("one", nested(world, 4, starts));
       organ.run("two", nested(world, 4, starts));
 
-      world.await("root.foo.one.left.left.left.left", HEALTHY);
-      world.await("root.foo.two.left.left.left.left", HEALTHY);
+      world.awaitHealthy("root.foo.one.left.left.left.left", "root.foo.two.left.left.left.left");
       assertEquals(2, starts.get());
     }
   }
@@ -431,8 +428,7 @@ final class SupervisionVectorsTest {
                   "sibling",
                   world.traced(failingOnDemand(demand))));
       world.await("root.foo.done", DONE);
-      world.await("root.foo.done.inner", HEALTHY);
-      world.await("root.foo.sibling", HEALTHY);
+      world.awaitHealthy("root.foo.done.inner", "root.foo.sibling");
 
       demand.put(new IOException("sibling"));
 
