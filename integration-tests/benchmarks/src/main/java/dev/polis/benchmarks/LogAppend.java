@@ -61,7 +61,7 @@ public class LogAppend {
     raw.line(TEXT);
   }
 
-  /** The same entry, which keeps its argument unformatted and looks for no place. */
+  /** The same entry, which keeps its argument unformatted and finds no call site. */
   @Benchmark
   public void javaUtilLogging() {
     LogRecord entry = new LogRecord(Level.INFO, "revision {0} is applied");

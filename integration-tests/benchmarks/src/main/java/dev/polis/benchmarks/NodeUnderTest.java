@@ -107,7 +107,7 @@ final class NodeUnderTest implements AutoCloseable {
     }
   }
 
-  /** The waits that the last start has told of. */
+  /** Returns the waits that the last start has printed. */
   List<String> waits() {
     return running.lines().stream()
         .filter(line -> line.startsWith("✓"))

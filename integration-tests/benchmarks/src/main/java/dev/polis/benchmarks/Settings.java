@@ -13,7 +13,7 @@ import java.util.List;
  * @param etcd the folder with etcd
  * @param work where states of nodes may be put; on the disk that nodes are on
  * @param jvm the options that a node's JVM gets
- * @param aotOptions what a JVM is told besides that writes an AOT cache
+ * @param aotOptions further options of a JVM that writes an AOT cache
  */
 record Settings(
     boolean quick,

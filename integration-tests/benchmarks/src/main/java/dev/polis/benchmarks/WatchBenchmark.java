@@ -189,7 +189,7 @@ final class WatchBenchmark {
 
     @Override
     public void onError(Throwable end) {
-      // Either the benchmark has ended them, or a delivery is missed and told of.
+      // Either the benchmark has ended them, or a delivery is missed and reported.
     }
 
     @Override

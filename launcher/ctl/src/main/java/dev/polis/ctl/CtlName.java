@@ -7,12 +7,12 @@ final class CtlName {
 
   private CtlName() {}
 
-  /** The words it was called with; {@code ./polis ctl} says so in the environment. */
+  /** Returns the words it was called with; {@code ./polis ctl} says so in the environment. */
   static String called() {
     return System.getenv().getOrDefault("POLIS_COMMAND", "polisctl");
   }
 
-  /** A word for a shell, in quotes if it needs them. */
+  /** Returns a word for a shell, in quotes if it needs them. */
   static String quoted(Object word) {
     String text = word.toString();
     return text.matches(PLAIN) ? text : "'" + text.replace("'", "'\\''") + "'";

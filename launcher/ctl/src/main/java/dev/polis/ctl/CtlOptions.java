@@ -75,7 +75,7 @@ final class CtlOptions {
   }
 
   /**
-   * A command for the same cluster, to be pasted.
+   * Returns a command for the same cluster, to be pasted.
    *
    * @param words what comes after the options
    */

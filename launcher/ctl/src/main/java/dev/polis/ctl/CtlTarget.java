@@ -29,7 +29,7 @@ record CtlTarget(
     Path stateOrNull,
     CtlListeners listeners) {
 
-  /** Where a node listens that was not told otherwise. */
+  /** Where a node listens by default. */
   private static final String LOOPBACK = "127.0.0.1";
 
   static CtlTarget ofState(Path state) {
@@ -55,7 +55,7 @@ record CtlTarget(
         name, folder, endpoint, folder.resolve("ca.pem"), null, CtlListeners.UNKNOWN);
   }
 
-  /** The same cluster and operator, but another node. */
+  /** Returns the same cluster and operator, but another node. */
   CtlTarget at(String other) {
     return new CtlTarget(name, folder, other, nodeCa, stateOrNull, CtlListeners.UNKNOWN);
   }

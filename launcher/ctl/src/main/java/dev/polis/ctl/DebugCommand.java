@@ -13,7 +13,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** What a node says without asking who wants to know. */
+/** Reads state and logs of a node without credentials, from its debug service. */
 @Command(
     name = "debug",
     description = "Asks the debug service of a node, which needs no credentials.",

@@ -86,7 +86,7 @@ final class NodeRows {
     return new Column(title, row -> text(row.get(key)), false);
   }
 
-  /** Renders a field for people, who are told when something is unknown or empty. */
+  /** Renders a field for people, and says when something is unknown or empty. */
   static String text(JsonElement value) {
     if (value.isJsonNull()) {
       return "unknown";

@@ -37,7 +37,7 @@ enum Output {
   }
 
   /**
-   * JSON is YAML, so the YAML reader turns the document into the maps the YAML writer wants. It
+   * Prints YAML. JSON is YAML, so the YAML reader turns the document into the maps that the YAML writer wants. It
    * writes for readers of the core schema: to them 0012 is a number, so a text of that kind is
    * quoted.
    */

@@ -8,7 +8,6 @@ import com.google.protobuf.util.JsonFormat;
 import dev.polis.api.curator.DomainNames;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.OwnerKey;
-import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
 import dev.polis.wire.UnknownFields;
 import dev.polis.wire.api.GetClusterInfoRequest;
@@ -309,7 +308,7 @@ final class ParamsCommand {
       }
     }
 
-    /** What a cluster decides when it is created cannot be chosen by a node that joins it. */
+    /** Refuses options of a new cluster for a node that joins one. */
     private void refuseClusterOptions() {
       Map<String, Boolean> given =
           Map.of(
@@ -384,7 +383,7 @@ final class ParamsCommand {
           .ifPresent(problem -> refuse("--label", key + "=" + value, problem));
     }
 
-    /** A domain that the cluster would refuse is refused before there is a volume. */
+    /** Refuses a domain that the cluster would refuse, before there is a volume. */
     private String domain() {
       String name = given(domain, "cluster.internal");
       DomainNames.problemOfCluster(name).ifPresent(problem -> refuse("--domain", name, problem));
@@ -419,14 +418,8 @@ final class ParamsCommand {
       if (!Files.exists(file)) {
         CtlFiles.write(file, RecoveryKey.generate().getBytes(StandardCharsets.UTF_8));
       }
-      try {
-        return RecoveryKey.publicKey(CtlFiles.read(file, "remove it to have another one made"));
-      } catch (PkiException e) {
-        throw new CtlException(
-            ExitCode.FAILED,
-            "%s is no X25519 key: %s; restore it from your copy".formatted(file, e.getMessage()),
-            e);
-      }
+      return RecoveryKeyFile.publicKey(
+          file, CtlFiles.read(file, "remove it to have another one made"));
     }
   }
 }

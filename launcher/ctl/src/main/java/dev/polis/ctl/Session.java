@@ -83,7 +83,7 @@ final class Session implements AutoCloseable {
     return limited(RecoveryGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
   }
 
-  /** Without a deadline: a log that is followed has no end. */
+  /** Returns a stub without a deadline: a log that is followed has no end. */
   NodeManagementGrpc.NodeManagementBlockingV2Stub node(String address) {
     return NodeManagementGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT)));
   }

@@ -99,7 +99,7 @@ final class TakeOwnershipCommand implements Callable<Integer> {
     return new KeyPair(Ed25519.publicKey(key), key);
   }
 
-  /** Whom to trust: known from before, read on the node itself, or shown and asked for. */
+  /** Decides whom to trust: known from before, read on the node itself, or shown and asked for. */
   private X509Certificate clusterCa(Session session, Optional<Fingerprint> wanted)
       throws InterruptedException {
     CtlTarget target = session.target();

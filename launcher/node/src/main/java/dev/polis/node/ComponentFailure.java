@@ -23,7 +23,7 @@ final class ComponentFailure extends Exception {
     return trace;
   }
 
-  /** The message of the innermost cause: its lines up to the first of the stack. */
+  /** Returns the message of the innermost cause: its lines up to the first of the stack. */
   private static String reason(String trace) {
     List<String> lines = trace.lines().toList();
     int begin = 0;

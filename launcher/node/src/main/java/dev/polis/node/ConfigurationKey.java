@@ -20,7 +20,7 @@ record ConfigurationKey(
   /**
    * @param text from the command line; lists are separated by commas
    * @return the value with the key's type, for the configuration dictionary
-   * @throws IllegalArgumentException if it is none, in words
+   * @throws IllegalArgumentException if it is none; the message says why
    */
   Object value(String text) {
     if (!many) {

@@ -49,12 +49,12 @@ final class ConfigurationKeys {
     return keys;
   }
 
-  /** The PIDs there are, in order. */
+  /** Returns the PIDs there are, in order. */
   Collection<String> pids() {
     return Collections.unmodifiableCollection(byPid.keySet());
   }
 
-  /** The keys of a PID, in order; none if there is no such PID. */
+  /** Returns the keys of a PID, in order; none if there is no such PID. */
   Collection<ConfigurationKey> of(String pid) {
     return byPid.getOrDefault(pid, Collections.emptySortedMap()).values();
   }

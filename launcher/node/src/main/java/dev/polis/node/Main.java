@@ -42,7 +42,7 @@ public final class Main {
     return Exit.USAGE;
   }
 
-  /** The root cause is the last line, whatever was printed before. */
+  /** Prints the root cause as the last line, whatever was printed before. */
   private static int failed(Exception error) {
     if (error instanceof Refusal refusal) {
       System.err.println("polis: " + refusal.getMessage());

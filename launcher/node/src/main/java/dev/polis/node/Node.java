@@ -29,7 +29,7 @@ final class Node {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
-   * How to behave.
+   * Says how a run behaves.
    *
    * @param untilHome power off as soon as the node is home
    * @param next printed below the summary at home; may be empty

@@ -17,7 +17,7 @@ record NodeDirectory(Root layout) {
     return new NodeDirectory(Root.at(root));
   }
 
-  /** The state directory, absolute. */
+  /** Returns the state directory, absolute. */
   Path root() {
     return layout.path();
   }
@@ -69,7 +69,7 @@ record NodeDirectory(Root layout) {
   }
 
   /**
-   * The crash that ended the last run, kept where it survives a reboot if there is such a place
+   * Returns the crash that ended the last run, kept where it survives a reboot if there is such a place
    * already.
    */
   Path crash() {

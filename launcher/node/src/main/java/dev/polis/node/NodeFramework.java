@@ -208,7 +208,7 @@ final class NodeFramework {
     }
   }
 
-  /** The context of the system bundle. */
+  /** Returns the context of the system bundle. */
   BundleContext context() {
     return framework.getBundleContext();
   }

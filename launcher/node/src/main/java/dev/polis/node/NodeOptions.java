@@ -77,7 +77,7 @@ final class NodeOptions {
   /**
    * @param keys what the bundles declare
    * @return dictionaries by PID
-   * @throws Refusal if an option finds nobody who understands it
+   * @throws Refusal if no bundle knows an option
    */
   Map<String, Dictionary<String, Object>> configuration(ConfigurationKeys keys) throws Refusal {
     NodeSettings all = new NodeSettings();

@@ -27,7 +27,7 @@ final class Pid1Duties implements AutoCloseable {
     return duties;
   }
 
-  /** For tests: without signals of the operating system. */
+  /** Returns the duties for tests: without signals of the operating system. */
   static Pid1Duties over(ChildReaper reaper) {
     return new Pid1Duties(reaper);
   }

@@ -52,7 +52,7 @@ final class StateMounts {
   }
 
   /**
-   * Unmounts.
+   * Unmounts what is mounted below a directory.
    *
    * @return what is still mounted below the directory
    * @throws IOException if the mounts cannot be read or fusermount3 is missing

@@ -72,7 +72,7 @@ final class StopCommand implements Callable<Integer> {
     return Exit.OK;
   }
 
-  /** Asks, on a terminal, before the owner is locked out; without one, refuses. */
+  /** Asks for confirmation, on a terminal, before the owner is locked out; without one, refuses. */
   private static void confirmLockOut(NodeDirectory directory) throws IOException, Refusal {
     Optional<String> reason = LockOut.of(directory);
     if (reason.isEmpty()) {

@@ -46,7 +46,7 @@ final class Terminal {
     show();
   }
 
-  /** A stream for code that knows nothing of the live line: each line becomes a lasting one. */
+  /** Returns a stream for code that knows nothing of the live line: each line becomes a lasting one. */
   PrintStream stream() {
     return new PrintStream(new Lines(), true, StandardCharsets.UTF_8);
   }

@@ -45,7 +45,7 @@ public final class MutableValue<T> implements Value<T> {
   }
 
   /**
-   * Replaces the value and wakes all who wait. Never blocks for a reader.
+   * Replaces the value and wakes all waiting readers. Never blocks for a reader.
    *
    * @param value the new state
    */

@@ -41,7 +41,7 @@ public final class Values {
 
   /**
    * Shows a value in another form. The function is called for each get and peek, by the thread that
-   * asks, so work is only done for what is looked at; it should be cheap and must not depend on
+   * asks, so work is only done for what is read; it should be cheap and must not depend on
    * being called once.
    *
    * @param source the value to show
@@ -57,7 +57,7 @@ public final class Values {
   /**
    * Waits until a value is as wanted. The present value counts.
    *
-   * @param value what to look at
+   * @param value what to watch
    * @param wanted says when the wait is over
    * @param within how long to wait at most
    * @param what what is awaited, in words that complete "waited for …"

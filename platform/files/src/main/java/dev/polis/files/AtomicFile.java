@@ -107,7 +107,7 @@ public final class AtomicFile {
   /**
    * Removes the temporary files that interrupted replacements left in a directory.
    *
-   * @param age only those that are older; zero is for the one who knows that nobody writes there
+   * @param age only those that are older; zero is for a caller that knows that nobody writes there
    * @return how many were removed
    */
   public static int sweep(Path directory, Duration age) throws IOException {

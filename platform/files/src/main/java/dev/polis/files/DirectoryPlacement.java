@@ -31,13 +31,13 @@ public class DirectoryPlacement {
   /** Folders that others declare in this directory, by name. Guarded by itself. */
   private final Map<String, Mode> folders = new HashMap<>();
 
-  /** A top of a tree. */
+  /** Declares the top of a tree. */
   protected DirectoryPlacement(Path path, Mode mode) {
     this.path = path.toAbsolutePath().normalize();
     this.mode = mode;
   }
 
-  /** A directory declared inside another. */
+  /** Declares a directory inside another. */
   protected DirectoryPlacement(DirectoryPlacement parent, String name, Mode mode) {
     this(parent.claim(name), mode);
   }
@@ -74,17 +74,17 @@ public class DirectoryPlacement {
     return new FolderPlacement(path.resolve(declared.name()), declared.mode());
   }
 
-  /** Where it is, absolute. */
+  /** Returns where it is, absolute. */
   public final Path path() {
     return path;
   }
 
-  /** Who may enter it. */
+  /** Returns who may enter it. */
   public final Mode mode() {
     return mode;
   }
 
-  /** Whether it is there. */
+  /** Returns whether it is there. */
   public final boolean exists() throws FileException {
     return exists(path);
   }
@@ -124,7 +124,7 @@ public class DirectoryPlacement {
     Files.setPosixFilePermissions(directory, Mode.PRIVATE_DIRECTORY.permissions());
   }
 
-  /** The names of everything in it, declared or not, in order; empty if it does not exist. */
+  /** Returns the names of everything in it, declared or not, in order; empty if it does not exist. */
   public final List<String> list() throws FileException {
     if (!exists()) {
       return List.of();
@@ -172,7 +172,7 @@ public class DirectoryPlacement {
     return path.resolve(name);
   }
 
-  /** The refusal for a directory that must be empty, naming up to three of the things in it. */
+  /** Returns the refusal for a directory that must be empty, naming up to three of the things in it. */
   public final FileException occupied(String purpose, String remedy) throws FileException {
     List<String> found = list();
     String shown = String.join(", ", found.subList(0, Math.min(3, found.size())));

@@ -27,7 +27,7 @@ public class FileException extends IOException {
     OCCUPIED,
     /** The device or file system failed. */
     IO,
-    /** The disk is in order; whoever uses it refuses, and says why by a type of its own. */
+    /** The disk is in order; the caller refuses, and says why by a type of its own. */
     REFUSED
   }
 

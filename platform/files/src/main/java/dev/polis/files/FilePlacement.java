@@ -17,7 +17,7 @@ import org.osgi.annotation.versioning.ProviderType;
  * Declares a file, reads it and replaces it. Content is replaced whole: a reader sees the former
  * content or the new one, and after {@link #write} returned, a power loss does not bring the former
  * one back. Thread-safe; of two writers at the same time one wins. A program that opens the path
- * itself may be told that the file is absent while it is replaced, if the volume is a file system
+ * itself may find that the file is absent while it is replaced, if the volume is a file system
  * of user space.
  */
 @ProviderType
@@ -35,19 +35,19 @@ public final class FilePlacement {
   }
 
   /**
-   * Where it is, absolute. For programs that are given a path; our own code reads and writes
+   * Returns where it is, absolute. For programs that are given a path; our own code reads and writes
    * through this object.
    */
   public Path path() {
     return path;
   }
 
-  /** Who may read it. */
+  /** Returns who may read it. */
   public Mode mode() {
     return mode;
   }
 
-  /** Whether it is there; not being able to tell is a failure. */
+  /** Returns whether it is there; not being able to tell is a failure. */
   public boolean exists() throws FileException {
     renaming.readLock().lock();
     try {
@@ -57,7 +57,7 @@ public final class FilePlacement {
     }
   }
 
-  /** The content. */
+  /** Returns the content. */
   public Stored<byte[]> read() {
     renaming.readLock().lock();
     try {
@@ -73,7 +73,7 @@ public final class FilePlacement {
   }
 
   /**
-   * The content as a message of the wire. An empty file is corrupted: no message of ours is empty,
+   * Returns the content as a message of the wire. An empty file is corrupted: no message of ours is empty,
    * and a truncated file would otherwise parse as one.
    */
   public <M extends MessageLite> Stored<M> read(Parser<M> parser) {

@@ -12,7 +12,7 @@ public enum Mode {
   PUBLIC("rw-r--r--"),
   /** A directory of the node alone. */
   PRIVATE_DIRECTORY("rwx------"),
-  /** A directory others may look into. */
+  /** A directory others may list. */
   PUBLIC_DIRECTORY("rwxr-xr-x");
 
   private final Set<PosixFilePermission> permissions;
@@ -21,7 +21,7 @@ public enum Mode {
     this.permissions = Set.copyOf(PosixFilePermissions.fromString(permissions));
   }
 
-  /** The permissions, whatever the process's umask is. */
+  /** Returns the permissions, whatever the process's umask is. */
   public Set<PosixFilePermission> permissions() {
     return permissions;
   }

@@ -13,7 +13,7 @@ import java.util.function.Function;
  */
 public sealed interface Stored<T> {
 
-  /** Where it was looked for. */
+  /** Returns where it was looked for. */
   Path path();
 
   /** Nothing is there. */
@@ -32,7 +32,7 @@ public sealed interface Stored<T> {
   record Unreadable<T>(Path path, String reason, FileException cause) implements Stored<T> {}
 
   /**
-   * The same outcome with the value converted; an {@link IllegalArgumentException} of the
+   * Returns the same outcome with the value converted; an {@link IllegalArgumentException} of the
    * conversion is corruption.
    */
   default <R> Stored<R> map(Function<? super T, ? extends R> conversion) {
@@ -40,7 +40,7 @@ public sealed interface Stored<T> {
   }
 
   /**
-   * The outcome of a further step with the value; an {@link IllegalArgumentException} of the step
+   * Returns the outcome of a further step with the value; an {@link IllegalArgumentException} of the step
    * is corruption.
    */
   default <R> Stored<R> then(Function<? super T, Stored<R>> step) {
@@ -60,9 +60,9 @@ public sealed interface Stored<T> {
   }
 
   /**
-   * The value.
+   * Returns the value.
    *
-   * @throws FileException for each other outcome, in words
+   * @throws FileException for each other outcome
    */
   default T orThrow() throws FileException {
     return switch (this) {

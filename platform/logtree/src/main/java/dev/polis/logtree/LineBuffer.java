@@ -38,14 +38,14 @@ public final class LineBuffer extends OutputStream {
     this.finish = finish;
   }
 
-  /** A buffer that hands its lines to {@code sink} as they are. */
+  /** Creates a buffer that hands its lines to {@code sink} as they are. */
   public LineBuffer(Consumer<? super LogPayload.Raw> sink) {
     this(LogPayload.MAX_LINE_BYTES, (bytes, kept, length) -> sink.accept(raw(bytes, kept, length)));
     Objects.requireNonNull(sink, "sink");
   }
 
   /**
-   * A buffer that hands its lines to {@code sink} in the form that the converter gives them, or as
+   * Creates a buffer that hands its lines to {@code sink} in the form that the converter gives them, or as
    * they are if it gives none.
    *
    * @param converter is given lines of up to {@value #MAX_CONVERTED_BYTES} bytes

@@ -12,7 +12,7 @@ public final class LineRing {
   private final ArrayDeque<LogPayload.Raw> lines = new ArrayDeque<>();
 
   /**
-   * A ring for so many lines.
+   * Creates a ring for so many lines.
    *
    * @throws IllegalArgumentException if the capacity is less than 1
    */

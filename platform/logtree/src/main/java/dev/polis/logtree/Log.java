@@ -34,7 +34,7 @@ public interface Log {
   /** Returns a log that appends only while the verbosity of this journal is at least {@code n}. */
   Log v(int n);
 
-  /** Whether this log appends at present: always, but for one made by {@link #v}. */
+  /** Returns whether this log appends at present: always, but for one made by {@link #v}. */
   boolean enabled();
 
   /**

@@ -12,7 +12,7 @@ import java.time.Duration;
 public record LogLimits(int entriesPerJournal, long bytes, Duration timeToLive) {
   /**
    * 8192 entries are some hours of a busy organ. 64 MiB hold about 300,000 entries of usual length
-   * and are little for a node. An hour is enough for a person to come and look at what vanished.
+   * and are little for a node. An hour is enough for a person to read the log of what vanished.
    */
   public static final LogLimits DEFAULT = new LogLimits(8192, 64L << 20, Duration.ofHours(1));
 

@@ -26,7 +26,7 @@ public sealed interface LogPayload {
   /**
    * A message of our own code, or of a program whose log format we understand.
    *
-   * @param lines at least one; a line that was cut ends with its original length in words
+   * @param lines at least one; a line that was cut ends with its original length
    * @param timestamp when it was logged, by the wall clock
    * @param severity how bad it is
    * @param location {@code file:line} of the call, or what comes closest to it; may be empty
@@ -74,7 +74,7 @@ public sealed interface LogPayload {
       }
     }
 
-    /** A raw line from text without newline. */
+    /** Returns a raw line from text without newline. */
     public static Raw of(String line) {
       if (LogText.isShort(line) && LogText.isPlain(line)) {
         return new Raw(line, line.getBytes(StandardCharsets.UTF_8).length);
@@ -83,7 +83,7 @@ public sealed interface LogPayload {
       return of(bytes, 0, bytes.length, bytes.length);
     }
 
-    /** A raw line from bytes without newline that ought to be UTF-8. */
+    /** Returns a raw line from bytes without newline that ought to be UTF-8. */
     public static Raw of(byte[] line) {
       return of(line, 0, line.length, line.length);
     }
@@ -94,7 +94,7 @@ public sealed interface LogPayload {
       return new Raw(LogText.decode(bytes, offset, kept, cut), originalLength);
     }
 
-    /** Whether the line was longer than what is kept of it. */
+    /** Returns whether the line was longer than what is kept of it. */
     public boolean cut() {
       return originalLength > MAX_LINE_BYTES;
     }

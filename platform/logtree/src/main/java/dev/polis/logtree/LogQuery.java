@@ -50,7 +50,7 @@ public record LogQuery(
     }
   }
 
-  /** A query for one name, without children, backlog or stream. */
+  /** Returns a query for one name, without children, backlog or stream. */
   public static LogQuery of(String dn) {
     return new LogQuery(dn, false, 0, 0, Kind.ANY, Severity.INFO, false);
   }

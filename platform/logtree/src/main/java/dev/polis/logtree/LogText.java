@@ -106,12 +106,12 @@ final class LogText {
     return List.copyOf(lines);
   }
 
-  /** Whether the text is shorter than a line may be, however many bytes its characters take. */
+  /** Returns whether the text is shorter than a line may be, however many bytes its characters take. */
   static boolean isShort(String text) {
     return text.length() <= SURELY_SHORT;
   }
 
-  /** Whether the text is one line and has no surrogates, as nearly all have none. */
+  /** Returns whether the text is one line and has no surrogates, as nearly all have none. */
   static boolean isPlain(String text) {
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);

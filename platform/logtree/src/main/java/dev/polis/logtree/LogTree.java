@@ -59,6 +59,6 @@ public interface LogTree {
   /** Returns the names that have a journal, sorted. */
   SortedSet<String> names();
 
-  /** Counts what there is; costs a look at each journal. */
+  /** Counts what there is; reads each journal. */
   LogStatistics statistics();
 }

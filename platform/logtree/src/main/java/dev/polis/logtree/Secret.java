@@ -18,17 +18,17 @@ public final class Secret implements AutoCloseable, Destroyable {
     this.bytes = bytes;
   }
 
-  /** A secret that holds a copy of the bytes; wiping the given array is up to the caller. */
+  /** Returns a secret that holds a copy of the bytes; wiping the given array is up to the caller. */
   public static Secret of(byte[] bytes) {
     return new Secret(bytes.clone());
   }
 
-  /** A secret that holds the text as UTF-8. */
+  /** Returns a secret that holds the text as UTF-8. */
   public static Secret of(String text) {
     return new Secret(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** A secret that holds a copy of the bytes, which are wiped in the given array. */
+  /** Returns a secret that holds a copy of the bytes, which are wiped in the given array. */
   public static Secret take(byte[] bytes) {
     Secret secret = of(bytes);
     Arrays.fill(bytes, (byte) 0);
@@ -72,7 +72,7 @@ public final class Secret implements AutoCloseable, Destroyable {
     return destroyed;
   }
 
-  /** The same as {@link #destroy}. */
+  /** Destroys the secret, as {@link #destroy} does. */
   @Override
   public void close() {
     destroy();

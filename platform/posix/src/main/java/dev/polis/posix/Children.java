@@ -67,7 +67,7 @@ public final class Children {
     return fields[0].equals("Z") && Long.parseLong(fields[1]) == parent;
   }
 
-  /** The process may end at any time; then there is nothing to read. */
+  /** Reads the state of a process. It may end at any time; then there is nothing to read. */
   private static String stat(Path process) throws IOException {
     try {
       return Files.readString(process.resolve("stat"), StandardCharsets.ISO_8859_1);

@@ -47,7 +47,7 @@ final class LibC {
         Linker.Option.captureCallState("errno"));
   }
 
-  /** A function whose arguments from the third on are variable. */
+  /** Links a function whose arguments from the third on are variable. */
   private static MethodHandle variadic(String name, MemoryLayout... arguments) {
     return LINKER.downcallHandle(
         LINKER.defaultLookup().findOrThrow(name),

@@ -2,7 +2,7 @@
  * Makes the system calls that Java lacks.
  *
  * <p>A node mounts its data volume; one that is the first process of its machine also sets the host
- * name, collects orphans and switches the machine off. Java has no words for that.
+ * name, collects orphans and switches the machine off. Java has no API for that.
  *
  * <pre>
  *   launcher ──▶ Children, Machine, Mounts ─┐

@@ -36,7 +36,7 @@ final class Backoff {
     this.random = random;
   }
 
-  /** A run became healthy: the next delay is the shortest again. */
+  /** Resets the delay after a run became healthy: the next delay is the shortest again. */
   void reset() {
     delay = FIRST.toNanos();
     healthySinceDeath = true;

@@ -10,7 +10,7 @@ import java.util.function.Consumer;
  * gives the order, and delivered after, so that no foreign code runs under that lock.
  *
  * <p>Each thread delivers up to its own last message: one that causes many messages pays for them,
- * and when a step returns, what it had to tell was told.
+ * and when a step returns, its messages are delivered.
  */
 final class Outbox {
   private record Message(long number, Runnable action) {}
@@ -26,7 +26,7 @@ final class Outbox {
 
   /**
    * @param afterwards called after each batch of deliveries
-   * @param onFailure hears what a message throws
+   * @param onFailure receives what a message throws
    */
   Outbox(Runnable afterwards, Consumer<Throwable> onFailure) {
     this.afterwards = afterwards;

@@ -9,7 +9,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Keeps an eye on runs that were cancelled and have not returned. One alarm serves all. Guarded by
+ * Watches runs that were cancelled and have not returned. One alarm serves all. Guarded by
  * the tree's lock.
  */
 final class Overdue {

@@ -35,7 +35,7 @@ final class ThreadTimer implements Timer {
   private boolean closed;
 
   /**
-   * @param onFailure hears what an action throws
+   * @param onFailure receives what an action throws
    */
   ThreadTimer(Consumer<Throwable> onFailure) {
     this.onFailure = onFailure;

@@ -13,14 +13,14 @@ import org.osgi.annotation.versioning.ConsumerType;
 public interface TransitionListener {
 
   /**
-   * A runnable changed its state.
+   * Is called when a runnable has changed its state.
    *
    * @param transition what changed
    */
   void changed(Transition transition);
 
   /**
-   * A runnable left the tree. It may come again under the same name.
+   * Is called when a runnable has left the tree. It may come again under the same name.
    *
    * @param dn its distinguished name
    */

@@ -213,7 +213,7 @@ final class Tree {
     start(node);
   }
 
-  /** The body of a runnable's thread. */
+  /** Runs the task, and does what follows from its end: the body of a runnable's thread. */
   void execute(Run run) {
     try {
       ScopedValue.where(CURRENT, run)
@@ -260,7 +260,7 @@ final class Tree {
     run.ended = true;
     stops.leaving(run);
     overdue.forget(run);
-    // An interrupt that came too late for the task must not hit whoever is told of its end.
+    // An interrupt that came too late for the task must not hit the listeners of its end.
     Thread.interrupted();
     if (run.overdue) {
       String waited = TreeEvents.seconds(timer.nanos() - run.cancelledAt);
@@ -281,14 +281,14 @@ final class Tree {
       events.logFailure(node, Severity.WARNING, text, failure);
       enterCancelled(node);
     } else {
-      // The root of the evil has its FATAL entry already.
+      // The root cause has its FATAL entry already.
       String text = "died while it was cancelled because " + cause.reason();
       events.logFailure(node, Severity.ERROR, text, failure);
       enterDead(node);
     }
   }
 
-  /** A stopping node stays STOPPING until what is below it has returned, too. */
+  /** Enters CANCELED, but a stopping node stays STOPPING until what is below it has returned, too. */
   private void enterCancelled(Node node) {
     if (!node.stopping) {
       enter(node, RunState.CANCELED, node.cause.reason());

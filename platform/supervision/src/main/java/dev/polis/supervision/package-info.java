@@ -40,7 +40,7 @@
  * named in the log every 5 s with the line of code it is at, and is marked {@code overdue} in the
  * list of runnables. It delays its own restart and nobody else's.
  *
- * <p><b>Not promised.</b> That code which neither blocks nor looks at its interrupt can be ended:
+ * <p><b>Not promised.</b> That code which neither blocks nor checks its interrupt can be ended:
  * nothing in Java can. That such a loop costs nothing: each one occupies a carrier thread of the
  * virtual threads, and when all are occupied no other runnable proceeds. The tree's timer is the
  * one platform thread here for just that reason: it goes on naming the culprits in the log. That a

@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * Finds what a message holds beyond its description. A parser keeps such fields silently, so
- * whoever must not ignore a field asks here.
+ * code that must not ignore a field asks here.
  */
 public final class UnknownFields {
 

@@ -41,17 +41,17 @@ public final class Root extends DirectoryPlacement {
     owner = new Owner(this);
   }
 
-  /** The tree placed at a state directory; a relative path is made absolute. */
+  /** Returns the tree placed at a state directory; a relative path is made absolute. */
   public static Root at(Path path) {
     return new Root(path);
   }
 
-  /** The small directory that is not encrypted. */
+  /** Returns the small directory that is not encrypted. */
   public Esp esp() {
     return esp;
   }
 
-  /** The data volume; use it only while the storage organ says that it is mounted. */
+  /** Returns the data volume; use it only while the storage organ says that it is mounted. */
   public Data data() {
     return data;
   }
@@ -66,22 +66,22 @@ public final class Root extends DirectoryPlacement {
     return owner;
   }
 
-  /** The store of bundles. It lies outside of the data volume, which a bundle of it opens. */
+  /** Returns the store of bundles. It lies outside of the data volume, which a bundle of it opens. */
   public DirectoryPlacement plugins() {
     return plugins;
   }
 
-  /** Locked while a node runs, and says which process it is. */
+  /** Returns the place of the lock, which is held while a node runs and says which process it is. */
   public FilePlacement lock() {
     return lock;
   }
 
-  /** The image of a LUKS volume that is served over FUSE; it belongs to the storage organ. */
+  /** Returns the place of the image of a LUKS volume that is served over FUSE; it belongs to the storage organ. */
   public FilePlacement luksVolume() {
     return luksVolume;
   }
 
-  /** The encrypted files of a gocryptfs volume; it belongs to the storage organ. */
+  /** Returns the directory of the encrypted files of a gocryptfs volume; it belongs to the storage organ. */
   public DirectoryPlacement gocryptfsVolume() {
     return gocryptfsVolume;
   }
@@ -98,27 +98,27 @@ public final class Root extends DirectoryPlacement {
       super(root, "owner", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** The owner's private key. */
+    /** Returns the place of the owner's private key. */
     public FilePlacement key() {
       return key;
     }
 
-    /** The owner's certificate, once ownership was taken. */
+    /** Returns the place of the owner's certificate, once ownership was taken. */
     public FilePlacement certificate() {
       return certificate;
     }
 
-    /** The cluster's certificate, once ownership was taken. */
+    /** Returns the place of the cluster's certificate, once ownership was taken. */
     public FilePlacement clusterCa() {
       return clusterCa;
     }
 
-    /** The key that opens the recovery share. */
+    /** Returns the place of the key that opens the recovery share. */
     public FilePlacement recoveryKey() {
       return recoveryKey;
     }
 
-    /** The node parameters that were made for the first start. */
+    /** Returns the place of the node parameters that were made for the first start. */
     public FilePlacement parameters() {
       return parameters;
     }
@@ -141,50 +141,50 @@ public final class Root extends DirectoryPlacement {
       super(root, "esp", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** What the node was told to do at first boot; it may hold a register ticket. */
+    /** Returns the place of the node parameters of the first boot; it may hold a register ticket. */
     public FilePlacement parameters() {
       return parameters;
     }
 
-    /** The same, written by a person. */
+    /** Returns the place of the node parameters that a person wrote. */
     public FilePlacement parametersJson() {
       return parametersJson;
     }
 
-    /** The node's half of the volume key, and who it is; the storage organ reads and writes it. */
+    /** Returns the place of the node's half of the volume key, and who it is; the storage organ reads and writes it. */
     public FilePlacement sealedConfiguration() {
       return sealedConfiguration;
     }
 
-    /** Where the control plane was last seen. */
+    /** Returns the place of the addresses at which the control plane was last seen. */
     public FilePlacement clusterDirectory() {
       return clusterDirectory;
     }
 
-    /** Static network configuration. */
+    /** Returns the place of the static network configuration. */
     public FilePlacement networkConfiguration() {
       return networkConfiguration;
     }
 
-    /** How far becoming a member got; the storage organ reads and writes it. */
+    /** Returns the place of the enrolment journal, which says how far becoming a member got; the storage organ reads and writes it. */
     public FilePlacement enrolmentJournal() {
       return enrolmentJournal;
     }
 
     /**
-     * The cluster's half of the volume key, sealed to the owner; the storage organ reads and writes
+     * Returns the place of the cluster's half of the volume key, sealed to the owner; the storage organ reads and writes
      * it.
      */
     public FilePlacement recoveryShare() {
       return recoveryShare;
     }
 
-    /** There while the storage organ makes a new volume; it belongs to that organ. */
+    /** Returns the place of the mark that is there while the storage organ makes a new volume; it belongs to that organ. */
     public FilePlacement volumeFormat() {
       return volumeFormat;
     }
 
-    /** The crash that ended the last run. */
+    /** Returns the place of the crash that ended the last run. */
     public FilePlacement crash() {
       return crash;
     }
@@ -200,17 +200,17 @@ public final class Root extends DirectoryPlacement {
       super(root, "data", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** What ties this volume to a sealed configuration; it belongs to the storage organ. */
+    /** Returns the place of what ties this volume to a sealed configuration; it belongs to the storage organ. */
     public FilePlacement volume() {
       return volume;
     }
 
-    /** Who this node is. */
+    /** Returns the directory with the identity of this node. */
     public Node node() {
       return node;
     }
 
-    /** The consensus member. */
+    /** Returns the directory of the consensus member. */
     public Etcd etcd() {
       return etcd;
     }
@@ -234,12 +234,12 @@ public final class Root extends DirectoryPlacement {
       super(data, "node", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** Its key and certificates. */
+    /** Returns the directory of its key and certificates. */
     public Credentials credentials() {
       return credentials;
     }
 
-    /** The roles it last had. */
+    /** Returns the place of the roles it last had. */
     public FilePlacement roles() {
       return roles;
     }
@@ -255,17 +255,17 @@ public final class Root extends DirectoryPlacement {
       super(node, "credentials", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** The node certificate. */
+    /** Returns the place of the node certificate. */
     public FilePlacement certificate() {
       return certificate;
     }
 
-    /** Its private key. */
+    /** Returns the place of its private key. */
     public FilePlacement key() {
       return key;
     }
 
-    /** The cluster CA's certificate. */
+    /** Returns the place of the cluster CA's certificate. */
     public FilePlacement clusterCa() {
       return clusterCa;
     }
@@ -280,12 +280,12 @@ public final class Root extends DirectoryPlacement {
       super(data, "etcd", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** etcd's own directory; it must not be readable by others, etcd checks. */
+    /** Returns etcd's own directory; it must not be readable by others, etcd checks. */
     public DirectoryPlacement data() {
       return data;
     }
 
-    /** How members know each other. */
+    /** Returns the directory of the certificates by which members know each other. */
     public PeerPki peerPki() {
       return peerPki;
     }
@@ -301,17 +301,17 @@ public final class Root extends DirectoryPlacement {
       super(etcd, "peer_pki", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** The CA of members. */
+    /** Returns the place of the CA of members. */
     public FilePlacement ca() {
       return ca;
     }
 
-    /** This member's certificate. */
+    /** Returns the place of this member's certificate. */
     public FilePlacement certificate() {
       return certificate;
     }
 
-    /** Its private key. */
+    /** Returns the place of its private key. */
     public FilePlacement key() {
       return key;
     }
@@ -336,12 +336,12 @@ public final class Root extends DirectoryPlacement {
       return hosts;
     }
 
-    /** 32 hexadecimal digits, in the format of machine-id(5). */
+    /** Returns the place of the machine id: 32 hexadecimal digits, in the format of machine-id(5). */
     public FilePlacement machineId() {
       return machineId;
     }
 
-    /** Where the listeners of the running node are, a line for each. */
+    /** Returns the place of the list of the running node's listeners, a line for each. */
     public FilePlacement listeners() {
       return listeners;
     }
@@ -351,7 +351,7 @@ public final class Root extends DirectoryPlacement {
       return processes;
     }
 
-    /** Where an encrypted container is exported in the clear while it is mounted. */
+    /** Returns the directory where an encrypted container is exported in the clear while it is mounted. */
     public DirectoryPlacement storage() {
       return storage;
     }
@@ -380,17 +380,17 @@ public final class Root extends DirectoryPlacement {
       super(ephemeral, "launcher", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** The framework's cache; deleted at each start. */
+    /** Returns the directory of the framework's cache; deleted at each start. */
     public DirectoryPlacement framework() {
       return framework;
     }
 
-    /** What organs are configured with; deleted at each start. */
+    /** Returns the directory of the organs' configuration; deleted at each start. */
     public DirectoryPlacement configuration() {
       return configuration;
     }
 
-    /** Present from HOME to the end, with the summary. */
+    /** Returns the place of the summary, which is present from HOME to the end. */
     public FilePlacement home() {
       return home;
     }
@@ -400,7 +400,7 @@ public final class Root extends DirectoryPlacement {
       return powerOff;
     }
 
-    /** The crash that ended the last run, of a node that had no {@code esp/} yet. */
+    /** Returns the place of the crash that ended the last run, of a node that had no {@code esp/} yet. */
     public FilePlacement crash() {
       return crash;
     }

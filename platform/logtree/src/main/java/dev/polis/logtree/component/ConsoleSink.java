@@ -39,7 +39,7 @@ final class ConsoleSink implements AutoCloseable {
     try {
       thread.join();
     } catch (InterruptedException e) {
-      // Whoever closes us is in a hurry; the thread ends by itself, for its reader is closed.
+      // The closing thread does not wait; the thread ends by itself, for its reader is closed.
       Thread.currentThread().interrupt();
     }
   }

@@ -88,7 +88,7 @@ final class JulCapture extends Handler {
     return level.intValue() >= Level.WARNING.intValue() ? Severity.WARNING : Severity.INFO;
   }
 
-  /** The class and method: a record knows no line. */
+  /** Returns the class and method: a record knows no line. */
   private static String location(LogRecord record) {
     String type = record.getSourceClassName();
     if (type == null) {

@@ -49,7 +49,7 @@ public final class EtcdConverter implements LineConverter {
   }
 
   /**
-   * A converter.
+   * Creates a converter.
    *
    * @param clock tells the time of lines that tell none
    */

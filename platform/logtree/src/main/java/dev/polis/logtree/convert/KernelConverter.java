@@ -28,7 +28,7 @@ public final class KernelConverter implements LineConverter {
   private final Instant bootTime;
 
   /**
-   * A converter.
+   * Creates a converter.
    *
    * @param bootTime when the kernel's monotonic clock was zero
    */

@@ -42,7 +42,7 @@ public final class KlogConverter implements LineConverter {
   }
 
   /**
-   * A converter.
+   * Creates a converter.
    *
    * @param clock tells the present, for the year that lines lack
    * @param zone in which the program writes its times
@@ -71,7 +71,7 @@ public final class KlogConverter implements LineConverter {
     };
   }
 
-  /** The newest time with that date which is not in the future. */
+  /** Returns the newest time with that date which is not in the future. */
   private Optional<Instant> timestamp(Matcher match) {
     Instant now = clock.instant();
     Instant latest = now.plus(TOLERANCE);

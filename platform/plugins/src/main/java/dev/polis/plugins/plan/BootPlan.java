@@ -25,7 +25,7 @@ public final class BootPlan {
   }
 
   /**
-   * Plans.
+   * Derives the order of start.
    *
    * @param bundles all bundles of the node; fragments are left out of the plan
    * @param given what is there before the first bundle starts
@@ -67,7 +67,7 @@ public final class BootPlan {
   }
 
   /**
-   * What falls, and comes back by itself, when a bundle stops.
+   * Returns the bundles that stop with a bundle, and come back by themselves.
    *
    * @param symbolicName a bundle of this plan, or any other name
    * @return the symbolic names of all bundles that need it, directly or through others

@@ -13,7 +13,7 @@
  * bundles that offer something it must have, in the name spaces {@code osgi.service} and {@code
  * osgi.extender}. Optional needs do not order anything. What can not work is refused before
  * anything starts: a service nobody provides, a circle. The refusal names the bundles, the service,
- * and who would have to change.
+ * and which bundle would have to change.
  *
  * <p>Not promised: packages. Whether classes find each other is the framework's to resolve, and the
  * build has resolved it before. Nor is an order a readiness: that a bundle has started does not

@@ -58,7 +58,7 @@ public final class PluginStore {
   }
 
   /**
-   * Opens the store for a test that wants to be told of every step.
+   * Opens the store for a test that is notified of every step.
    *
    * @param root its folder
    * @param steps called after each step, by the thread that works
