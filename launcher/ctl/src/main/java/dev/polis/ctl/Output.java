@@ -37,9 +37,9 @@ enum Output {
   }
 
   /**
-   * Prints YAML. JSON is YAML, so the YAML reader turns the document into the maps that the YAML writer wants. It
-   * writes for readers of the core schema: to them 0012 is a number, so a text of that kind is
-   * quoted.
+   * Prints YAML. JSON is YAML, so the YAML reader turns the document into the maps that the YAML
+   * writer wants. It writes for readers of the core schema: to them 0012 is a number, so a text of
+   * that kind is quoted.
    */
   private static String yaml(Document document) {
     Object plain =

@@ -48,7 +48,10 @@ final class DiskRefusal {
     return DiskTrouble.place(failure).orElse(directory.root());
   }
 
-  /** Finds the full file system: the system does not say where a write into an open file had no room. */
+  /**
+   * Finds the full file system: the system does not say where a write into an open file had no
+   * room.
+   */
   private Path fullPlace(Exception write) {
     Path named = place(write);
     if (!named.equals(directory.root())) {

@@ -69,8 +69,8 @@ record NodeDirectory(Root layout) {
   }
 
   /**
-   * Returns the crash that ended the last run, kept where it survives a reboot if there is such a place
-   * already.
+   * Returns the crash that ended the last run, kept where it survives a reboot if there is such a
+   * place already.
    */
   Path crash() {
     boolean survives = Files.isDirectory(layout.esp().path());

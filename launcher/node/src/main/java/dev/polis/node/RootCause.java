@@ -36,7 +36,10 @@ final class RootCause {
     return text.strip().replaceAll("\\s*\\R\\s*", " ");
   }
 
-  /** Decides whether a message says enough: one with a space is a sentence; "/etc/x" of a NoSuchFileException alone says nothing. */
+  /**
+   * Decides whether a message says enough: one with a space is a sentence; "/etc/x" of a
+   * NoSuchFileException alone says nothing.
+   */
   private static boolean speaks(Throwable error) {
     return error.getMessage() != null && error.getMessage().strip().contains(" ");
   }

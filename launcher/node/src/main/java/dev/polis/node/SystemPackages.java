@@ -95,7 +95,10 @@ record SystemPackages(List<String> packages, Set<String> libraries) {
         .collect(Collectors.toList());
   }
 
-  /** Names a jar as the launcher's own libraries are named: one file for each library, whatever its version. */
+  /**
+   * Names a jar as the launcher's own libraries are named: one file for each library, whatever its
+   * version.
+   */
   private static String withoutVersion(Path jar) {
     return jar.getFileName().toString().replaceFirst("-[0-9][^/]*\\.jar$", ".jar");
   }

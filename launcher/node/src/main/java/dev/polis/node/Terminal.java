@@ -46,7 +46,9 @@ final class Terminal {
     show();
   }
 
-  /** Returns a stream for code that knows nothing of the live line: each line becomes a lasting one. */
+  /**
+   * Returns a stream for code that knows nothing of the live line: each line becomes a lasting one.
+   */
   PrintStream stream() {
     return new PrintStream(new Lines(), true, StandardCharsets.UTF_8);
   }

@@ -41,8 +41,8 @@ public final class Values {
 
   /**
    * Shows a value in another form. The function is called for each get and peek, by the thread that
-   * asks, so work is only done for what is read; it should be cheap and must not depend on
-   * being called once.
+   * asks, so work is only done for what is read; it should be cheap and must not depend on being
+   * called once.
    *
    * @param source the value to show
    * @param function turns a state of it into a state of the result; never returns null

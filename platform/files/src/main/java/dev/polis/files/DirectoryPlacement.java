@@ -124,7 +124,9 @@ public class DirectoryPlacement {
     Files.setPosixFilePermissions(directory, Mode.PRIVATE_DIRECTORY.permissions());
   }
 
-  /** Returns the names of everything in it, declared or not, in order; empty if it does not exist. */
+  /**
+   * Returns the names of everything in it, declared or not, in order; empty if it does not exist.
+   */
   public final List<String> list() throws FileException {
     if (!exists()) {
       return List.of();
@@ -172,7 +174,9 @@ public class DirectoryPlacement {
     return path.resolve(name);
   }
 
-  /** Returns the refusal for a directory that must be empty, naming up to three of the things in it. */
+  /**
+   * Returns the refusal for a directory that must be empty, naming up to three of the things in it.
+   */
   public final FileException occupied(String purpose, String remedy) throws FileException {
     List<String> found = list();
     String shown = String.join(", ", found.subList(0, Math.min(3, found.size())));

@@ -17,8 +17,8 @@ import org.osgi.annotation.versioning.ProviderType;
  * Declares a file, reads it and replaces it. Content is replaced whole: a reader sees the former
  * content or the new one, and after {@link #write} returned, a power loss does not bring the former
  * one back. Thread-safe; of two writers at the same time one wins. A program that opens the path
- * itself may find that the file is absent while it is replaced, if the volume is a file system
- * of user space.
+ * itself may find that the file is absent while it is replaced, if the volume is a file system of
+ * user space.
  */
 @ProviderType
 public final class FilePlacement {
@@ -35,8 +35,8 @@ public final class FilePlacement {
   }
 
   /**
-   * Returns where it is, absolute. For programs that are given a path; our own code reads and writes
-   * through this object.
+   * Returns where it is, absolute. For programs that are given a path; our own code reads and
+   * writes through this object.
    */
   public Path path() {
     return path;
@@ -73,8 +73,8 @@ public final class FilePlacement {
   }
 
   /**
-   * Returns the content as a message of the wire. An empty file is corrupted: no message of ours is empty,
-   * and a truncated file would otherwise parse as one.
+   * Returns the content as a message of the wire. An empty file is corrupted: no message of ours is
+   * empty, and a truncated file would otherwise parse as one.
    */
   public <M extends MessageLite> Stored<M> read(Parser<M> parser) {
     return read().map(bytes -> MessageParser.parse(parser, bytes));

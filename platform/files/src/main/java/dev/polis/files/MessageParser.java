@@ -5,8 +5,8 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 
 /**
- * Parses the content of a file as a message. A class of its own, so that code which reads no messages (the
- * launcher) needs no protobuf.
+ * Parses the content of a file as a message. A class of its own, so that code which reads no
+ * messages (the launcher) needs no protobuf.
  */
 final class MessageParser {
 

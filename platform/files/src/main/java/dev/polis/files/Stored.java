@@ -40,8 +40,8 @@ public sealed interface Stored<T> {
   }
 
   /**
-   * Returns the outcome of a further step with the value; an {@link IllegalArgumentException} of the step
-   * is corruption.
+   * Returns the outcome of a further step with the value; an {@link IllegalArgumentException} of
+   * the step is corruption.
    */
   default <R> Stored<R> then(Function<? super T, Stored<R>> step) {
     return switch (this) {

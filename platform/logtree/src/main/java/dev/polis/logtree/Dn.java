@@ -35,7 +35,10 @@ public final class Dn {
     return dn;
   }
 
-  /** Returns whether {@code dn} is {@code ancestor} or below it; {@code a.bc} is not below {@code a.b}. */
+  /**
+   * Returns whether {@code dn} is {@code ancestor} or below it; {@code a.bc} is not below {@code
+   * a.b}.
+   */
   public static boolean isWithin(String dn, String ancestor) {
     return ancestor.isEmpty()
         || dn.startsWith(ancestor)

@@ -45,8 +45,8 @@ public final class LineBuffer extends OutputStream {
   }
 
   /**
-   * Creates a buffer that hands its lines to {@code sink} in the form that the converter gives them, or as
-   * they are if it gives none.
+   * Creates a buffer that hands its lines to {@code sink} in the form that the converter gives
+   * them, or as they are if it gives none.
    *
    * @param converter is given lines of up to {@value #MAX_CONVERTED_BYTES} bytes
    */

@@ -21,9 +21,9 @@ public interface LogReader extends AutoCloseable {
   List<LogEntry> backlog();
 
   /**
-   * Returns whether entries that this reader ought to have had in its backlog had been dropped before: the
-   * query resumes after a sequence number, and a journal gave up later entries for want of room, or
-   * the number is from an earlier life of the process.
+   * Returns whether entries that this reader ought to have had in its backlog had been dropped
+   * before: the query resumes after a sequence number, and a journal gave up later entries for want
+   * of room, or the number is from an earlier life of the process.
    */
   boolean resumedWithGap();
 
@@ -37,7 +37,8 @@ public interface LogReader extends AutoCloseable {
   Optional<LogBatch> next() throws InterruptedException;
 
   /**
-   * Waits as {@link #next()} does, but no longer than {@code within}; after that the batch is empty.
+   * Waits as {@link #next()} does, but no longer than {@code within}; after that the batch is
+   * empty.
    *
    * @throws InterruptedException if the waiting thread is interrupted; nothing is lost by that
    */

@@ -106,7 +106,9 @@ final class LogText {
     return List.copyOf(lines);
   }
 
-  /** Returns whether the text is shorter than a line may be, however many bytes its characters take. */
+  /**
+   * Returns whether the text is shorter than a line may be, however many bytes its characters take.
+   */
   static boolean isShort(String text) {
     return text.length() <= SURELY_SHORT;
   }

@@ -18,7 +18,9 @@ public final class Secret implements AutoCloseable, Destroyable {
     this.bytes = bytes;
   }
 
-  /** Returns a secret that holds a copy of the bytes; wiping the given array is up to the caller. */
+  /**
+   * Returns a secret that holds a copy of the bytes; wiping the given array is up to the caller.
+   */
   public static Secret of(byte[] bytes) {
     return new Secret(bytes.clone());
   }

@@ -28,15 +28,16 @@
  * {@link dev.polis.logtree.Log#here} looks once for many entries.
  *
  * <p>Memory is bounded three times: entries per journal, bytes over all journals (the largest
- * journal gives first, so a talkative organ cannot push out the few lines of a quiet one), and a time to
- * live for the journals of names that nobody holds any more. Nothing runs in the background:
- * dropping happens while appending and reading.
+ * journal gives first, so a talkative organ cannot push out the few lines of a quiet one), and a
+ * time to live for the journals of names that nobody holds any more. Nothing runs in the
+ * background: dropping happens while appending and reading.
  *
  * <p>Secrets are kept out by type: {@link dev.polis.logtree.Secret}, private keys and byte arrays
  * given as arguments are named, never printed.
  *
  * <p>Not promised: entries survive neither the process nor the quota, a slow reader loses entries
- * (and learns how many), and a secret that was turned into a {@code String} before logging is printed.
+ * (and learns how many), and a secret that was turned into a {@code String} before logging is
+ * printed.
  */
 @org.osgi.annotation.bundle.Export
 @org.osgi.annotation.versioning.Version("1.0.0")

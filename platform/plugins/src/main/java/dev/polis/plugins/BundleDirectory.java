@@ -74,7 +74,10 @@ final class BundleDirectory {
     return bundle;
   }
 
-  /** Returns whether a bundle is an organ of ours: it exports nothing, while a bundle that exports packages carries others. */
+  /**
+   * Returns whether a bundle is an organ of ours: it exports nothing, while a bundle that exports
+   * packages carries others.
+   */
   private static boolean isOrgan(Bundle bundle) {
     String name = bundle.getSymbolicName();
     return name != null

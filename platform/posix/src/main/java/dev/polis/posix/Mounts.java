@@ -39,8 +39,8 @@ public final class Mounts {
    * @param source device, or any word for file systems without one
    * @param target an existing directory
    * @param type the file system, such as {@code xfs}
-   * @param options as in mount(8), such as {@code noexec}; those that the kernel does not
-   *     know itself are passed to the file system
+   * @param options as in mount(8), such as {@code noexec}; those that the kernel does not know
+   *     itself are passed to the file system
    */
   public static void mount(String source, Path target, String type, List<String> options)
       throws PosixException {
@@ -113,7 +113,10 @@ public final class Mounts {
         unescape(fields.get(separator + 2)));
   }
 
-  /** Decodes a field: the kernel writes blank, tab, newline and backslash as a backslash and three octal digits. */
+  /**
+   * Decodes a field: the kernel writes blank, tab, newline and backslash as a backslash and three
+   * octal digits.
+   */
   static String unescape(String field) {
     if (field.indexOf('\\') < 0) {
       return field;

@@ -9,8 +9,8 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Watches runs that were cancelled and have not returned. One alarm serves all. Guarded by
- * the tree's lock.
+ * Watches runs that were cancelled and have not returned. One alarm serves all. Guarded by the
+ * tree's lock.
  */
 final class Overdue {
   /** Long enough for an orderly end, short enough to be seen by somebody who waits for it. */

@@ -288,7 +288,9 @@ final class Tree {
     }
   }
 
-  /** Enters CANCELED, but a stopping node stays STOPPING until what is below it has returned, too. */
+  /**
+   * Enters CANCELED, but a stopping node stays STOPPING until what is below it has returned, too.
+   */
   private void enterCancelled(Node node) {
     if (!node.stopping) {
       enter(node, RunState.CANCELED, node.cause.reason());

@@ -128,9 +128,10 @@ final class StoppingTest {
                     context.awaitCancelled();
                   },
                   "sibling",
-                  Supervised.endingWith(context -> {
-                      seen.compareAndSet(null, context.stopReason());
-                    })));
+                  Supervised.endingWith(
+                      context -> {
+                        seen.compareAndSet(null, context.stopReason());
+                      })));
       world.awaitHealthy("root.foo.fickle", "root.foo.sibling");
 
       mayDie.countDown();
@@ -156,12 +157,13 @@ final class StoppingTest {
                 throw new IOException("fickle");
               },
               "slow",
-              Supervised.endingWith(context -> {
-                  atFirst.set(context.stopReason());
-                  falling.countDown();
-                  Await.until("the stop", () -> context.stopReason().isPresent());
-                  atLast.set(context.stopReason());
-                })));
+              Supervised.endingWith(
+                  context -> {
+                    atFirst.set(context.stopReason());
+                    falling.countDown();
+                    Await.until("the stop", () -> context.stopReason().isPresent());
+                    atLast.set(context.stopReason());
+                  })));
       assertTrue(falling.await(10, SECONDS));
 
       organ.close(StopReason.POWER_OFF);
@@ -177,15 +179,17 @@ final class StoppingTest {
     List<String> ends = new CopyOnWriteArrayList<>();
     CountDownLatch together = new CountDownLatch(2);
     Task leaving =
-        Supervised.endingWith(context -> {
-            ends.add(context.dn());
-          });
+        Supervised.endingWith(
+            context -> {
+              ends.add(context.dn());
+            });
     Task member =
-        Supervised.endingWith(context -> {
-            together.countDown();
-            assertTrue(together.await(10, SECONDS), "the other member is not cancelled");
-            ends.add("member");
-          });
+        Supervised.endingWith(
+            context -> {
+              together.countDown();
+              assertTrue(together.await(10, SECONDS), "the other member is not cancelled");
+              ends.add("member");
+            });
     try (Supervised world = new Supervised()) {
       Subtree organ = world.tree.organ("foo");
       organ.run("mount", leaving);
@@ -225,9 +229,10 @@ final class StoppingTest {
       Subtree organ = world.tree.organ("foo");
       organ.run(
           "mount",
-          Supervised.endingWith(context -> {
-              first.countDown();
-            }));
+          Supervised.endingWith(
+              context -> {
+                first.countDown();
+              }));
       organ.run(
           "deaf",
           world.traced(
@@ -267,12 +272,13 @@ final class StoppingTest {
           });
       organ.run(
           "server",
-          Supervised.endingWith(context -> {
-              lost.countDown();
-              Await.until(
-                  "the client to end",
-                  () -> world.status("root.foo.client").lastError().contains("gone"));
-            }));
+          Supervised.endingWith(
+              context -> {
+                lost.countDown();
+                Await.until(
+                    "the client to end",
+                    () -> world.status("root.foo.client").lastError().contains("gone"));
+              }));
       world.awaitHealthy("root.foo.client", "root.foo.server");
 
       assertEquals(List.of(), organ.close(StopReason.CODE_REPLACED, Supervised.LONG));
@@ -296,9 +302,10 @@ final class StoppingTest {
       organ.run(
           "server",
           world.traced(
-              Supervised.endingWith(context -> {
-                  plugins.close(StopReason.ROLE_REMOVED);
-                })));
+              Supervised.endingWith(
+                  context -> {
+                    plugins.close(StopReason.ROLE_REMOVED);
+                  })));
       world.awaitHealthy("root.foo.plugins.one", "root.foo.server");
 
       long start = System.nanoTime();

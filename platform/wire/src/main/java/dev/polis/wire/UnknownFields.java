@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Finds what a message holds beyond its description. A parser keeps such fields silently, so
- * code that must not ignore a field asks here.
+ * Finds what a message holds beyond its description. A parser keeps such fields silently, so code
+ * that must not ignore a field asks here.
  */
 public final class UnknownFields {
 

@@ -7,8 +7,8 @@
  *
  * <p>The generated classes lie in packages below this one, one for each proto package. A parser of
  * protobuf keeps fields that it does not know and says nothing; a node that ignored a field of its
- * parameters would do something else than the input says. So code that reads input of a person asks here
- * for what is left over.
+ * parameters would do something else than the input says. So code that reads input of a person asks
+ * here for what is left over.
  *
  * <p>Not promised: a check of values. What a field may hold is the business of its reader.
  *

@@ -66,22 +66,32 @@ public final class Root extends DirectoryPlacement {
     return owner;
   }
 
-  /** Returns the store of bundles. It lies outside of the data volume, which a bundle of it opens. */
+  /**
+   * Returns the store of bundles. It lies outside of the data volume, which a bundle of it opens.
+   */
   public DirectoryPlacement plugins() {
     return plugins;
   }
 
-  /** Returns the place of the lock, which is held while a node runs and says which process it is. */
+  /**
+   * Returns the place of the lock, which is held while a node runs and says which process it is.
+   */
   public FilePlacement lock() {
     return lock;
   }
 
-  /** Returns the place of the image of a LUKS volume that is served over FUSE; it belongs to the storage organ. */
+  /**
+   * Returns the place of the image of a LUKS volume that is served over FUSE; it belongs to the
+   * storage organ.
+   */
   public FilePlacement luksVolume() {
     return luksVolume;
   }
 
-  /** Returns the directory of the encrypted files of a gocryptfs volume; it belongs to the storage organ. */
+  /**
+   * Returns the directory of the encrypted files of a gocryptfs volume; it belongs to the storage
+   * organ.
+   */
   public DirectoryPlacement gocryptfsVolume() {
     return gocryptfsVolume;
   }
@@ -141,7 +151,9 @@ public final class Root extends DirectoryPlacement {
       super(root, "esp", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** Returns the place of the node parameters of the first boot; it may hold a register ticket. */
+    /**
+     * Returns the place of the node parameters of the first boot; it may hold a register ticket.
+     */
     public FilePlacement parameters() {
       return parameters;
     }
@@ -151,7 +163,10 @@ public final class Root extends DirectoryPlacement {
       return parametersJson;
     }
 
-    /** Returns the place of the node's half of the volume key, and who it is; the storage organ reads and writes it. */
+    /**
+     * Returns the place of the node's half of the volume key, and who it is; the storage organ
+     * reads and writes it.
+     */
     public FilePlacement sealedConfiguration() {
       return sealedConfiguration;
     }
@@ -166,20 +181,26 @@ public final class Root extends DirectoryPlacement {
       return networkConfiguration;
     }
 
-    /** Returns the place of the enrolment journal, which says how far becoming a member got; the storage organ reads and writes it. */
+    /**
+     * Returns the place of the enrolment journal, which says how far becoming a member got; the
+     * storage organ reads and writes it.
+     */
     public FilePlacement enrolmentJournal() {
       return enrolmentJournal;
     }
 
     /**
-     * Returns the place of the cluster's half of the volume key, sealed to the owner; the storage organ reads and writes
-     * it.
+     * Returns the place of the cluster's half of the volume key, sealed to the owner; the storage
+     * organ reads and writes it.
      */
     public FilePlacement recoveryShare() {
       return recoveryShare;
     }
 
-    /** Returns the place of the mark that is there while the storage organ makes a new volume; it belongs to that organ. */
+    /**
+     * Returns the place of the mark that is there while the storage organ makes a new volume; it
+     * belongs to that organ.
+     */
     public FilePlacement volumeFormat() {
       return volumeFormat;
     }
@@ -200,7 +221,10 @@ public final class Root extends DirectoryPlacement {
       super(root, "data", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** Returns the place of what ties this volume to a sealed configuration; it belongs to the storage organ. */
+    /**
+     * Returns the place of what ties this volume to a sealed configuration; it belongs to the
+     * storage organ.
+     */
     public FilePlacement volume() {
       return volume;
     }
@@ -336,7 +360,9 @@ public final class Root extends DirectoryPlacement {
       return hosts;
     }
 
-    /** Returns the place of the machine id: 32 hexadecimal digits, in the format of machine-id(5). */
+    /**
+     * Returns the place of the machine id: 32 hexadecimal digits, in the format of machine-id(5).
+     */
     public FilePlacement machineId() {
       return machineId;
     }
@@ -351,7 +377,10 @@ public final class Root extends DirectoryPlacement {
       return processes;
     }
 
-    /** Returns the directory where an encrypted container is exported in the clear while it is mounted. */
+    /**
+     * Returns the directory where an encrypted container is exported in the clear while it is
+     * mounted.
+     */
     public DirectoryPlacement storage() {
       return storage;
     }
@@ -400,7 +429,10 @@ public final class Root extends DirectoryPlacement {
       return powerOff;
     }
 
-    /** Returns the place of the crash that ended the last run, of a node that had no {@code esp/} yet. */
+    /**
+     * Returns the place of the crash that ended the last run, of a node that had no {@code esp/}
+     * yet.
+     */
     public FilePlacement crash() {
       return crash;
     }

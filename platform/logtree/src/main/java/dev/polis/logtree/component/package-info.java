@@ -9,6 +9,7 @@
  * <p>Everything here is undone when the component is deactivated: handlers and streams are those
  * from before, the console's thread has ended.
  *
- * <p>Not promised: that the output of a library which keeps a stream or handler of its own is logged.
+ * <p>Not promised: that the output of a library which keeps a stream or handler of its own is
+ * logged.
  */
 package dev.polis.logtree.component;

@@ -67,26 +67,6 @@ public final class BootPlan {
   }
 
   /**
-   * Returns the bundles that stop with a bundle, and come back by themselves.
-   *
-   * @param symbolicName a bundle of this plan, or any other name
-   * @return the symbolic names of all bundles that need it, directly or through others
-   */
-  public Set<String> dependents(String symbolicName) {
-    Set<String> found = new TreeSet<>();
-    for (BundleManifest bundle : order()) {
-      boolean direct =
-          providers.get(bundle).keySet().stream()
-              .map(BundleManifest::symbolicName)
-              .anyMatch(n -> n.equals(symbolicName) || found.contains(n));
-      if (direct) {
-        found.add(bundle.symbolicName());
-      }
-    }
-    return found;
-  }
-
-  /**
    * @return the plan for people: a paragraph per level, below each bundle what it waits for and
    *     from whom
    */

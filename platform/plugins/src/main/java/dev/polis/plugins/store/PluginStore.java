@@ -65,7 +65,7 @@ public final class PluginStore {
    * @return the store
    * @throws IOException if the folder can not be written
    */
-  public static PluginStore open(Path root, Consumer<StoreStep> steps) throws IOException {
+  static PluginStore open(Path root, Consumer<StoreStep> steps) throws IOException {
     PluginStore store =
         new PluginStore(Objects.requireNonNull(root), Objects.requireNonNull(steps));
     Files.createDirectories(store.files);

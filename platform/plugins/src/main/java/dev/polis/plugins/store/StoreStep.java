@@ -4,7 +4,7 @@ package dev.polis.plugins.store;
  * Lists the steps of an installation between which a machine may die. In the order in which they
  * are passed.
  */
-public enum StoreStep {
+enum StoreStep {
   /** A plugin's file is written under its temporary name. */
   FILE_WRITTEN,
   /** It is forced to disk. */

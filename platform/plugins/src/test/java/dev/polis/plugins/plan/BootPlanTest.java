@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
-import java.util.Set;
 import java.util.jar.Attributes;
 import java.util.jar.Manifest;
 import org.junit.jupiter.api.DisplayName;
@@ -36,18 +35,6 @@ class BootPlanTest {
     assertEquals(
         List.of(List.of(SCR), List.of(NETWORK, STORAGE), List.of(CONSENSUS), List.of(CURATOR)),
         plan.levels());
-  }
-
-  @Test
-  @DisplayName("What falls with a bundle is found through others")
-  void dependentsAreTransitive() throws Exception {
-    BootPlan plan =
-        BootPlan.of(
-            List.of(CURATOR, CONSENSUS, NETWORK, STORAGE, SCR), List.of(Offer.service("Report")));
-
-    assertEquals(
-        Set.of("dev.polis.consensus", "dev.polis.curator"), plan.dependents("dev.polis.network"));
-    assertEquals(Set.of(), plan.dependents("dev.polis.curator"));
   }
 
   @Test
