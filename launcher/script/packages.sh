@@ -36,12 +36,18 @@ private_apt() {
     -o "APT::Sandbox::User=$(id -un)" -o "Acquire::Languages=none" -o "Debug::NoLocking=true")
 }
 
+# has_program PROGRAM: whether there is such a file on the PATH that can be executed. Of a shell word of the same name, such as kill, nothing is gained; and
+# without an executable file, type names one that is not.
+has_program() {
+  local file
+  file="$(type -P "$1")" && [[ -x "$file" ]]
+}
+
 # missing_programs PROGRAM...: prints those that are not on the PATH.
 missing_programs() {
   local program
   for program in "$@"; do
-    # The file, for kill is a word of the shell, too.
-    type -P "$program" >/dev/null || printf '%s\n' "$program"
+    has_program "$program" || printf '%s\n' "$program"
   done
 }
 
@@ -69,7 +75,7 @@ provide_programs() {
   mapfile -t missing < <(missing_programs "$@")
   [[ ${#missing[@]} -gt 0 ]] || return 0
   mkdir -p "$cache"
-  if ! type -P apt-get >/dev/null || ! type -P dpkg >/dev/null; then
+  if ! has_program apt-get || ! has_program dpkg; then
     why="there is no apt-get and dpkg to fetch them with"
   elif [[ "$(id -u)" == 0 ]]; then
     install_packages "$cache" "${missing[@]}" || why="apt-get could not install them, see $cache/packages.log"
@@ -99,7 +105,7 @@ unpackable() {
 
 # mounts_by_fuse: whether an ordinary user may mount here.
 mounts_by_fuse() {
-  [[ -w /dev/fuse ]] && type -P fusermount3 >/dev/null
+  [[ -w /dev/fuse ]] && has_program fusermount3
 }
 
 # install_packages CACHE PROGRAM...: installs the packages of programs, as root.

@@ -3,6 +3,7 @@ package dev.polis.docs.it;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * A fenced block of a page.
@@ -16,6 +17,8 @@ import java.util.Optional;
  *   <li>{@code <!-- test: exit CODE -->}: the exit code of its last command; 0 unless said
  *   <li>{@code <!-- test: before COMMAND -->}: is run first, its output is not compared
  *   <li>{@code <!-- test: with NAME=VALUE -->}: is added to the environment
+ *   <li>{@code <!-- test: without PROGRAM... -->}: is run, by root, as on a machine that lacks
+ *       these programs
  * </ul>
  *
  * @param page the page's path in the repository
@@ -65,6 +68,11 @@ record Block(String page, int line, String language, List<String> lines, List<St
 
   Optional<String> condition(String word) {
     return conditions(word).stream().findFirst();
+  }
+
+  /** Returns the programs that the machine must lack. */
+  List<String> missingPrograms() {
+    return conditions("without").stream().flatMap(each -> Stream.of(each.split(" "))).toList();
   }
 
   int exitCode() {

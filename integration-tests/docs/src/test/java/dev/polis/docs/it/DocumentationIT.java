@@ -130,7 +130,8 @@ class DocumentationIT {
     List<Block.Command> commands = block.commands();
     for (Block.Command command : commands) {
       int code = command == commands.getLast() ? block.exitCode() : 0;
-      compare(block, command, code, shell.run(command.text(), environment), shell);
+      Finished finished = shell.run(command.text(), environment, block.missingPrograms());
+      compare(block, command, code, finished, shell);
     }
   }
 

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,13 +42,34 @@ final class PageShell {
 
   /** Runs a command; standard output and standard error come as they would on a terminal. */
   Finished run(String command, Map<String, String> more) throws IOException, InterruptedException {
+    return run(command, more, List.of());
+  }
+
+  /**
+   * Runs a command as on a machine that lacks some programs: their files are covered, in a mount
+   * namespace of its own, by one that is not executable.
+   */
+  Finished run(String command, Map<String, String> more, List<String> lacking)
+      throws IOException, InterruptedException {
     Map<String, String> all = new HashMap<>(environment);
     all.putAll(more);
-    return Finished.of(
-        List.of(
-            "bash", "-c", "cd \"$1\" && eval \"$2\" 2>&1", "page", repository.toString(), command),
-        all,
-        LONGEST);
+    List<String> line = new ArrayList<>();
+    String cover = "";
+    if (!lacking.isEmpty()) {
+      line.addAll(List.of("unshare", "--mount"));
+      cover =
+          """
+          for program in %s; do
+            for file in /usr/local/sbin/ /usr/local/bin/ /usr/sbin/ /usr/bin/ /sbin/ /bin/; do
+              [[ ! -x $file$program ]] || mount --bind /dev/null $file$program
+            done
+          done
+          """
+              .formatted(String.join(" ", lacking));
+    }
+    line.addAll(List.of("bash", "-c", cover + "cd \"$1\" && eval \"$2\" 2>&1", "page"));
+    line.addAll(List.of(repository.toString(), command));
+    return Finished.of(line, all, LONGEST);
   }
 
   /** Returns a screen with the page's names for the folders: the reader has the default ones. */
