@@ -1,10 +1,10 @@
 package dev.polis.resolver;
 
+import dev.polis.backoff.Backoff;
 import dev.polis.logtree.Log;
 import io.grpc.Context;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -12,13 +12,11 @@ import java.util.concurrent.TimeUnit;
  * instance, so that {@link #hurry} ends all their pauses. Safe for any thread.
  */
 final class RetryLoop {
-  /** The first pause after a failure; each further one is half as long again. */
+  // A new leader is there within a few hundred milliseconds.
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
 
-  /** The longest pause: what a cluster that comes back may cost its clients. */
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
-
-  private static final double GROWTH = 1.5;
+  // What a cluster that comes back may cost its clients.
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(7);
 
   private final Log log;
 
@@ -45,10 +43,12 @@ final class RetryLoop {
     Context.CancellableContext own = Context.ROOT.withCancellation();
     Context previous = own.attach();
     try {
-      Duration pause = FIRST_PAUSE;
+      Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
       while (!Thread.currentThread().isInterrupted()) {
-        pause = succeeds(what, attempt) ? FIRST_PAUSE : longer(pause);
-        pause(pause);
+        if (succeeds(what, attempt)) {
+          backoff.reset();
+        }
+        pause(backoff.next());
       }
     } catch (InterruptedException end) {
       Thread.currentThread().interrupt();
@@ -71,16 +71,9 @@ final class RetryLoop {
     }
   }
 
-  private static Duration longer(Duration pause) {
-    long millis = (long) (pause.toMillis() * GROWTH);
-    return Duration.ofMillis(Math.min(millis, LONGEST_PAUSE.toMillis()));
-  }
-
-  /** Waits for up to a quarter less than the pause, so that clients do not come all at once. */
-  private synchronized void pause(Duration most) throws InterruptedException {
-    long millis = most.toMillis();
-    long spread = ThreadLocalRandom.current().nextLong(millis / 4 + 1);
-    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis - spread);
+  /** Waits until the pause is over or {@link #hurry} is called. */
+  private synchronized void pause(Duration pause) throws InterruptedException {
+    long end = System.nanoTime() + pause.toNanos();
     long before = hurries;
     while (hurries == before && end - System.nanoTime() > 0) {
       TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());

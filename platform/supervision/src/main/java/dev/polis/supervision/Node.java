@@ -26,7 +26,7 @@ final class Node {
   final String dn;
   final int depth;
   final Group group;
-  final Backoff backoff;
+  final RestartDelay restartDelay;
 
   /** Null for a subtree. */
   final Task task;
@@ -76,12 +76,12 @@ final class Node {
 
   final CountDownLatch gone = new CountDownLatch(1);
 
-  Node(Node parent, String name, Task task, Group group, Backoff backoff) {
+  Node(Node parent, String name, Task task, Group group, RestartDelay restartDelay) {
     this.parent = parent;
     this.name = name;
     this.task = task;
     this.group = group;
-    this.backoff = backoff;
+    this.restartDelay = restartDelay;
     dn = parent == null ? name : parent.dn + "." + name;
     depth = parent == null ? 0 : parent.depth + 1;
     group.members.add(this);

@@ -122,7 +122,7 @@ final class Tree {
         () -> {
           if (usable(run, "signals healthy")) {
             requireState(run, "signals healthy", RunState.NEW);
-            run.node.backoff.reset();
+            run.node.restartDelay.reset();
             enter(run.node, RunState.HEALTHY, "");
           }
         });
@@ -299,7 +299,7 @@ final class Tree {
 
   private void askedForRestart(Node node, RestartRequest request) {
     log(node, log -> log.info("starts again: %s", request.getMessage()));
-    node.notBefore = timer.nanos() + node.backoff.next(timer.nanos());
+    node.notBefore = timer.nanos() + node.restartDelay.next(timer.nanos());
     enter(node, RunState.CANCELED, Failures.line(request));
     fall(node.group, Cause.restart(node.dn, String.valueOf(request.getMessage())));
   }
@@ -327,7 +327,7 @@ final class Tree {
   }
 
   private void enterDead(Node node) {
-    node.notBefore = timer.nanos() + node.backoff.next(timer.nanos());
+    node.notBefore = timer.nanos() + node.restartDelay.next(timer.nanos());
     enter(node, RunState.DEAD, node.lastError);
   }
 

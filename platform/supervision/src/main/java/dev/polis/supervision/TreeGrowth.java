@@ -33,7 +33,7 @@ final class TreeGrowth {
 
   /** Returns the root of a new tree. */
   Node root() {
-    return new Node(null, "root", null, new Group(), new Backoff(random));
+    return new Node(null, "root", null, new Group(), new RestartDelay(random));
   }
 
   /** Adds a node for each task, all in one new group; none of them runs yet. */
@@ -58,7 +58,7 @@ final class TreeGrowth {
   }
 
   private Node addNode(Node parent, String name, Task task, Group group) {
-    Node node = new Node(parent, name, task, group, new Backoff(random));
+    Node node = new Node(parent, name, task, group, new RestartDelay(random));
     Node.Past past = parent.past.get(name);
     if (past != null) {
       node.restarts = past.restarts() + 1;

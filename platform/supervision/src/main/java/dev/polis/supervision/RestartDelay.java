@@ -1,30 +1,24 @@
 package dev.polis.supervision;
 
+import dev.polis.backoff.Backoff;
 import java.time.Duration;
 import java.util.function.DoubleSupplier;
 
 /**
- * Computes how long a runnable that died waits before it starts again. Guarded by the tree's lock.
+ * Decides how long a runnable that died waits before it starts again: not at all if it has been
+ * healthy, else for a pause that grows with each death. Guarded by the tree's lock.
  */
-final class Backoff {
-  static final Duration FIRST = Duration.ofMillis(500);
-  static final Duration LONGEST = Duration.ofSeconds(60);
-  static final double GROWTH = 1.5;
-
-  /**
-   * Half of the delay in both directions, so that runnables that died together do not return
-   * together.
-   */
-  static final double SPREAD = 0.5;
+final class RestartDelay {
+  private static final Duration FIRST = Duration.ofMillis(500);
+  private static final Duration LONGEST = Duration.ofSeconds(60);
 
   /**
    * A runnable that becomes healthy and dies at once, over and over, would otherwise take a
    * processor for itself: one restart per second is for nothing, the next ones are delayed.
    */
-  static final Duration BETWEEN_IMMEDIATE = Duration.ofSeconds(1);
+  private static final Duration BETWEEN_IMMEDIATE = Duration.ofSeconds(1);
 
-  private final DoubleSupplier random;
-  private double delay = FIRST.toNanos();
+  private final Backoff backoff;
   private boolean healthySinceDeath;
   private boolean everImmediate;
   private long lastImmediate;
@@ -32,13 +26,13 @@ final class Backoff {
   /**
    * @param random numbers from 0 to 1, evenly spread
    */
-  Backoff(DoubleSupplier random) {
-    this.random = random;
+  RestartDelay(DoubleSupplier random) {
+    backoff = new Backoff(FIRST, LONGEST, random);
   }
 
-  /** Resets the delay after a run became healthy: the next delay is the shortest again. */
+  /** Notes that a run became healthy: the next delay is the shortest again. */
   void reset() {
-    delay = FIRST.toNanos();
+    backoff.reset();
     healthySinceDeath = true;
   }
 
@@ -54,10 +48,7 @@ final class Backoff {
       lastImmediate = now;
       return 0;
     }
-    double factor = 1 - SPREAD + 2 * SPREAD * random.getAsDouble();
-    long wait = (long) (delay * factor);
-    delay = Math.min(delay * GROWTH, LONGEST.toNanos());
-    return wait;
+    return backoff.next().toNanos();
   }
 
   private boolean immediate(long now) {
