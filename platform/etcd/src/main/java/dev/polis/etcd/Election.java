@@ -1,20 +1,20 @@
 package dev.polis.etcd;
 
+import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
- * Stands for election. Each candidate hangs a lock on its lease; the oldest lock leads. Standing
- * goes on, with pauses that grow while it fails, until {@link #close()} or {@link #handOver()}.
+ * Stands for election. Each candidate writes a lock under its lease; the oldest lock leads. It is
+ * repeated, with pauses that grow while it fails, until {@link #close()} or {@link #handOver()}.
  *
  * <p>Whatever else may write to the locks does no lasting harm: a candidate writes its own lock
  * again when somebody has overwritten it, and a lock that hangs on no lease is removed when it is
@@ -55,7 +55,7 @@ public final class Election implements AutoCloseable {
     thread.start();
   }
 
-  /** Where this candidate stands; never without a value. */
+  /** Returns whether this candidate leads, as a value that is never empty. */
   public Value<ElectionState> state() {
     return state;
   }
@@ -80,7 +80,7 @@ public final class Election implements AutoCloseable {
         place -> new ElectionHandOver(place.lease().id(), place.lockKey(), place.createRevision()));
   }
 
-  /** Resigns: gives the lock back, so that another can lead at once. */
+  /** Resigns: removes the lock, so that another can lead at once. */
   @Override
   public void close() {
     stop("resigned").flatMap(Standing::place).ifPresent(held -> held.lease().close());
@@ -110,26 +110,26 @@ public final class Election implements AutoCloseable {
 
   private void standUntilStopped() {
     Backoff backoff = new Backoff(RETRY_FIRST, RETRY_MOST);
-    List<ElectionHandOver> handOver = options.handOver();
+    ElectionOptions.Entry entry = options.entry();
     try {
       while (true) {
         Standing standing = new Standing(backoff);
         current.set(standing);
         standing.neither("taking part");
         try {
-          standing.stand(handOver);
+          standing.stand(entry);
         } catch (EtcdClosedException closed) {
           standing.neither("the etcd client is closed");
           return;
         } catch (EtcdException failed) {
           standing.neither(failed.getMessage());
         }
-        handOver = List.of();
+        entry = new ElectionOptions.AtTheEnd();
         standing.abandon();
         backoff.pause();
       }
     } catch (InterruptedException stopped) {
-      // The one who stopped us takes care of the place we hold.
+      // stop() returns the place in the queue to its caller, which releases or revokes it.
       Thread.currentThread().interrupt();
     }
   }
@@ -164,7 +164,7 @@ public final class Election implements AutoCloseable {
       publish(new ElectionState.Neither(reason));
     }
 
-    /** Nothing is published from here on. */
+    /** Ends publishing. */
     synchronized void end() {
       over = true;
     }
@@ -173,11 +173,8 @@ public final class Election implements AutoCloseable {
       place().ifPresent(held -> held.lease().close());
     }
 
-    void stand(List<ElectionHandOver> handOver) throws InterruptedException {
-      if (handOver.isEmpty()) {
-        removeStaleLocks();
-      }
-      Place taken = handOver.isEmpty() ? takePlace() : takeUp(handOver.getFirst());
+    void stand(ElectionOptions.Entry entry) throws InterruptedException {
+      Place taken = enter(entry);
       try (EtcdWatch opened = client.watch(options.prefix().range(), WatchOptions.snapshot())) {
         synchronized (this) {
           watch = opened;
@@ -196,7 +193,7 @@ public final class Election implements AutoCloseable {
       }
     }
 
-    /** Runs at the very moment the lease must be taken for gone. */
+    /** Ends this attempt at the moment the lease must be taken for gone. */
     private synchronized void leaseEnded() {
       place()
           .ifPresent(
@@ -206,6 +203,16 @@ public final class Election implements AutoCloseable {
         // Off this thread: closing a watch takes the streams' lock.
         client.connection().later(0, watch::close);
       }
+    }
+
+    private Place enter(ElectionOptions.Entry entry) throws InterruptedException {
+      return switch (entry) {
+        case ElectionOptions.TakeUp(ElectionHandOver place) -> takeUp(place);
+        case ElectionOptions.AtTheEnd _ -> {
+          removeStaleLocks();
+          yield takePlace();
+        }
+      };
     }
 
     private void removeStaleLocks() throws InterruptedException {

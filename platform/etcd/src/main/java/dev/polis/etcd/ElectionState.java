@@ -1,6 +1,6 @@
 package dev.polis.etcd;
 
-/** Where a candidate stands. */
+/** Says whether a candidate leads. */
 public sealed interface ElectionState {
 
   /**
@@ -20,7 +20,7 @@ public sealed interface ElectionState {
   record Follower(KeyValue leader) implements ElectionState {}
 
   /**
-   * Not known, or in between: no quorum, no lease, not asked yet.
+   * Nobody is known to lead: no quorum, no lease, or not asked yet.
    *
    * @param reason in words
    */

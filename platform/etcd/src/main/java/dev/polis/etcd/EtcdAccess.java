@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * All that is needed to reach etcd as one user: handed out by consensus, given to {@link
- * EtcdClient#connect(EtcdAccess)} by whoever wants to own a connection.
+ * Holds all that is needed to reach etcd as one user. Consensus hands it out; {@link
+ * EtcdClient#connect(EtcdAccess)} opens a connection with it.
  *
  * @param endpoints members to talk to, in order of preference, at least one
  * @param security how the connection is protected
@@ -13,7 +13,7 @@ import java.util.Optional;
  */
 public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNamespace namespace) {
 
-  /** How a connection is protected. */
+  /** Says how a connection is protected. */
   public sealed interface Security {}
 
   /** No protection at all; for loopback and tests. */
@@ -29,22 +29,22 @@ public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNa
     }
   }
 
-  /** Unprotected access to the root namespace. */
+  /** Returns unprotected access to the root namespace. */
   public static EtcdAccess plaintext(String... endpoints) {
     return new EtcdAccess(parse(List.of(endpoints)), new Plaintext(), EtcdNamespace.ROOT);
   }
 
-  /** Access by mutual TLS to the root namespace. */
+  /** Returns access by mutual TLS to the root namespace. */
   public static EtcdAccess tls(List<EtcdEndpoint> endpoints, EtcdTls tls) {
     return new EtcdAccess(endpoints, new MutualTls(tls), EtcdNamespace.ROOT);
   }
 
-  /** The same access, bound to the namespace {@code part} within the present one. */
+  /** Returns the same access, bound to the namespace {@code part} within the present one. */
   public EtcdAccess sub(String part) {
     return new EtcdAccess(endpoints, security, namespace.sub(part));
   }
 
-  /** The same access through other members. */
+  /** Returns the same access through other members. */
   public EtcdAccess through(List<EtcdEndpoint> others) {
     return new EtcdAccess(others, security, namespace);
   }

@@ -51,8 +51,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Administration of an etcd cluster: membership, users and roles, maintenance. Got from a client of
- * the root namespace only. Calls block, with a deadline of 10 s unless said otherwise; changes that
+ * Administers an etcd cluster: membership, users and roles, maintenance. Only a client of the root
+ * namespace gives it out. Calls block, with a deadline of 10 s unless said otherwise; changes that
  * were sent and not answered end in {@link EtcdOutcomeUnknownException}. Calls that are about one
  * member name its endpoint, which must be one of the client's.
  */
@@ -78,7 +78,7 @@ public final class EtcdAdmin {
 
   // Members
 
-  /** All members, learners included. */
+  /** Returns all members, learners included. */
   public List<EtcdMember> members() throws InterruptedException {
     return members(
         read(
@@ -156,12 +156,12 @@ public final class EtcdAdmin {
 
   // Maintenance
 
-  /** The endpoints that can be named in the calls below. */
+  /** Returns the endpoints that can be named in the calls below. */
   public List<EtcdEndpoint> endpoints() {
     return connection.members().stream().map(EtcdChannels.Member::endpoint).toList();
   }
 
-  /** What the member at an endpoint says of itself; answered also without quorum. */
+  /** Returns the status of the member at an endpoint, which answers without quorum too. */
   public EtcdStatus status(EtcdEndpoint endpoint) throws InterruptedException {
     StatusResponse status =
         at(
@@ -186,7 +186,7 @@ public final class EtcdAdmin {
         status.getErrorsList());
   }
 
-  /** Forgets all states of keys older than {@code revision}, and waits until the space is free. */
+  /** Removes all states of keys older than {@code revision}, and waits until the space is free. */
   public void compact(long revision) throws InterruptedException {
     write(
         KVGrpc.getCompactMethod(),
@@ -194,7 +194,7 @@ public final class EtcdAdmin {
         "compact up to revision " + revision);
   }
 
-  /** Gives free space of one member's database back to the disk; it serves nobody meanwhile. */
+  /** Returns free space of one member's database to the disk; the member serves nobody meanwhile. */
   public void defragment(EtcdEndpoint endpoint) throws InterruptedException {
     at(
         endpoint,
@@ -204,7 +204,7 @@ public final class EtcdAdmin {
         DEFRAGMENT);
   }
 
-  /** A hash over a member's whole history up to a revision (0: the newest), to compare members. */
+  /** Returns a hash of a member's history up to a revision (0: the newest), to compare members. */
   public int hash(EtcdEndpoint endpoint, long revision) throws InterruptedException {
     return at(
             endpoint,
@@ -215,7 +215,7 @@ public final class EtcdAdmin {
         .getHash();
   }
 
-  /** Makes another voting member the leader. Must be asked of the leader's endpoint. */
+  /** Makes another voting member the leader; only the present leader's endpoint accepts this. */
   public void moveLeader(EtcdEndpoint leader, long toMemberId) throws InterruptedException {
     at(
         leader,
@@ -225,7 +225,7 @@ public final class EtcdAdmin {
         deadline);
   }
 
-  /** All alarms that are raised. */
+  /** Returns all alarms that are raised. */
   public List<EtcdAlarm> alarms() throws InterruptedException {
     AlarmRequest request =
         AlarmRequest.newBuilder().setAction(AlarmRequest.AlarmAction.GET).build();
@@ -240,7 +240,7 @@ public final class EtcdAdmin {
         alarm.getAlarmValue() == ALARM_CORRUPT ? EtcdAlarm.Kind.CORRUPT : EtcdAlarm.Kind.NOSPACE);
   }
 
-  /** Takes back an alarm whose cause has been removed. */
+  /** Clears an alarm whose cause has been removed. */
   public void disarm(EtcdAlarm alarm) throws InterruptedException {
     int kind = alarm.kind() == EtcdAlarm.Kind.CORRUPT ? ALARM_CORRUPT : 1;
     write(
@@ -324,6 +324,7 @@ public final class EtcdAdmin {
         "add user " + name);
   }
 
+  /** Deletes a user. */
   public void deleteUser(String name) throws InterruptedException {
     write(
         AuthGrpc.getUserDeleteMethod(),
@@ -331,13 +332,14 @@ public final class EtcdAdmin {
         "delete user " + name);
   }
 
+  /** Returns the names of all users. */
   public List<String> users() throws InterruptedException {
     return List.copyOf(
         read(AuthGrpc.getUserListMethod(), AuthUserListRequest.getDefaultInstance(), "list users")
             .getUsersList());
   }
 
-  /** The roles of a user. */
+  /** Returns the roles of a user. */
   public List<String> rolesOf(String user) throws InterruptedException {
     return List.copyOf(
         read(
@@ -347,6 +349,7 @@ public final class EtcdAdmin {
             .getRolesList());
   }
 
+  /** Gives a user a role. */
   public void grantRole(String user, String role) throws InterruptedException {
     write(
         AuthGrpc.getUserGrantRoleMethod(),
@@ -354,6 +357,7 @@ public final class EtcdAdmin {
         "grant role " + role + " to user " + user);
   }
 
+  /** Takes a role from a user. */
   public void revokeRole(String user, String role) throws InterruptedException {
     write(
         AuthGrpc.getUserRevokeRoleMethod(),
@@ -361,6 +365,7 @@ public final class EtcdAdmin {
         "revoke role " + role + " of user " + user);
   }
 
+  /** Adds a role without permissions. */
   public void addRole(String role) throws InterruptedException {
     write(
         AuthGrpc.getRoleAddMethod(),
@@ -368,6 +373,7 @@ public final class EtcdAdmin {
         "add role " + role);
   }
 
+  /** Deletes a role. */
   public void deleteRole(String role) throws InterruptedException {
     write(
         AuthGrpc.getRoleDeleteMethod(),
@@ -375,6 +381,7 @@ public final class EtcdAdmin {
         "delete role " + role);
   }
 
+  /** Returns the names of all roles. */
   public List<String> roles() throws InterruptedException {
     return List.copyOf(
         read(AuthGrpc.getRoleListMethod(), AuthRoleListRequest.getDefaultInstance(), "list roles")
@@ -397,6 +404,7 @@ public final class EtcdAdmin {
         "grant " + permission + " to role " + role);
   }
 
+  /** Takes a part of the key space from a role. */
   public void revoke(String role, KeyRange range) throws InterruptedException {
     Wire.Bounds bounds = Wire.of(EtcdNamespace.ROOT).bounds(range);
     write(
@@ -409,7 +417,7 @@ public final class EtcdAdmin {
         "revoke " + range + " of role " + role);
   }
 
-  /** Number of permissions of a role. */
+  /** Returns how many permissions a role has. */
   public int permissionsOf(String role) throws InterruptedException {
     return read(
             AuthGrpc.getRoleGetMethod(),

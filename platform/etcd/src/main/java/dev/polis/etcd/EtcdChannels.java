@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
 
-/** Opens channels, one for each member, on an event loop of their own. */
+/** Opens one channel to each member, on an event loop of their own. */
 final class EtcdChannels implements AutoCloseable {
 
   /**

@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
- * etcd as one user sees it, within one namespace. {@link #connect} opens a connection, which its
+ * Gives one user access to one namespace of etcd. {@link #connect} opens a connection, which its
  * caller owns; {@link #sub} gives narrower views of it. Closing a client ends every watch, lease,
  * election and watcher that was opened through it; closing the connected one ends the connection
  * with all views. Thread-safe.
@@ -48,7 +48,7 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * A view of the namespace {@code part} within this one; it shares the connection.
+   * Returns a view of the namespace {@code part} within this one, over the same connection.
    *
    * @throws IllegalArgumentException if the part is empty or holds ':' or '/'
    */
@@ -57,16 +57,17 @@ public final class EtcdClient implements AutoCloseable {
     return own(new EtcdClient(connection, namespace.sub(part), false));
   }
 
+  /** Returns the part of the key space that this client sees. */
   public EtcdNamespace namespace() {
     return namespace;
   }
 
-  /** Reads and writes. */
+  /** Returns reads and writes. */
   public KeyValues kv() {
     return kv;
   }
 
-  /** Leases; they know no namespaces. */
+  /** Returns leases, which belong to no namespace. */
   public Leases leases() {
     return leases;
   }
@@ -92,7 +93,7 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * A key as a value: watchers get its newest state and every later one that they are quick enough
+   * Returns a key as a value: watchers get its newest state and every later one that they are quick enough
    * for; a missing key is waited for, a deleted one is decoded from nothing. {@link Watcher#poll}
    * gives only what was there at the last get (for the first poll: at the first listing, which it
    * waits for). {@link Value#peek} reads etcd once.
@@ -102,7 +103,7 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * A range as a value: each get returns the newest state of one key that has changed, oldest
+   * Returns a range as a value: each get returns the newest state of one key that has changed, oldest
    * change first; at first, all existing keys are such. {@link Value#peek} gives the key changed
    * last.
    */
@@ -127,7 +128,7 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * The administration of the whole cluster: members, users, maintenance.
+   * Returns the administration of the whole cluster: members, users, maintenance.
    *
    * @throws IllegalStateException if this client is bound to a namespace: the cluster is no part of
    *     any
@@ -144,7 +145,7 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * Goes on through other members. Watches, leases and elections move over by themselves; calls
+   * Replaces the members to talk to. Watches, leases and elections move over by themselves; calls
    * under way on a dropped member may finish.
    */
   public void moveTo(List<EtcdEndpoint> endpoints) {

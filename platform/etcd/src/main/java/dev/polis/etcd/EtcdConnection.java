@@ -1,5 +1,6 @@
 package dev.polis.etcd;
 
+import dev.polis.backoff.Backoff;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.protobuf.ByteString;
 import io.etcd.jetcd.api.KVGrpc;
@@ -31,12 +32,12 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The shared ground of a client and its namespaces: channels to the members, the choice among them,
- * unary calls with safe retries, timers. Closed once, by the client that made it.
+ * Talks to the members of etcd for a client and all its namespaces: chooses among them, repeats
+ * unary calls where that is safe, runs timers. Closed once, by the client that made it.
  */
 final class EtcdConnection implements AutoCloseable {
 
-  /** Whether a call may be sent again when it is not known what became of it. */
+  /** Says whether a call may be sent again when its outcome is not known. */
   enum Effect {
     REPEATABLE,
     ONCE
@@ -103,7 +104,7 @@ final class EtcdConnection implements AutoCloseable {
         "the etcd client of " + members + " is closed; its owner must open a new one", null);
   }
 
-  /** Runs a short, non-blocking task later; silently not at all once closed. */
+  /** Runs a short, non-blocking task later, unless the connection is closed by then. */
   Future<?> later(long delayNanos, Runnable task) {
     try {
       return timer.schedule(task, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
@@ -123,7 +124,7 @@ final class EtcdConnection implements AutoCloseable {
     }
   }
 
-  /** The member to use for the next call or stream. */
+  /** Returns the member to use for the next call or stream. */
   EtcdChannels.Member member() {
     EtcdChannels.Member next = preferred;
     if (next.channel().getState(false) != ConnectivityState.READY) {
@@ -137,7 +138,7 @@ final class EtcdConnection implements AutoCloseable {
     return members;
   }
 
-  /** Turns to the next member, if {@code failed} is the one in use, and tells the streams. */
+  /** Makes the next member the one to use, if {@code failed} is it now. */
   void suspect(EtcdChannels.Member failed) {
     synchronized (this) {
       if (preferred != failed || closed) {
@@ -148,12 +149,12 @@ final class EtcdConnection implements AutoCloseable {
     }
   }
 
-  /** Called when a member must not be used any more, with that member. */
+  /** Registers a listener that is called with each member that must not be used any more. */
   void onAbandon(Consumer<EtcdChannels.Member> listener) {
     abandonListeners.add(listener);
   }
 
-  /** A member that does not answer calls is not to be trusted with streams either. */
+  /** Leaves a member that does not answer calls, with all streams. */
   void abandon(EtcdChannels.Member silent) {
     suspect(silent);
     if (preferred != silent) {
@@ -208,7 +209,7 @@ final class EtcdConnection implements AutoCloseable {
       throws InterruptedException {
     long deadline = System.nanoTime() + within.toNanos();
     Backoff backoff = new Backoff(RETRY_FIRST, RETRY_MOST);
-    Optional<StatusRuntimeException> telling = Optional.empty();
+    Optional<StatusRuntimeException> lastFailure = Optional.empty();
     for (int attempt = 1; ; attempt++) {
       if (closed) {
         throw closedException();
@@ -231,33 +232,32 @@ final class EtcdConnection implements AutoCloseable {
         }
         noteSilence(member, status, budget);
         suspect(member);
-        if (status.getCode() != Status.Code.DEADLINE_EXCEEDED || telling.isEmpty()) {
-          telling = Optional.of(failure);
+        if (status.getCode() != Status.Code.DEADLINE_EXCEEDED || lastFailure.isEmpty()) {
+          lastFailure = Optional.of(failure);
         }
-        // The first round goes through all members without a pause; then it is their state, not
-        // ours.
-        long pause = attempt < members.size() ? 0 : backoff.nextNanos();
+        // The first pass goes through all members without a pause; then waiting is what helps.
+        long pause = attempt < members.size() ? 0 : backoff.next().toNanos();
         if (deadline - System.nanoTime() <= pause) {
           String tried =
               what.get() + " within " + within.toMillis() + " ms, " + attempt + " attempts";
           throw closed
               ? closedException()
               : EtcdFailure.UNAVAILABLE.exception(
-                  tried, member.endpoint(), telling.get().getStatus(), telling.get());
+                  tried, member.endpoint(), lastFailure.get().getStatus(), lastFailure.get());
         }
         Thread.sleep(Duration.ofNanos(pause));
       }
     }
   }
 
-  /** A short deadline of the caller's says nothing about the member. */
+  /** Leaves a member that was silent for longer than a call may take; shorter silence means nothing. */
   private void noteSilence(EtcdChannels.Member member, Status status, long patience) {
     if (status.getCode() == Status.Code.DEADLINE_EXCEEDED && patience >= ATTEMPT.toNanos()) {
       abandon(member);
     }
   }
 
-  /** One attempt at one member, without a demand for a leader unless the channel carries it. */
+  /** Makes one attempt at one member. */
   static <Q, R> R once(
       Channel channel, MethodDescriptor<Q, R> method, Q request, SentTracer sent, long nanos)
       throws InterruptedException {
@@ -277,7 +277,7 @@ final class EtcdConnection implements AutoCloseable {
     }
   }
 
-  /** Asks a member for a sign of life; any answer, also a refusal, is one. */
+  /** Asks a member for anything, and returns whether it answered at all; a refusal is an answer. */
   boolean answers(EtcdChannels.Member member, Duration within) throws InterruptedException {
     try {
       once(
@@ -312,7 +312,7 @@ final class EtcdConnection implements AutoCloseable {
     channels.close();
   }
 
-  /** Learns whether a request ever reached a transport: if not, it cannot have had an effect. */
+  /** Records whether a request reached a transport: if not, it cannot have had an effect. */
   static final class SentTracer extends ClientStreamTracer.Factory {
 
     private volatile boolean sent;

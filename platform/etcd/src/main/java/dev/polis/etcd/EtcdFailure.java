@@ -2,15 +2,17 @@ package dev.polis.etcd;
 
 import io.grpc.Status;
 
-/** What a failed call says about its effect, and the exception that tells the caller. */
+/** Judges a failed call by its effect, and makes the exception that tells the caller. */
 enum EtcdFailure {
-  /** Known to have had no effect; another attempt may do better. */
+  /** Known to have had no effect; another attempt may succeed. */
   UNAVAILABLE,
   /** It may have had its effect. */
   UNKNOWN,
   /** Refused for good, without effect. */
   REFUSED,
+  /** Refused for good, because of the caller's rights. */
   DENIED,
+  /** Refused for good, because the revision is compacted away. */
   COMPACTED;
 
   boolean isFinal() {
@@ -23,17 +25,20 @@ enum EtcdFailure {
    * @param sent whether the request had reached a transport
    */
   static EtcdFailure of(Status status, boolean sent) {
-    String words = words(status);
-    if (words.contains("etcdserver: no leader")
-        || words.contains("etcdserver: too many requests")
-        || words.contains("etcdserver: revision of auth store is old")
-        || words.contains("etcdserver: rpc not supported for learner")) {
-      return UNAVAILABLE;
-    }
-    return switch (status.getCode()) {
+    return switch (EtcdError.of(description(status))) {
+      case NO_LEADER, TOO_MANY_REQUESTS, OLD_AUTH_REVISION, LEARNER -> UNAVAILABLE;
+      case COMPACTED -> COMPACTED;
+      case PERMISSION_DENIED -> DENIED;
+      case NO_SPACE, LEASE_NOT_FOUND, LEASE_EXISTS -> REFUSED;
+      case OTHER -> of(status.getCode(), sent);
+    };
+  }
+
+  private static EtcdFailure of(Status.Code code, boolean sent) {
+    return switch (code) {
       case PERMISSION_DENIED, UNAUTHENTICATED -> DENIED;
-      case OUT_OF_RANGE -> words.contains("compacted") ? COMPACTED : REFUSED;
-      case INVALID_ARGUMENT,
+      case OUT_OF_RANGE,
+          INVALID_ARGUMENT,
           FAILED_PRECONDITION,
           NOT_FOUND,
           ALREADY_EXISTS,
@@ -46,7 +51,7 @@ enum EtcdFailure {
 
   EtcdException exception(String what, EtcdEndpoint endpoint, Status status, Throwable cause) {
     String text = "etcd at " + endpoint + ": " + what + ": ";
-    String answer = status.getCode() + " (" + words(status) + ")" + root(status);
+    String answer = status.getCode() + " (" + description(status) + ")" + root(status);
     return switch (this) {
       case UNAVAILABLE ->
           new EtcdUnavailableException(
@@ -60,7 +65,10 @@ enum EtcdFailure {
                   + ". Read the key before writing again",
               cause);
       case REFUSED ->
-          new EtcdRefusedException(text + "refused: " + answer + ". Nothing was applied", cause);
+          new EtcdRefusedException(
+              text + "refused: " + answer + ". Nothing was applied",
+              EtcdError.of(description(status)),
+              cause);
       case DENIED ->
           new EtcdPermissionException(
               text
@@ -74,7 +82,7 @@ enum EtcdFailure {
     };
   }
 
-  static String words(Status status) {
+  private static String description(Status status) {
     return status.getDescription() == null ? "no details" : status.getDescription();
   }
 

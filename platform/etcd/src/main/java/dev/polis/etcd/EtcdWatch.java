@@ -93,7 +93,7 @@ public final class EtcdWatch implements AutoCloseable {
     }
   }
 
-  /** The next update if it is there already. */
+  /** Returns the next update if it is there already. */
   public Optional<WatchUpdate> poll() {
     lock.lock();
     try {
@@ -107,12 +107,12 @@ public final class EtcdWatch implements AutoCloseable {
     }
   }
 
-  /** Everything up to this revision has been returned: where a successor may take up. */
+  /** Returns the revision up to which everything has been returned; a successor begins behind it. */
   public long revision() {
     return revision;
   }
 
-  /** Asks etcd for a bookmark soon; it comes once all earlier changes have been delivered. */
+  /** Asks etcd for a bookmark, which comes once all earlier changes have been delivered. */
   public void requestProgress() {
     connection.watches().requestProgress();
   }

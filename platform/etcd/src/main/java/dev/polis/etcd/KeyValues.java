@@ -34,13 +34,13 @@ public final class KeyValues {
     this.fences = List.copyOf(fences);
   }
 
-  /** The same keys, with another limit on the time of each call (by default 8 s). */
+  /** Returns the same keys, with another limit on the time of each call (by default 8 s). */
   public KeyValues within(Duration limit) {
     return new KeyValues(connection, wire, limit, fences);
   }
 
   /**
-   * The same keys, but every read and write is one transaction in which etcd also checks the given
+   * Returns the same keys, with each read and write in one transaction that also checks the given
    * fences; if one does not hold, nothing is done and {@link EtcdFencedException} is thrown.
    */
   public KeyValues fenced(Fence... more) {
@@ -49,18 +49,18 @@ public final class KeyValues {
     return new KeyValues(connection, wire, deadline, all);
   }
 
-  /** The newest state of a key, empty if it does not exist. */
+  /** Returns the newest state of a key, empty if it does not exist. */
   public Optional<KeyValue> get(String key) throws InterruptedException {
     return range(KeyRange.single(key)).keys().stream().findFirst();
   }
 
-  /** All keys of a range at one revision. */
+  /** Returns all keys of a range at one revision. */
   public RangeResult range(KeyRange range) throws InterruptedException {
     return range(range, RangeOptions.DEFAULT);
   }
 
   /**
-   * Keys of a range.
+   * Returns keys of a range.
    *
    * @throws EtcdCompactedException if the options ask for a revision that is compacted away
    */
@@ -225,7 +225,7 @@ public final class KeyValues {
     return ops.stream().allMatch(op -> op instanceof Op.Get);
   }
 
-  /** What is touched, without the values. */
+  /** Returns what is touched, without the values. */
   private static List<String> keys(List<Op> ops) {
     return ops.stream()
         .map(

@@ -11,8 +11,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 
 /**
- * A lease that is being kept alive. Its life is counted from the moment a request was *sent* that
- * etcd later answered, so it always ends here before it ends there. Thread-safe.
+ * Keeps one lease of etcd alive. Its life is counted from the moment a request was <em>sent</em>
+ * that etcd later answered, so it always ends here before it ends there. Thread-safe.
  */
 public final class Lease implements AutoCloseable {
 
@@ -36,22 +36,22 @@ public final class Lease implements AutoCloseable {
     this.deadline = deadline;
   }
 
-  /** The id under which etcd knows it. */
+  /** Returns the id that etcd knows it by. */
   public long id() {
     return id;
   }
 
-  /** How long it lives without being renewed, as etcd granted it. */
+  /** Returns how long it lives without being renewed, as etcd granted it. */
   public Duration ttl() {
     return ttl;
   }
 
-  /** What may be assumed about it; see {@link #isAlive()} for the exact answer at this instant. */
+  /** Returns its state as a value; {@link #isAlive()} gives the exact answer at this instant. */
   public Value<LeaseState> state() {
     return state;
   }
 
-  /** Whether the lease is certainly alive at this instant, by the monotonic clock. */
+  /** Returns whether the lease is certainly alive at this instant, by the monotonic clock. */
   public boolean isAlive() {
     return keeper.isAlive(this);
   }
@@ -68,12 +68,12 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** Gives it back: etcd deletes the keys that hang on it. Does nothing if it is gone already. */
+  /** Revokes it: etcd deletes its keys. Does nothing if it is gone already. */
   public void revoke() throws InterruptedException {
     keeper.revoke(this);
   }
 
-  /** Stops keeping it alive without revoking it, so that another may go on with its id. */
+  /** Stops keeping it alive without revoking it, so that another may adopt its id. */
   public void release() {
     keeper.release(this);
   }

@@ -1,5 +1,6 @@
 package dev.polis.etcd;
 
+import dev.polis.backoff.Backoff;
 import io.etcd.jetcd.api.LeaseGrantRequest;
 import io.etcd.jetcd.api.LeaseGrantResponse;
 import io.etcd.jetcd.api.LeaseGrpc;
@@ -31,7 +32,7 @@ final class LeaseKeeper implements AutoCloseable {
 
   // Three chances in a lifetime: the second and third may go to other members.
   private static final int RENEWALS_PER_TTL = 3;
-  private static final int LOOKS_PER_RENEWAL = 4;
+  private static final int CHECKS_PER_RENEWAL = 4;
   private static final Duration CALL = EtcdConnection.DEFAULT_DEADLINE;
   // Several members must get their chance within the life of a short lease.
   private static final long ADOPT_MILLIS = 1000;
@@ -67,14 +68,14 @@ final class LeaseKeeper implements AutoCloseable {
               CALL);
       granted = response.getTTL();
     } catch (EtcdRefusedException refused) {
-      if (!refused.getMessage().contains("lease already exists")) {
+      if (refused.error() != EtcdError.LEASE_EXISTS) {
         throw refused;
       }
     }
     return keep(new Lease(this, id, Duration.ofSeconds(granted), sent + seconds(granted)));
   }
 
-  /** Renews a lease once, which shows that it is alive, and then keeps it. */
+  /** Renews a lease once, which shows that it exists, and keeps it alive from then on. */
   Lease adopt(long id) throws InterruptedException {
     long deadline = System.nanoTime() + CALL.toNanos();
     Backoff pause = new Backoff(REOPEN_FIRST, REOPEN_MOST);
@@ -140,7 +141,7 @@ final class LeaseKeeper implements AutoCloseable {
     } else {
       send(lease, connection.nanos());
     }
-    connection.later(renewal(lease) / LOOKS_PER_RENEWAL, () -> renew(lease));
+    connection.later(renewal(lease) / CHECKS_PER_RENEWAL, () -> renew(lease));
     return lease;
   }
 
@@ -179,7 +180,7 @@ final class LeaseKeeper implements AutoCloseable {
     leases.remove(lease.id());
   }
 
-  /** Looks after one lease, several times in a renewal period. */
+  /** Renews a lease when it is due, and leaves a member that does not answer renewals. */
   private void renew(Lease lease) {
     Stream silent = null;
     synchronized (this) {
@@ -201,7 +202,7 @@ final class LeaseKeeper implements AutoCloseable {
         connection.suspect(silent.member);
         reopenLater(0);
       }
-      connection.later(renewal / LOOKS_PER_RENEWAL, () -> renew(lease));
+      connection.later(renewal / CHECKS_PER_RENEWAL, () -> renew(lease));
     }
     if (silent != null) {
       silent.cancel();
@@ -267,7 +268,7 @@ final class LeaseKeeper implements AutoCloseable {
         connection.suspect(which.member);
       }
       stream = null;
-      reopenLater(backoff.nextNanos());
+      reopenLater(backoff.next().toNanos());
     }
   }
 
@@ -304,7 +305,7 @@ final class LeaseKeeper implements AutoCloseable {
           () -> "revoke " + lease,
           within);
     } catch (EtcdRefusedException refused) {
-      if (!refused.getMessage().contains("lease not found")) {
+      if (refused.error() != EtcdError.LEASE_NOT_FOUND) {
         throw refused;
       }
     }

@@ -1,9 +1,9 @@
 package dev.polis.etcd;
 
-/** What the holder of a lease may assume. */
+/** Says what the holder of a lease may assume. */
 public sealed interface LeaseState {
 
-  /** etcd keeps the lease at least until the holder hears otherwise or its time runs out here. */
+  /** etcd keeps the lease at least until this state changes or its time runs out here. */
   record Alive() implements LeaseState {}
 
   /**

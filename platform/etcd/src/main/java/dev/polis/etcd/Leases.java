@@ -16,7 +16,7 @@ public final class Leases {
   }
 
   /**
-   * Takes out a new lease and keeps it alive until it is revoked, released, closed or lost.
+   * Grants a new lease and keeps it alive until it is revoked, released, closed or lost.
    *
    * @param ttl at least one second; etcd may grant more (never less than about 2 s)
    */
@@ -25,7 +25,7 @@ public final class Leases {
   }
 
   /**
-   * Goes on with a lease that another has released.
+   * Adopts a lease that another holder has released, and keeps it alive.
    *
    * @throws EtcdLeaseLostException if etcd does not know it any more
    */

@@ -1,5 +1,6 @@
 package dev.polis.etcd;
 
+import dev.polis.backoff.Backoff;
 import io.etcd.jetcd.api.Event;
 import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.RangeResponse;
@@ -25,7 +26,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * All watches of a connection, multiplexed on one stream.
+ * Carries all watches of a connection on one stream.
  *
  * <p>A watch is described by the next revision it needs, so any end of the stream (completion,
  * error, cancellation, a silent member) means only: open another, ask again from there. What the
@@ -39,10 +40,10 @@ final class WatchStreams implements AutoCloseable {
   private static final Duration REOPEN_MOST = Duration.ofSeconds(1);
   // A watch that etcd refuses (a missing role, say) is tried again at this pace.
   private static final Duration RETRY_REFUSED = Duration.ofSeconds(1);
-  // Silence is normal; after this much the member is asked for a sign of life.
+  // Silence is normal; after this much the member is asked whether it lives.
   private static final Duration SILENCE = Duration.ofSeconds(3);
-  private static final Duration SIGN_OF_LIFE = Duration.ofSeconds(2);
-  private static final Duration LOOK = Duration.ofSeconds(1);
+  private static final Duration ANSWER = Duration.ofSeconds(2);
+  private static final Duration SILENCE_POLL = Duration.ofSeconds(1);
   private static final long ALL_WATCHES = -1;
 
   private final EtcdConnection connection;
@@ -50,7 +51,7 @@ final class WatchStreams implements AutoCloseable {
   private final Backoff backoff = new Backoff(REOPEN_FIRST, REOPEN_MOST);
   private Stream stream;
   private boolean opening;
-  private boolean looking;
+  private boolean polling;
   private boolean closed;
 
   WatchStreams(EtcdConnection connection) {
@@ -64,9 +65,9 @@ final class WatchStreams implements AutoCloseable {
     }
     subscriptions.add(subscription);
     advance(subscription);
-    if (!looking) {
-      looking = true;
-      connection.later(LOOK.toNanos(), this::look);
+    if (!polling) {
+      polling = true;
+      connection.later(SILENCE_POLL.toNanos(), this::pollSilence);
     }
   }
 
@@ -83,7 +84,7 @@ final class WatchStreams implements AutoCloseable {
     }
   }
 
-  /** Called by a sink that is no longer full. */
+  /** Continues a watch whose sink is no longer full. */
   synchronized void resume(WatchSubscription subscription) {
     if (subscription.phase == WatchSubscription.Phase.PAUSED) {
       subscription.phase = WatchSubscription.Phase.READY;
@@ -91,14 +92,14 @@ final class WatchStreams implements AutoCloseable {
     }
   }
 
-  /** Asks etcd to tell, on the stream, up to which revision everything has been delivered. */
+  /** Asks etcd to report, on the stream, up to which revision everything has been delivered. */
   synchronized void requestProgress() {
     if (stream != null) {
       stream.requestProgress();
     }
   }
 
-  /** Does what the phase of a subscription calls for. */
+  /** Does the next step of a subscription, by its phase. */
   private void advance(WatchSubscription subscription) {
     switch (subscription.phase) {
       case LISTING -> connection.work(() -> list(subscription));
@@ -135,7 +136,7 @@ final class WatchStreams implements AutoCloseable {
     }
   }
 
-  /** Forgets a stream: what it carried becomes ready for the next one. */
+  /** Drops the stream; its watches become ready for the next one. */
   private void lose() {
     stream = null;
     for (WatchSubscription subscription : subscriptions) {
@@ -155,7 +156,7 @@ final class WatchStreams implements AutoCloseable {
         connection.suspect(which.member);
       }
       lose();
-      reopenLater(backoff.nextNanos());
+      reopenLater(backoff.next().toNanos());
     }
   }
 
@@ -172,15 +173,15 @@ final class WatchStreams implements AutoCloseable {
     left.end();
   }
 
-  /** Looks whether the stream is silent because nothing happens or because nobody is there. */
-  private void look() {
+  /** Asks the member for an answer if the stream has been silent for long. */
+  private void pollSilence() {
     Stream suspect = null;
     synchronized (this) {
       if (closed || subscriptions.isEmpty()) {
-        looking = false;
+        polling = false;
         return;
       }
-      connection.later(LOOK.toNanos(), this::look);
+      connection.later(SILENCE_POLL.toNanos(), this::pollSilence);
       if (stream != null
           && !stream.probed
           && System.nanoTime() - stream.heard > SILENCE.toNanos()) {
@@ -196,7 +197,7 @@ final class WatchStreams implements AutoCloseable {
 
   private void probe(Stream asked) {
     try {
-      boolean alive = connection.answers(asked.member, SIGN_OF_LIFE);
+      boolean alive = connection.answers(asked.member, ANSWER);
       synchronized (this) {
         // A member that answers but never confirmed a watch has lost our request.
         if (alive && asked.creating.isEmpty()) {
@@ -286,7 +287,7 @@ final class WatchStreams implements AutoCloseable {
     }
   }
 
-  /** One incarnation of the stream. All its state is guarded by the lock of the outer class. */
+  /** One stream to one member. All its state is guarded by the lock of the outer class. */
   private final class Stream implements ClientResponseObserver<WatchRequest, WatchResponse> {
 
     private final EtcdChannels.Member member;
@@ -410,7 +411,7 @@ final class WatchStreams implements AutoCloseable {
         return;
       }
       String reason = response.getCancelReason();
-      if (reason.contains("permission denied")) {
+      if (EtcdError.of(reason) == EtcdError.PERMISSION_DENIED) {
         subscription.sink.fail(
             new EtcdPermissionException(
                 "etcd at "

@@ -45,7 +45,7 @@ record Wire(ByteString prefix) {
     return start.isEmpty() ? new Bounds(NO_END, NO_END) : new Bounds(start, after(start));
   }
 
-  /** The smallest key that sorts behind every key beginning with {@code start}. */
+  /** Returns the smallest key that sorts behind every key beginning with {@code start}. */
   private static ByteString after(ByteString start) {
     byte[] bytes = start.toByteArray();
     for (int last = bytes.length - 1; last >= 0; last--) {
