@@ -56,7 +56,7 @@ public final class ProcessTask implements Task {
       }
       tail.finish();
       throw new ProcessException(
-          "%s ended: %s; its last lines are in %s".formatted(process, words(end), process.log()));
+          "%s ended: %s; see the end of its log %s".formatted(process, end.text(), process.log()));
     }
   }
 
@@ -95,15 +95,5 @@ public final class ProcessTask implements Task {
         // The usual case: look again.
       }
     }
-  }
-
-  private static String words(ProcessStatus end) {
-    return switch (end) {
-      case ProcessStatus.Exited(int code) when code > 128 -> "killed by signal " + (code - 128);
-      case ProcessStatus.Exited(int code) -> "exit code " + code;
-      case ProcessStatus.Vanished() -> "exit code unknown, it was adopted";
-      case ProcessStatus.Stopped() -> "stopped on request";
-      case ProcessStatus.Running running -> "still running as pid " + running.pid();
-    };
   }
 }

@@ -14,6 +14,25 @@ public final class ProgramPath {
   private ProgramPath() {}
 
   /**
+   * Says why {@link #find} found nothing.
+   *
+   * @param configured what was given to it
+   * @param name of the program, the preferred one
+   * @return a clause that names the path, without a remedy
+   */
+  public static String problem(String configured, String name) {
+    if (configured.isBlank()) {
+      return "%s is not in any directory of PATH %s"
+          .formatted(name, System.getenv().getOrDefault("PATH", ""));
+    }
+    Path path = Path.of(configured).toAbsolutePath();
+    Path program = Files.isDirectory(path) ? path.resolve(name) : path;
+    return Files.exists(program)
+        ? program + " is not an executable file, so it cannot be " + name
+        : name + " is not at " + program;
+  }
+
+  /**
    * Finds a program where an operator says that it is, or in {@code PATH}.
    *
    * @param configured the program or the directory that holds it; blank to search {@code PATH}
