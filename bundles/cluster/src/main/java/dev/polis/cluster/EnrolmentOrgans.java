@@ -83,9 +83,7 @@ record EnrolmentOrgans(
     try {
       return "member " + consensus.awaitRunning(readyWithin).memberId();
     } catch (ConsensusException e) {
-      throw new EnrolmentException(
-          e.getMessage().contains(NOT_READY) ? e.getMessage() : NOT_READY + ": " + e.getMessage(),
-          e);
+      throw new EnrolmentException(NOT_READY + ": " + e.getMessage(), e);
     }
   }
 

@@ -10,18 +10,12 @@ import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
-import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.Value;
 import dev.polis.health.HealthRegistry;
-import dev.polis.health.HealthScope;
-import dev.polis.health.StatusHealth;
-import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.process.ProcessManager;
-import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
-import java.time.InstantSource;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -37,61 +31,37 @@ import org.osgi.service.metatype.annotations.Designate;
 public final class ConsensusComponent implements Consensus, MetricsExporter {
 
   private final BootReport boot;
-  private final Subtree organ;
-  private final HealthScope health;
-  private final Log log;
   private final ConsensusService service;
 
-  /** Activates the organ; nothing starts before somebody asks for it. */
+  /** Called by Declarative Services. */
   @Activate
   public ConsensusComponent(
       ConsensusConfig config,
       @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
-      @Reference HealthRegistry healths,
+      @Reference HealthRegistry health,
       @Reference ProcessManager processes,
       @Reference Storage storage,
       @Reference Network network) {
-    // Before anything is opened: a refusal here leaves nothing behind.
-    ConsensusSettings settings = ConsensusSettings.of(config);
     this.boot = boot;
-    this.organ = supervisor.organ("consensus");
-    this.log = logs.log(organ.dn());
     this.service =
         new ConsensusService(
-            new ConsensusRun.Parts(
-                settings,
-                new ConsensusFiles(storage.root()),
+            ConsensusSettings.of(config),
+            new ConsensusService.Parts(
+                storage.root(),
+                storage.data(),
                 network.status(),
                 processes,
-                boot,
-                InstantSource.system(),
-                organ.dn() + "." + ConsensusRun.PROCESS,
-                _ -> {}),
-            storage.data(),
-            organ,
-            log);
-    health = healths.organ("consensus", organ.dn());
-    organ.run("health", StatusHealth.task(service.status(), health, ConsensusHealth::of));
+                supervisor,
+                health,
+                logs,
+                boot));
   }
 
-  /** Leaves etcd to the next instance, unless the node goes down for good. */
   @Deactivate
   void deactivate() {
-    health.close();
-    StopReason reason = boot.stopReason();
-    try {
-      if (reason.endsWork()) {
-        service.stop(reason);
-      }
-    } catch (InterruptedException hurried) {
-      log.warning("interrupted while stopping etcd; it may still run");
-      Thread.currentThread().interrupt();
-    } finally {
-      service.close(reason);
-      organ.close(reason);
-    }
+    service.close(boot.stopReason());
   }
 
   @Override
@@ -131,7 +101,7 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
 
   @Override
   public String exporterName() {
-    return "etcd";
+    return service.exporterName();
   }
 
   @Override

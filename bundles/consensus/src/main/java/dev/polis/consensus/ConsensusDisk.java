@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Decides by the disk alone whether a member may be started. This is the guard against a second
- * bootstrap: etcd itself would take an empty data directory for a new cluster at any time.
+ * Decides by the disk alone whether a member may be started. That prevents a second bootstrap: etcd
+ * itself would take an empty data directory for a new cluster at any time.
  */
 final class ConsensusDisk {
 
@@ -93,11 +93,11 @@ final class ConsensusDisk {
   }
 
   /**
-   * Removes what etcd left of a first start that ended before there was a log, on a full disk for
-   * one: its database is cut off then, and no later start gets past it. Without a log nobody was
-   * promised anything. Only while etcd does not run.
+   * Removes the data of a first start that ended before etcd had written its log. On a full disk,
+   * for example, the database is cut off then, and no later start gets past it. Without a log
+   * nothing was ever confirmed to anybody. To be called only while etcd does not run.
    */
-  void clearUnbegun(ConsensusRecord record) throws FileException {
+  void removeUnfinishedData(ConsensusRecord record) throws FileException {
     if (record.stage() != Stage.BOOTSTRAPPING || hasData()) {
       return;
     }
@@ -113,7 +113,7 @@ final class ConsensusDisk {
     }
   }
 
-  /** Whether etcd has ever written its log here. */
+  /** Returns whether etcd has ever written its log here. */
   boolean hasData() throws FileException {
     Path log = files.etcd().data().path().resolve("member").resolve("wal");
     if (!Files.isDirectory(log)) {

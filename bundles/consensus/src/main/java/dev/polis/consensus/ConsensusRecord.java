@@ -9,7 +9,7 @@ import dev.polis.files.Stored;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The member record: whose member this is and how far it came.
+ * Records whose member is on this disk and how far its bootstrap came.
  *
  * @param node the node it was made for
  * @param stage how far it came
@@ -18,6 +18,7 @@ import java.nio.charset.StandardCharsets;
  */
 record ConsensusRecord(String node, Stage stage, String memberId, String clusterId) {
 
+  /** How far a member came. */
   enum Stage {
     /** A new cluster is being made; an empty data directory is fine. */
     BOOTSTRAPPING,
@@ -29,6 +30,11 @@ record ConsensusRecord(String node, Stage stage, String memberId, String cluster
 
   static ConsensusRecord bootstrapping(String node) {
     return new ConsensusRecord(node, Stage.BOOTSTRAPPING, "", "");
+  }
+
+  /** Returns whether this is the record of that member of that cluster. */
+  boolean isOf(String otherMember, String otherCluster) {
+    return memberId.equals(otherMember) && clusterId.equals(otherCluster);
   }
 
   ConsensusRecord complete(String memberId, String clusterId) {

@@ -7,7 +7,10 @@ import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.api.consensus.ConsensusOverview;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.metrics.MetricsAnswer;
+import dev.polis.api.metrics.MetricsExporter;
+import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
+import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
@@ -17,42 +20,69 @@ import dev.polis.etcd.EtcdMember;
 import dev.polis.etcd.EtcdStatus;
 import dev.polis.event.Value;
 import dev.polis.files.FileException;
+import dev.polis.files.layout.Root;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Log;
+import dev.polis.logtree.LogTree;
 import dev.polis.logtree.convert.EtcdConverter;
 import dev.polis.process.LogTail;
 import dev.polis.process.ManagedProcess;
+import dev.polis.process.ProcessManager;
 import dev.polis.supervision.Subtree;
+import dev.polis.supervision.Supervisor;
 import java.io.IOException;
+import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** The contract, kept by supervised runs. Closing it leaves etcd running. */
-final class ConsensusService implements Consensus {
+/** Runs the local member in a supervised run, and hands out access to it. */
+final class ConsensusService implements Consensus, MetricsExporter {
+
+  /** What the organ works with. */
+  record Parts(
+      Root root,
+      Value<DataStatus> data,
+      Value<NetworkStatus> network,
+      ProcessManager processes,
+      Supervisor supervisor,
+      HealthRegistry health,
+      LogTree logs,
+      BootReport boot) {}
 
   /** A member that was asked for. */
   private record Started(ConsensusIdentity identity, Subtree tree) {}
 
-  private final ConsensusRun.Parts parts;
+  private final MemberParts parts;
   private final Value<DataStatus> data;
-  private final Subtree organ;
+  private final Subtree subtree;
+  private final HealthScope health;
   private final Log log;
   private final MemberState state = new MemberState();
   private final ConsensusDisk disk;
   private final ReentrantLock lock = new ReentrantLock();
   private Started started; // null unless started
 
-  /**
-   * @param data whether the disk can be used
-   * @param organ the organ's place in the supervision tree; its owner closes it after this service
-   */
-  ConsensusService(ConsensusRun.Parts parts, Value<DataStatus> data, Subtree organ, Log log) {
-    this.parts = parts;
-    this.data = data;
-    this.organ = organ;
-    this.log = log;
-    this.disk = new ConsensusDisk(parts.files());
+  /** Opens the organ's subtree; no member runs before it is asked for. */
+  ConsensusService(ConsensusSettings settings, Parts parts) {
+    this.data = parts.data();
+    this.subtree = parts.supervisor().organ("consensus");
+    this.log = parts.logs().log(subtree.dn());
+    this.parts =
+        new MemberParts(
+            settings,
+            new ConsensusFiles(parts.root()),
+            parts.network(),
+            parts.processes(),
+            parts.boot(),
+            InstantSource.system(),
+            subtree.dn() + "." + EtcdProcess.NAME);
+    this.disk = new ConsensusDisk(this.parts.files());
+    this.health = parts.health().organ("consensus", subtree.dn());
+    subtree.run("health", StatusHealth.task(state.status(), health, ConsensusHealth::of));
   }
 
   @Override
@@ -65,7 +95,7 @@ final class ConsensusService implements Consensus {
     start(identity, () -> disk.allowExisting(identity.node()));
   }
 
-  private void start(ConsensusIdentity identity, ConsensusRun.Admission admission) {
+  private void start(ConsensusIdentity identity, MemberPreparation.Admission admission) {
     lock.lock();
     try {
       if (alreadyStarted(identity)) {
@@ -77,10 +107,11 @@ final class ConsensusService implements Consensus {
       } catch (FileException refused) {
         throw new ConsensusException(refused.getMessage(), refused);
       }
-      state.publish(new ConsensusStatus.Starting("its turn"));
-      Subtree tree = organ.subtree("member");
+      state.starting("its turn");
+      Subtree tree = subtree.subtree("member");
       started = new Started(identity, tree);
-      tree.run("run", new ConsensusRun(parts, identity, admission, state));
+      MemberPreparation preparation = new MemberPreparation(parts, identity, admission);
+      tree.run("run", new ConsensusRun(parts, preparation, state));
     } finally {
       lock.unlock();
     }
@@ -119,14 +150,14 @@ final class ConsensusService implements Consensus {
   }
 
   /** Stops the member and its etcd, for one of the reasons that end work. */
-  void stop(StopReason reason) throws InterruptedException {
+  private void stop(StopReason reason) throws InterruptedException {
     lock.lockInterruptibly();
     try {
       handOverLeadership();
       // First the run, which would take the end of its process for a failure.
       endRun(reason);
-      Optional<ManagedProcess> process = parts.processes().find(ConsensusRun.PROCESS);
-      parts.processes().stop(ConsensusRun.PROCESS);
+      Optional<ManagedProcess> process = parts.processes().find(EtcdProcess.NAME);
+      parts.processes().stop(EtcdProcess.NAME);
       process.ifPresent(this::deliverRestOfLog);
       state.clear();
     } finally {
@@ -142,22 +173,22 @@ final class ConsensusService implements Consensus {
     }
   }
 
-  /** Saves the others an election; it is a courtesy, so that its failure does not keep us. */
+  /** Makes another member the leader, which saves an election; the stop does not depend on it. */
   private void handOverLeadership() throws InterruptedException {
     if (!(state.status().peek().orElseThrow() instanceof ConsensusStatus.Running)) {
       return;
     }
-    MemberAccess ground = state.access();
-    try (EtcdClient client = EtcdClient.connect(ground.access(ConsensusUser.ROOT))) {
+    MemberAccess access = state.access();
+    try (EtcdClient client = EtcdClient.connect(access.access(ConsensusUser.ROOT))) {
       EtcdAdmin admin = client.admin();
-      EtcdStatus status = admin.status(ground.endpoint());
+      EtcdStatus status = admin.status(access.endpoint());
       Optional<EtcdMember> heir =
           admin.members().stream()
               .filter(member -> member.id() != status.memberId())
               .filter(member -> member.hasStarted() && !member.learner())
               .findFirst();
       if (status.isLeader() && heir.isPresent()) {
-        admin.moveLeader(ground.endpoint(), heir.get().id());
+        admin.moveLeader(access.endpoint(), heir.get().id());
         log.info("handed the leadership of etcd to %s", heir.get().name());
       }
     } catch (EtcdException refused) {
@@ -183,20 +214,25 @@ final class ConsensusService implements Consensus {
 
   @Override
   public ConsensusOverview overview() throws InterruptedException {
-    MemberAccess ground = state.runningAccess();
-    try (EtcdClient client = EtcdClient.connect(ground.access(ConsensusUser.ROOT))) {
-      return overview(ground, client.admin());
+    MemberAccess access = state.runningAccess();
+    try (EtcdClient client = EtcdClient.connect(access.access(ConsensusUser.ROOT))) {
+      return overview(access, client.admin());
     } catch (EtcdException unanswered) {
       throw new ConsensusException(
-          "etcd does not tell about itself: " + unanswered.getMessage(), unanswered);
+          "etcd does not answer questions about itself: " + unanswered.getMessage(), unanswered);
     }
   }
 
-  /** Reads etcd's metrics page. */
-  MetricsAnswer scrape() {
+  @Override
+  public String exporterName() {
+    return EtcdProcess.NAME;
+  }
+
+  @Override
+  public MetricsAnswer scrape() {
     return parts
         .processes()
-        .find(ConsensusRun.PROCESS)
+        .find(EtcdProcess.NAME)
         .map(EtcdHttp::metrics)
         .orElseGet(() -> new MetricsAnswer.Unavailable(noEtcd()));
   }
@@ -209,9 +245,9 @@ final class ConsensusService implements Consensus {
     };
   }
 
-  private ConsensusOverview overview(MemberAccess ground, EtcdAdmin admin)
+  private ConsensusOverview overview(MemberAccess access, EtcdAdmin admin)
       throws InterruptedException {
-    EtcdStatus status = admin.status(ground.endpoint());
+    EtcdStatus status = admin.status(access.endpoint());
     List<ConsensusMember> members =
         admin.members().stream()
             .sorted(Comparator.comparing((EtcdMember member) -> member.id() != status.memberId()))
@@ -229,7 +265,7 @@ final class ConsensusService implements Consensus {
         status.raftTerm(),
         admin.alarms().stream().map(EtcdMaintenance::text).toList(),
         members.stream().flatMap(member -> member.clientUrls().stream()).toList(),
-        ground.pki().operatorFiles());
+        access.pki().operatorFiles());
   }
 
   private static ConsensusMember member(EtcdMember member, EtcdStatus status) {
@@ -242,8 +278,23 @@ final class ConsensusService implements Consensus {
         member.learner());
   }
 
-  /** Ends following; etcd lives on. */
+  /** Ends all runnables of this organ. etcd runs on, unless the reason ends work. */
   void close(StopReason reason) {
+    health.close();
+    try {
+      if (reason.endsWork()) {
+        stop(reason);
+      }
+    } catch (InterruptedException hurried) {
+      log.warning("interrupted while stopping etcd; it may still run");
+      Thread.currentThread().interrupt();
+    } finally {
+      abandon(reason);
+      subtree.close(reason);
+    }
+  }
+
+  private void abandon(StopReason reason) {
     lock.lock();
     try {
       endRun(reason);

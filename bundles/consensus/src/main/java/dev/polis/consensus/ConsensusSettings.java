@@ -1,11 +1,26 @@
 package dev.polis.consensus;
 
-import dev.polis.api.consensus.ConsensusException;
+import dev.polis.config.SettingCheck;
 import java.time.Duration;
-import java.util.Optional;
+import java.util.List;
 import java.util.regex.Pattern;
 
-/** Holds the checked configuration. */
+/**
+ * Holds the checked configuration.
+ *
+ * @param etcd path of etcd, or of the directory that holds it; blank to search PATH
+ * @param clientPort where clients connect
+ * @param peerPort where other members connect
+ * @param heartbeatMillis between two heartbeats of the leader
+ * @param electionMillis without a heartbeat before an election
+ * @param ready how long etcd may take to become ready
+ * @param quotaBytes size of the database at which writes are refused
+ * @param compactionMode {@code periodic} or {@code revision}
+ * @param compactionRetention history to keep, in the form of the mode
+ * @param snapshotCount transactions between two raft snapshots
+ * @param maintenance time between two checks of the database
+ * @param defragmentPercent free part of the database file at which it is defragmented
+ */
 record ConsensusSettings(
     String etcd,
     int clientPort,
@@ -20,36 +35,51 @@ record ConsensusSettings(
     Duration maintenance,
     int defragmentPercent) {
 
-  private static final int MAX_PORT = 65535;
+  private static final SettingCheck CHECK = SettingCheck.of("dev.polis.consensus");
+  private static final String PERIODIC = "periodic";
+  private static final String REVISION = "revision";
+
   // etcd refuses more than 50 s, and less than five heartbeats an election.
   private static final int MAX_ELECTION_MILLIS = 50_000;
   private static final int HEARTBEATS_PER_ELECTION = 5;
   // The file of an empty store has 20 KiB; below a few MiB etcd is full before it has started well.
   private static final long MIN_QUOTA = 16L << 20;
   private static final long MAX_QUOTA = 8L << 30;
+  // A snapshot holds the whole database: more often is all that etcd does, less often fills memory.
+  private static final int MIN_SNAPSHOT_COUNT = 100;
+  private static final int MAX_SNAPSHOT_COUNT = 10_000_000;
+  private static final int MAX_PERCENT = 99;
+  private static final Duration SHORTEST = Duration.ofSeconds(1);
   private static final Pattern SPAN = Pattern.compile("([0-9]+(h|m|s))+");
   private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,17}");
 
   ConsensusSettings {
-    port("client.port", clientPort);
-    port("peer.port", peerPort);
+    CHECK.port("client.port", clientPort);
+    CHECK.port("peer.port", peerPort);
     if (clientPort == peerPort) {
-      throw refused("peer.port", peerPort, "is the client.port too; give each a port of its own");
+      throw CHECK.refuse(
+          "peer.port", peerPort, "which is the client.port too; give each a port of its own");
     }
-    range("heartbeat.millis", heartbeatMillis, 1, MAX_ELECTION_MILLIS / HEARTBEATS_PER_ELECTION);
-    range(
+    CHECK.range(
+        "heartbeat.millis", heartbeatMillis, 1, MAX_ELECTION_MILLIS / HEARTBEATS_PER_ELECTION);
+    CHECK.range(
         "election.millis",
         electionMillis,
-        (long) heartbeatMillis * HEARTBEATS_PER_ELECTION,
+        heartbeatMillis * HEARTBEATS_PER_ELECTION,
         MAX_ELECTION_MILLIS);
-    range("ready.seconds", ready.toSeconds(), 1, Duration.ofHours(1).toSeconds());
-    range("quota.bytes", quotaBytes, MIN_QUOTA, MAX_QUOTA);
-    retention(compactionMode, compactionRetention);
-    range("snapshot.count", snapshotCount, 100, 10_000_000);
-    range("maintenance.seconds", maintenance.toSeconds(), 1, Duration.ofDays(1).toSeconds());
-    range("defragment.percent", defragmentPercent, 1, 99);
+    CHECK.seconds("ready.seconds", ready.toSeconds(), SHORTEST, Duration.ofHours(1));
+    CHECK.range("quota.bytes", quotaBytes, MIN_QUOTA, MAX_QUOTA);
+    checkRetention(compactionMode, compactionRetention);
+    CHECK.range("snapshot.count", snapshotCount, MIN_SNAPSHOT_COUNT, MAX_SNAPSHOT_COUNT);
+    CHECK.seconds("maintenance.seconds", maintenance.toSeconds(), SHORTEST, Duration.ofDays(1));
+    CHECK.range("defragment.percent", defragmentPercent, 1, MAX_PERCENT);
   }
 
+  /**
+   * Checks a configuration.
+   *
+   * @throws dev.polis.config.SettingException if a value cannot be used
+   */
   static ConsensusSettings of(ConsensusConfig config) {
     return new ConsensusSettings(
         config.etcd(),
@@ -66,35 +96,14 @@ record ConsensusSettings(
         config.defragment_percent());
   }
 
-  private static void port(String name, int value) {
-    range(name, value, 1, MAX_PORT);
-  }
-
-  private static void range(String name, long value, long least, long most) {
-    if (value < least || value > most) {
-      throw refused(name, value, "is not within " + least + " to " + most);
-    }
-  }
-
-  private static void retention(String mode, String retention) {
-    Optional<Pattern> shape =
-        switch (mode) {
-          case "periodic" -> Optional.of(SPAN);
-          case "revision" -> Optional.of(NUMBER);
-          default -> Optional.empty();
-        };
-    if (shape.isEmpty()) {
-      throw refused("compaction.mode", mode, "is neither periodic nor revision");
-    }
-    if (!shape.get().matcher(retention).matches()) {
-      throw refused(
+  private static void checkRetention(String mode, String retention) {
+    CHECK.oneOf("compaction.mode", mode, List.of(PERIODIC, REVISION));
+    Pattern form = mode.equals(PERIODIC) ? SPAN : NUMBER;
+    if (!form.matcher(retention).matches()) {
+      throw CHECK.refuse(
           "compaction.retention",
           retention,
-          "does not fit mode " + mode + "; write 1h for periodic, 10000 for revision");
+          "which does not fit mode " + mode + "; write 1h for periodic, 10000 for revision");
     }
-  }
-
-  private static ConsensusException refused(String name, Object value, String why) {
-    return new ConsensusException("consensus setting " + name + " is " + value + ", which " + why);
   }
 }

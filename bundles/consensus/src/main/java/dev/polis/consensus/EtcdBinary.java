@@ -5,7 +5,7 @@ import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.process.Commands;
-import java.io.File;
+import dev.polis.process.ProgramPath;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -15,13 +15,12 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 
 /**
- * An etcd that was found, asked and accepted.
+ * Names an etcd that was found and is of an accepted version.
  *
  * @param path the executable, absolute, links resolved
  * @param version what it says it is
@@ -48,15 +47,17 @@ record EtcdBinary(Path path, EtcdVersion version) {
   }
 
   private static Path located(String configured) {
-    return resolve(configured.isBlank() ? inPath() : named(Path.of(configured)));
+    return ProgramPath.find(configured, List.of(NAME))
+        .orElseThrow(
+            () -> new ConsensusException(ProgramPath.problem(configured, NAME) + REMEDY));
   }
 
   /**
-   * As {@link #find(String)}, but asks a program only once: what it said is kept beside its digest,
-   * and a process less is started on the way of each start to HOME.
+   * Finds etcd, and asks each program for its version only once: the answer is kept in a file,
+   * beside the program's digest, which saves each later start a process.
    *
-   * @param notes where that is kept; notes that cannot be understood are made anew
-   * @throws FileException if they cannot be written
+   * @param notes the file; one that cannot be understood is written anew
+   * @throws FileException if it cannot be written
    */
   static EtcdBinary find(String configured, FilePlacement notes)
       throws InterruptedException, FileException {
@@ -81,8 +82,8 @@ record EtcdBinary(Path path, EtcdVersion version) {
   }
 
   /**
-   * SHA-256, in hexadecimal, of the length and the beginning of the program: another build under
-   * the same path is another program. The beginning holds the build id, which the linker of Go
+   * Returns the SHA-256, in hexadecimal, of the length and the beginning of the program: another
+   * build under the same path is another program. The beginning holds the build id, which the linker of Go
    * computes from the whole; to read on would take longer than anything else on the way to HOME.
    */
   String digest() {
@@ -100,37 +101,6 @@ record EtcdBinary(Path path, EtcdVersion version) {
           "cannot read " + path + ": " + unreadable.getMessage() + REMEDY, unreadable);
     } catch (NoSuchAlgorithmException impossible) {
       throw new IllegalStateException("every Java runtime has SHA-256", impossible);
-    }
-  }
-
-  private static Path named(Path configured) {
-    Path path = Files.isDirectory(configured) ? configured.resolve(NAME) : configured;
-    if (!Files.exists(path)) {
-      throw new ConsensusException("etcd is not at " + path.toAbsolutePath() + REMEDY);
-    }
-    if (!Files.isRegularFile(path) || !Files.isExecutable(path)) {
-      throw new ConsensusException(
-          path.toAbsolutePath() + " is not an executable file, so it cannot be etcd" + REMEDY);
-    }
-    return path;
-  }
-
-  private static Path inPath() {
-    String path = System.getenv().getOrDefault("PATH", "");
-    return Arrays.stream(path.split(File.pathSeparator))
-        .filter(directory -> !directory.isEmpty())
-        .map(directory -> Path.of(directory, NAME))
-        .filter(candidate -> Files.isRegularFile(candidate) && Files.isExecutable(candidate))
-        .findFirst()
-        .orElseThrow(
-            () -> new ConsensusException("etcd is not in any directory of PATH " + path + REMEDY));
-  }
-
-  private static Path resolve(Path path) {
-    try {
-      return path.toRealPath();
-    } catch (IOException vanished) {
-      throw new ConsensusException("cannot resolve " + path + ": " + vanished + REMEDY, vanished);
     }
   }
 

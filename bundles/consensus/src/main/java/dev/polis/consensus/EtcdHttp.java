@@ -1,5 +1,7 @@
 package dev.polis.consensus;
 
+import com.google.gson.Gson;
+import com.google.gson.JsonParseException;
 import dev.polis.api.metrics.MetricsAnswer;
 import dev.polis.process.LocalHttp;
 import dev.polis.process.ManagedProcess;
@@ -9,6 +11,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * Asks etcd for its health and its metrics. etcd serves both without TLS and tells whoever asks its
@@ -28,20 +31,34 @@ final class EtcdHttp {
   /** Some thirty times the size of what etcd answers. */
   private static final int MOST_BYTES = 8 << 20;
 
+  private static final Gson GSON = new Gson();
+
+  /** etcd's answer; null without the field, which is a text. */
+  private record Health(String health) {}
+
   private EtcdHttp() {}
 
   /**
    * Asks for the health once.
    *
-   * @return empty if etcd is healthy, else what is wrong, in words
+   * @return empty if etcd is healthy, else what is wrong, as a clause
    */
-  static String problem(ManagedProcess etcd) {
+  static Optional<String> problem(ManagedProcess etcd) {
     try {
       LocalHttp.Answer answer = LocalHttp.get(socket(etcd), "/health", HEALTH_PATIENCE, MOST_BYTES);
       String text = new String(answer.body(), StandardCharsets.UTF_8).strip();
-      return text.contains("\"health\":\"true\"") ? "" : "it answers " + text;
+      return isHealthy(text) ? Optional.empty() : Optional.of("it answers " + text);
     } catch (IOException notYet) {
-      return "it does not answer: " + notYet.getMessage();
+      return Optional.of("it does not answer: " + notYet.getMessage());
+    }
+  }
+
+  private static boolean isHealthy(String answer) {
+    try {
+      Health health = GSON.fromJson(answer, Health.class);
+      return health != null && "true".equals(health.health());
+    } catch (JsonParseException otherText) {
+      return false;
     }
   }
 

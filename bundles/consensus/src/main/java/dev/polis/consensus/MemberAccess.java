@@ -7,7 +7,7 @@ import dev.polis.etcd.EtcdEndpoint;
 import java.util.List;
 
 /**
- * Makes access to the member for each user, once it has served. It outlives restarts of etcd.
+ * Makes the access of each user to the member, once it has served. It outlives restarts of etcd.
  *
  * @param pki issues the identities of users
  * @param endpoint the local member
@@ -15,11 +15,18 @@ import java.util.List;
  */
 record MemberAccess(ConsensusPki pki, EtcdEndpoint endpoint, ConsensusMember member) {
 
+  /** Returns the access of a user, bound to its namespace. */
   EtcdAccess access(ConsensusUser user) {
     return new EtcdAccess(
         List.of(endpoint), new EtcdAccess.MutualTls(pki.user(user)), user.namespace());
   }
 
+  /** Returns the status of the running member without alarms. */
+  ConsensusStatus.Running running() {
+    return running(List.of());
+  }
+
+  /** Returns the status of the running member. */
   ConsensusStatus.Running running(List<String> alarms) {
     return new ConsensusStatus.Running(
         member.name(), member.id(), member.clusterId(), member.clientUrls(), alarms);

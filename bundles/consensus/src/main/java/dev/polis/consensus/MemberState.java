@@ -4,7 +4,6 @@ import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
-import java.util.Optional;
 
 /**
  * Holds the status of the member and the access to it. Runs write it, the service reads it.
@@ -14,24 +13,48 @@ final class MemberState {
 
   private final MutableValue<ConsensusStatus> status =
       new MutableValue<>(new ConsensusStatus.Stopped());
-  private volatile MemberAccess access; // null until a member has served
+  private MemberAccess access; // null until a member has served
+  private boolean serving;
 
   Value<ConsensusStatus> status() {
     return status;
   }
 
-  void publish(ConsensusStatus next) {
-    status.set(next);
+  /** Publishes where a member is on its way to serving. */
+  synchronized void starting(String waitingFor) {
+    status.set(new ConsensusStatus.Starting(waitingFor));
   }
 
-  /** Hands out this access from now on. */
-  void serve(MemberAccess next) {
+  /** Hands out this access from now on, and publishes that the member runs. */
+  synchronized void serve(MemberAccess next) {
     access = next;
+    serving = true;
+    status.set(next.running());
+  }
+
+  /** Publishes a change of a member that serves; does nothing once its run has ended. */
+  synchronized void update(ConsensusStatus.Running running) {
+    if (serving) {
+      status.set(running);
+    }
+  }
+
+  /** Ends the service of a run that was cancelled; returns whether it had served. */
+  synchronized boolean endRun() {
+    boolean served = serving;
+    serving = false;
+    return served;
+  }
+
+  /** Publishes why a run ended; access that was handed out stays valid for the next run. */
+  synchronized void publish(ConsensusStatus end) {
+    status.set(end);
   }
 
   /** Hands out no access any more, and publishes that the member is stopped. */
-  void clear() {
+  synchronized void clear() {
     access = null;
+    serving = false;
     status.set(new ConsensusStatus.Stopped());
   }
 
@@ -40,14 +63,13 @@ final class MemberState {
    *
    * @throws ConsensusException if no member has served yet
    */
-  MemberAccess access() {
-    return Optional.ofNullable(access)
-        .orElseThrow(
-            () ->
-                new ConsensusException(
-                    "consensus has not served yet: "
-                        + status.peek().map(ConsensusStatus::text).orElse("no status")
-                        + "; wait until its status is Running"));
+  synchronized MemberAccess access() {
+    if (access == null) {
+      throw new ConsensusException(
+          "consensus has not served yet: %s; wait until its status is Running"
+              .formatted(status.peek().orElseThrow().text()));
+    }
+    return access;
   }
 
   /**

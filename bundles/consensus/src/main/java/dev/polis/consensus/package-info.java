@@ -4,14 +4,16 @@
  * <pre>
  *                    ConsensusComponent (wires)
  *                            │
- *                     ConsensusService ── status, access, overview
+ *                     ConsensusService ── status, access, overview, metrics page
  *                            │ one ConsensusRun after the other, supervised as root.consensus.member
- *        ┌───────────┬───────┴─────┬──────────────┬────────────────┐
- *   ConsensusDisk  EtcdBinary  EtcdCommandLine  ConsensusPki   EtcdAuthSetup   EtcdMaintenance
- *   may it start?  which etcd  with which flags  keys, names   users, roles    alarms, defrag, renewal
+ *         ┌──────────────────┼────────────────────┬──────────────────────┐
+ *   MemberPreparation   EtcdProcess          MemberSetup          MemberMaintenance ("maintenance")
+ *    ConsensusDisk       start or adopt       EtcdAuthSetup        certificates: renewal
+ *    ConsensusPki        wait until ready     EtcdAuthority        EtcdMaintenance: alarms,
+ *    EtcdCommandLine     its log ("log")      the member record    compaction, defragmentation
  * </pre>
  *
- * <p>What is true is on the disk and in etcd, never only here: {@code data/etcd/data} is etcd's
+ * <p>The state is on the disk and in etcd, never in memory only: {@code data/etcd/data} is etcd's
  * own, {@code data/etcd/peer_pki} is what etcd shows to others, {@code data/etcd/pki} holds the
  * etcd CA, the operator's root certificate and the member record, which says how far the bootstrap
  * came. A start reads that record first. It alone decides whether an empty data directory is the
@@ -23,8 +25,7 @@
  *                             └──────┘                                        ▼ refused in words
  * </pre>
  *
- * <p>Every user of etcd is told apart by the common name of its certificate; there are no
- * passwords. etcd itself keeps each user within its prefix, so that a stolen Kubernetes certificate
+ * <p>etcd knows each user by the common name of its certificate; there are no passwords. etcd itself keeps each user within its prefix, so that a stolen Kubernetes certificate
  * cannot read the curator's keys.
  *
  * <p>Not promised: joining an existing cluster, replacing a lost majority, and moving a member to

@@ -122,15 +122,15 @@ class ConsensusDiskTest {
     Files.createFile(database);
     Files.createFile(Files.createDirectories(member.resolve("wal.tmp")).resolve("0-0.wal"));
 
-    disk.clearUnbegun(begun.complete("a1", "c1"));
+    disk.removeUnfinishedData(begun.complete("a1", "c1"));
     assertTrue(Files.exists(database), "a member's database");
-    disk.clearUnbegun(begun);
+    disk.removeUnfinishedData(begun);
     assertFalse(Files.exists(member));
-    disk.clearUnbegun(begun);
+    disk.removeUnfinishedData(begun);
 
     Files.createFile(Files.createDirectories(database.getParent()).resolve("db"));
     Files.createFile(Files.createDirectories(member.resolve("wal")).resolve("0-0.wal"));
-    disk.clearUnbegun(begun);
+    disk.removeUnfinishedData(begun);
     assertTrue(Files.exists(database), "a database with a log");
   }
 }

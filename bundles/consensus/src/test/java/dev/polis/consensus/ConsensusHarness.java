@@ -13,6 +13,7 @@ import dev.polis.event.Watcher;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.LiveTree;
+import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
@@ -21,7 +22,6 @@ import dev.polis.logtree.LogTree;
 import dev.polis.pki.Ed25519;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessRecord;
-import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -32,12 +32,11 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * A disk and an address for a member of real etcd, and instances of the organ one after the other.
- * Closing ends etcd and deletes everything.
+ * Gives a member of real etcd a disk and an address, and makes instances of the organ one after the
+ * other. Closing ends etcd and deletes everything.
  */
 final class ConsensusHarness implements AutoCloseable {
 
@@ -60,14 +59,14 @@ final class ConsensusHarness implements AutoCloseable {
     this("");
   }
 
-  /** As above, in a directory whose name ends like this. */
+  /** Makes one in a directory whose name ends like this. */
   ConsensusHarness(String suffix) throws IOException {
     folder = Files.createTempDirectory("polis-consensus" + suffix);
     root = Root.at(folder.resolve("root"));
     root.data().create();
   }
 
-  /** Every test has a loopback address of its own, and so all ports. */
+  /** Returns a loopback address that no other test has, with all its ports. */
   static InetAddress freshAddress() throws IOException {
     ThreadLocalRandom random = ThreadLocalRandom.current();
     return InetAddress.getByAddress(
@@ -103,7 +102,7 @@ final class ConsensusHarness implements AutoCloseable {
     return Etcd.FOLDER;
   }
 
-  /** Looked for once. */
+  /** Finds etcd once. */
   private static final class Etcd {
     static final String FOLDER = find();
   }
@@ -122,41 +121,44 @@ final class ConsensusHarness implements AutoCloseable {
     return new ConsensusFiles(root);
   }
 
-  /** An instance of the organ, in place of the one before. */
-  Instance instance() {
-    return instance(settings(), _ -> {});
+  /** Makes what the parts of a member work with, outside an instance of the organ. */
+  MemberParts parts(ProcessManager processes) {
+    return new MemberParts(
+        settings(),
+        files(),
+        network,
+        processes,
+        new SilentReport(),
+        InstantSource.system(),
+        "root.consensus." + EtcdProcess.NAME);
   }
 
-  Instance instance(ConsensusSettings settings, Consumer<ConsensusStep> steps) {
+  /** Makes an instance of the organ, in place of the one before. */
+  Instance instance() {
+    return instance(settings());
+  }
+
+  Instance instance(ConsensusSettings settings) {
     present.ifPresent(Instance::close);
-    Instance next = new Instance(settings, steps);
+    Instance next = new Instance(settings);
     present = Optional.of(next);
     return next;
   }
 
-  /** Everything that an instance of the bundle owns, as the framework would wire it. */
+  /** Holds everything that an instance of the bundle owns, as the framework would wire it. */
   final class Instance implements AutoCloseable {
     final ProcessManager.OpenManager processes =
         ProcessManager.open(root.ephemeral().processes().path(), logs);
     final SupervisionTree supervisor = SupervisionTree.open(logs);
-    final Subtree organ = supervisor.organ("consensus");
+    final HealthTable health = HealthTable.open(supervisor);
     final ConsensusService consensus;
 
-    private Instance(ConsensusSettings settings, Consumer<ConsensusStep> steps) {
+    private Instance(ConsensusSettings settings) {
       consensus =
           new ConsensusService(
-              new ConsensusRun.Parts(
-                  settings,
-                  files(),
-                  network,
-                  processes,
-                  new SilentReport(),
-                  InstantSource.system(),
-                  organ.dn() + ".etcd",
-                  steps),
-              data,
-              organ,
-              logs.log(organ.dn()));
+              settings,
+              new ConsensusService.Parts(
+                  root, data, network, processes, supervisor, health, logs, new SilentReport()));
     }
 
     ConsensusStatus.Running startNew() throws InterruptedException {
@@ -185,17 +187,17 @@ final class ConsensusHarness implements AutoCloseable {
       return processes.find("etcd").orElseThrow().pid();
     }
 
-    /** What a bundle update does: etcd lives on. */
+    /** Does what an update of the bundle does: etcd lives on. */
     @Override
     public void close() {
       consensus.close(StopReason.CODE_REPLACED);
-      organ.close(StopReason.CODE_REPLACED);
+      health.close();
       supervisor.close();
       processes.close();
     }
   }
 
-  /** What etcd said, oldest first. */
+  /** Returns etcd's log, oldest line first. */
   List<LogPayload.Leveled> etcdLog() {
     try (LogReader reader = logs.read(LogQuery.of("root.consensus.etcd").backlogAll())) {
       return reader.backlog().stream()
@@ -206,7 +208,7 @@ final class ConsensusHarness implements AutoCloseable {
     }
   }
 
-  /** kill -9. */
+  /** Kills a process like kill -9. */
   static void kill(long pid) {
     ProcessHandle.of(pid).orElseThrow().destroyForcibly();
   }
@@ -230,7 +232,7 @@ final class ConsensusHarness implements AutoCloseable {
     }
   }
 
-  /** Nobody is at the keyboard. */
+  /** Ignores what is reported. */
   record SilentReport(StopReason stopReason) implements BootReport {
     SilentReport() {
       this(StopReason.CODE_REPLACED);

@@ -3,7 +3,7 @@ package dev.polis.consensus;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.polis.api.consensus.ConsensusException;
+import dev.polis.config.SettingException;
 import java.lang.reflect.Proxy;
 import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
@@ -28,22 +28,22 @@ class ConsensusSettingsTest {
       delimiter = '|',
       textBlock =
           """
-          client_port          | 0      | client.port is 0, which is not within 1 to 65535
-          peer_port            | 7833   | peer.port is 7833, which is the client.port too; give each a port of its own
-          election_millis      | 499    | election.millis is 499, which is not within 500 to 50000
-          quota_bytes          | 1024   | quota.bytes is 1024, which is not within 16777216 to 8589934592
-          compaction_mode      | never  | compaction.mode is never, which is neither periodic nor revision
-          compaction_retention | 1d     | compaction.retention is 1d, which does not fit mode periodic; write 1h for periodic, 10000 for revision
-          ready_seconds        | 0      | ready.seconds is 0, which is not within 1 to 3600
+          client_port          | 0       | client.port is "0", which is not within 1 to 65535
+          peer_port            | 7833    | peer.port is "7833", which is the client.port too; give each a port of its own
+          election_millis      | 499     | election.millis is "499", which is not within 500 to 50000
+          quota_bytes          | 1024    | quota.bytes is "1024", which is not within 16777216 to 8589934592
+          compaction_mode      | perodic | compaction.mode is "perodic", which is not known; did you mean "periodic"?
+          compaction_retention | 1d      | compaction.retention is "1d", which does not fit mode periodic; write 1h for periodic, 10000 for revision
+          ready_seconds        | 0       | ready.seconds is "0", which is not within 1 to 3600
           """)
   @DisplayName("nonsense is refused with the setting and its value")
   void refused(String key, String value, String words) {
     ConsensusConfig config = config(Map.of(key, value));
 
-    ConsensusException refusal =
-        assertThrows(ConsensusException.class, () -> ConsensusSettings.of(config));
+    SettingException refusal =
+        assertThrows(SettingException.class, () -> ConsensusSettings.of(config));
 
-    assertEquals("consensus setting " + words, refusal.getMessage());
+    assertEquals("dev.polis.consensus." + words, refusal.getMessage());
   }
 
   /** What the framework makes of a configuration: the given keys, else the defaults. */

@@ -1,0 +1,64 @@
+package dev.polis.consensus;
+
+import dev.polis.etcd.EtcdAdmin;
+import dev.polis.etcd.EtcdException;
+import dev.polis.files.FileException;
+import dev.polis.supervision.Context;
+import java.time.Duration;
+import java.util.List;
+
+/** Renews the member's certificates and maintains its database, once in each interval. */
+final class MemberMaintenance {
+
+  private final MemberParts parts;
+  private final PreparedMember member;
+  private final MemberAccess access;
+  private final EtcdAdmin admin;
+  private final MemberState state;
+
+  MemberMaintenance(
+      MemberParts parts,
+      PreparedMember member,
+      MemberAccess access,
+      EtcdAdmin admin,
+      MemberState state) {
+    this.parts = parts;
+    this.member = member;
+    this.access = access;
+    this.admin = admin;
+    this.state = state;
+  }
+
+  void run(Context context) throws InterruptedException, FileException {
+    EtcdMaintenance database =
+        new EtcdMaintenance(admin, access.endpoint(), parts.settings(), context.log());
+    List<String> alarms = List.of();
+    Duration sinceLast = Duration.ZERO;
+    context.healthy();
+    while (true) {
+      long start = System.nanoTime();
+      boolean renewed = renewCertificates(context);
+      try {
+        List<String> now = database.check(sinceLast).alarms();
+        if (renewed || !now.equals(alarms)) {
+          alarms = now;
+          state.update(access.running(alarms));
+        }
+      } catch (EtcdException unanswered) {
+        context.log().warning("maintenance has to wait: %s", unanswered.getMessage());
+      }
+      Thread.sleep(parts.settings().maintenance());
+      sinceLast = Duration.ofNanos(System.nanoTime() - start);
+    }
+  }
+
+  /** Renews what is due; returns whether a user's certificate was. */
+  private boolean renewCertificates(Context context) throws FileException {
+    boolean users = member.pki().renewUsers();
+    if (member.pki().ensureMember(member.identity(), member.address())) {
+      context.log().info("renewed the certificate that etcd shows");
+    }
+    member.pki().ensureOperator();
+    return users;
+  }
+}

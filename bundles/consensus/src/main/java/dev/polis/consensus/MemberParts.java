@@ -1,0 +1,27 @@
+package dev.polis.consensus;
+
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.boot.BootReport;
+import dev.polis.event.Value;
+import dev.polis.process.ProcessManager;
+import java.time.InstantSource;
+
+/**
+ * Holds what the parts of a member's life work with.
+ *
+ * @param settings the checked configuration
+ * @param files the organ's files
+ * @param network tells the node's address
+ * @param processes runs etcd
+ * @param boot gets what the start waits for
+ * @param clock for the lives of certificates
+ * @param logName journal that gets etcd's log
+ */
+record MemberParts(
+    ConsensusSettings settings,
+    ConsensusFiles files,
+    Value<NetworkStatus> network,
+    ProcessManager processes,
+    BootReport boot,
+    InstantSource clock,
+    String logName) {}

@@ -1,0 +1,166 @@
+package dev.polis.consensus;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.boot.Wait;
+import dev.polis.consensus.ConsensusHarness.Instance;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.event.Watcher;
+import dev.polis.process.ProcessManager;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Cuts the bootstrap of a member short, and starts it again on the same disk. */
+@Timeout(value = 90, unit = TimeUnit.SECONDS)
+class ConsensusCrashTest {
+
+  private static final byte[] BAR = "bar".getBytes(StandardCharsets.UTF_8);
+
+  private ConsensusHarness harness;
+
+  @BeforeEach
+  void open() throws IOException {
+    harness = new ConsensusHarness();
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    harness.close();
+  }
+
+  /** Names the steps of a bootstrap in their order. */
+  private enum Step {
+    RECORD_WRITTEN,
+    KEYS_WRITTEN,
+    ETCD_STARTED,
+    ETCD_READY,
+    USERS_MADE,
+    AUTHORITY_STORED
+  }
+
+  /** Names what is lost. */
+  private enum Crash {
+    /** The node's process; etcd lives on. */
+    NODE,
+    /** The whole machine, and etcd with it. */
+    MACHINE
+  }
+
+  @ParameterizedTest(name = "{0} {1}")
+  @CsvSource({
+    "RECORD_WRITTEN, NODE",
+    "KEYS_WRITTEN, NODE",
+    "ETCD_STARTED, NODE",
+    "ETCD_STARTED, MACHINE",
+    "ETCD_READY, NODE",
+    "ETCD_READY, MACHINE",
+    "USERS_MADE, NODE",
+    "USERS_MADE, MACHINE",
+    "AUTHORITY_STORED, NODE",
+    "AUTHORITY_STORED, MACHINE"
+  })
+  @DisplayName("a bootstrap that ended after a step goes on, and is finished after the next start")
+  void goesOnAfterAStep(Step last, Crash crash) throws Exception {
+    try (ProcessManager.OpenManager processes =
+        ProcessManager.open(harness.root.ephemeral().processes().path(), harness.logs)) {
+      runUpTo(last, harness.parts(processes));
+      lose(crash, processes);
+    }
+
+    assertFinishes();
+  }
+
+  /** Runs the pieces of which a bootstrap is made, in its order, and stops after one. */
+  private void runUpTo(Step last, MemberParts parts) throws Exception {
+    ConsensusDisk disk = new ConsensusDisk(parts.files());
+    disk.allowNew(harness.identity.node());
+    if (last == Step.RECORD_WRITTEN) {
+      return;
+    }
+    PreparedMember member =
+        new MemberPreparation(
+                parts, harness.identity, () -> disk.allowNew(harness.identity.node()))
+            .prepare(harness.address);
+    if (last == Step.KEYS_WRITTEN) {
+      return;
+    }
+    try (EtcdProcess etcd = EtcdProcess.start(parts, member);
+        Wait wait = parts.boot().waiting("etcd")) {
+      if (last == Step.ETCD_STARTED) {
+        return;
+      }
+      etcd.awaitReady(wait);
+      if (last == Step.ETCD_READY) {
+        return;
+      }
+      try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
+        new EtcdAuthSetup(root.admin()).ensure();
+        if (last == Step.AUTHORITY_STORED) {
+          new EtcdAuthority(root).ensure(member.pki().authority());
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest(name = "while it waits for {0}: {1}")
+  @CsvSource({
+    "its turn, NODE",
+    "keys and data on the disk, NODE",
+    "etcd to answer at, NODE",
+    "etcd to answer at, MACHINE",
+    "users and roles in etcd, NODE",
+    "users and roles in etcd, MACHINE"
+  })
+  @DisplayName("a bootstrap whose instance goes in the middle is finished after the next start")
+  void goesOnInTheMiddle(String waitingFor, Crash crash) throws Exception {
+    Instance dying = harness.instance();
+    try (Watcher<ConsensusStatus> status = dying.consensus.status().watch()) {
+      dying.consensus.startNew(harness.identity);
+      // A status that is passed quickly may be skipped; then the crash comes a little later.
+      status.get(
+          now ->
+              !(now instanceof ConsensusStatus.Starting(String awaited))
+                  || awaited.startsWith(waitingFor)
+                  || awaited.startsWith("users and roles"),
+          ConsensusHarness.PATIENCE);
+      lose(crash, dying.processes);
+    }
+
+    assertFinishes();
+  }
+
+  private static void lose(Crash crash, ProcessManager processes) {
+    if (crash == Crash.MACHINE) {
+      processes.records().stream()
+          .filter(record -> record.alive())
+          .forEach(record -> ConsensusHarness.kill(record.pid()));
+    }
+  }
+
+  /** Starts twice more: the first start finishes the bootstrap, the second finds a member. */
+  private void assertFinishes() throws Exception {
+    ConsensusStatus.Running made = harness.instance().startNew();
+    Instance second = harness.instance();
+    assertEquals(made, second.startExisting());
+    try (EtcdClient curator = EtcdClient.connect(second.consensus.access("curator"))) {
+      curator.kv().put("/foo", BAR);
+    }
+    Instance third = harness.instance();
+    third.startExisting();
+    try (EtcdClient curator = EtcdClient.connect(third.consensus.access("curator"))) {
+      assertArrayEquals(BAR, curator.kv().get("/foo").orElseThrow().value());
+    }
+    assertEquals(
+        ConsensusRecord.Stage.MEMBER,
+        ConsensusRecord.read(harness.files().member()).orThrow().stage());
+  }
+}
