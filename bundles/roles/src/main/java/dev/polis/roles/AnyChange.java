@@ -5,7 +5,7 @@ import dev.polis.event.Watcher;
 import dev.polis.supervision.Context;
 import java.util.Map;
 
-/** Computes something anew whenever one of the values changes that it is made of. */
+/** Calls back whenever one of several values changes. */
 final class AnyChange {
 
   private AnyChange() {}

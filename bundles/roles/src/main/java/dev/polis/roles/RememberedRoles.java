@@ -16,7 +16,7 @@ import java.util.Optional;
  */
 record RememberedRoles(FilePlacement file) {
 
-  /** Reads the roles of before; empty if there are none, or if the file is of no use. */
+  /** Reads the roles of before; empty if there are none, or if the file cannot be read. */
   Optional<LocalRoles> read(Log log) {
     switch (file.read().map(RememberedRoles::parse)) {
       case Stored.Present<NodeRoles>(var path, var stored) -> {
@@ -39,7 +39,7 @@ record RememberedRoles(FilePlacement file) {
     }
   }
 
-  /** Replaces the file; a failure is logged, since the roles themselves are known all the same. */
+  /** Writes the file; a failure is only logged, since the roles are known for this start. */
   void write(LocalRoles roles, Log log) {
     try {
       file.write(RoleRecord.of(roles.roles()).toByteArray());

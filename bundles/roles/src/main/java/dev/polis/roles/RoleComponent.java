@@ -1,6 +1,5 @@
 package dev.polis.roles;
 
-import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.curator.Curator;
@@ -13,19 +12,11 @@ import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
 import dev.polis.health.HealthRegistry;
-import dev.polis.health.HealthScope;
-import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
-import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
-import dev.polis.wire.version.Version;
-import java.security.SecureRandom;
-import java.time.Duration;
 import java.util.Map;
-import java.util.Optional;
 import java.util.SortedSet;
 import org.osgi.framework.BundleContext;
-import org.osgi.framework.Constants;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -39,17 +30,10 @@ import org.osgi.service.metatype.annotations.Designate;
 @Designate(ocd = RoleConfig.class)
 public final class RoleComponent implements LocalRoleServer {
 
-  /** Length of a boot id in bytes, as in the wire format. */
-  private static final int BOOT_ID_BYTES = 16;
-
   private final BootReport boot;
-  private final Log log;
-  private final Subtree subtree;
-  private final HealthScope health;
-  private final RolePlugins plugins;
   private final RoleService service;
 
-  /** Activates the organ, which reports to the cluster once the node is a member. */
+  /** Called by Declarative Services. */
   @Activate
   public RoleComponent(
       BundleContext bundle,
@@ -57,81 +41,43 @@ public final class RoleComponent implements LocalRoleServer {
       @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
-      @Reference HealthRegistry healths,
+      @Reference HealthRegistry health,
       @Reference ClusterManager cluster,
       @Reference Storage storage,
       @Reference Network network,
       @Reference Consensus consensus,
       @Reference Curator curator) {
     this.boot = boot;
-    this.subtree = supervisor.organ("roles");
-    this.log = logs.log(subtree.dn());
-    this.plugins = new RolePlugins(subtree.subtree("plugins"), log, boot::stopReason);
     this.service =
         new RoleService(
-            cluster,
-            storage,
-            network,
-            curator,
-            plugins,
-            consensus,
-            supervisor,
-            healths,
-            new RoleService.Reporting(
-                Duration.ofMillis(config.heartbeat_interval()),
-                config.curator_port(),
-                bootId(),
-                version(bundle)));
-    service.start(subtree);
-    health = healths.organ("roles", subtree.dn());
+            RoleSettings.of(config),
+            new RoleService.Parts(
+                bundle.getBundle().getVersion(),
+                boot,
+                logs,
+                supervisor,
+                health,
+                cluster,
+                storage,
+                network,
+                consensus,
+                curator));
   }
 
-  static ByteString bootId() {
-    byte[] id = new byte[BOOT_ID_BYTES];
-    new SecureRandom().nextBytes(id);
-    return ByteString.copyFrom(id);
-  }
-
-  private static Version version(BundleContext bundle) {
-    var version = bundle.getBundle().getVersion();
-    return Version.newBuilder()
-        .setRelease(
-            Version.Release.newBuilder()
-                .setMajor(version.getMajor())
-                .setMinor(version.getMinor())
-                .setPatch(version.getMicro()))
-        .build();
-  }
-
-  /** Takes a plugin in, unless the name of its role is malformed. */
+  /** Called by Declarative Services when a bundle brings a role. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addPlugin(RolePlugin plugin, Map<String, Object> properties) {
-    String name = String.valueOf(properties.get(RolePlugin.ROLE));
-    Optional<String> problem = RoleName.problemOf(name);
-    if (problem.isPresent()) {
-      log.error(
-          "role plugin %s is not run: its property %s is \"%s\", which %s",
-          plugin.getClass().getName(), RolePlugin.ROLE, name, problem.get());
-      return;
-    }
-    plugins.add(
-        plugin,
-        new RoleName(name),
-        properties.get(Constants.SERVICE_RANKING) instanceof Integer ranking ? ranking : 0,
-        (Long) properties.get(Constants.SERVICE_ID));
+    service.add(plugin, properties);
   }
 
-  /** Forgets a plugin that goes; returns when its work has ended. */
+  /** Called by Declarative Services when the bundle goes; returns when its work has ended. */
   void removePlugin(RolePlugin plugin) {
-    plugins.remove(plugin);
+    service.remove(plugin);
   }
 
-  /** Stops reporting and all plugins. */
   @Deactivate
   void deactivate() {
-    health.close();
-    plugins.close();
-    subtree.close(boot.stopReason(), RolePlugins.PATIENCE);
+    service.close(boot.stopReason());
   }
 
   @Override

@@ -3,14 +3,13 @@ package dev.polis.roles;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Settings of the roles organ. */
+/** Declares what an operator may set. */
 @ObjectClassDefinition(
     id = "dev.polis.roles",
     name = "Roles",
     description = "What this node reports to its cluster and does for it")
 @interface RoleConfig {
 
-  /** Milliseconds between two heartbeats; the cluster gives a silent node 10 s. */
   @AttributeDefinition(
       name = "Heartbeat interval",
       description = "milliseconds between two heartbeats; the cluster gives a silent node 10 s",
@@ -18,7 +17,6 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       max = "5000")
   int heartbeat_interval() default 2500;
 
-  /** The port of the curator listener of every node. */
   @AttributeDefinition(
       name = "Curator port",
       description = "port of the curator listener of every node",

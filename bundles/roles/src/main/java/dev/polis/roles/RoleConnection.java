@@ -1,5 +1,6 @@
 package dev.polis.roles;
 
+import dev.polis.backoff.Backoff;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
@@ -9,22 +10,29 @@ import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.curator.CuratorGrpc;
 import io.grpc.ManagedChannel;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/** The way of this node to the leader of its cluster's curator. Thread-safe. */
+/** Connects this node to the leader of its cluster's curator, whoever leads. Thread-safe. */
 final class RoleConnection implements AutoCloseable {
 
   /** Calls in flight get this long to end when the connection is closed. */
   private static final long GRACE_SECONDS = 2;
+
+  // An election without contention takes about this long.
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(250);
+
+  // Long enough to be no load on a cluster that comes back, short enough for a person.
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
 
   private final NodeId self;
   private final LeaderResolver resolver;
   private final ManagedChannel channel;
 
   /**
-   * Opens the way.
+   * Begins to look for the leader.
    *
    * @param newest this node's credentials, asked for at each new connection
    */
@@ -39,6 +47,11 @@ final class RoleConnection implements AutoCloseable {
 
   NodeId self() {
     return self;
+  }
+
+  /** Returns new pauses between attempts to reach the leader. */
+  Backoff backoff() {
+    return new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
   }
 
   CuratorGrpc.CuratorBlockingV2Stub curator() {

@@ -21,7 +21,7 @@ final class RoleHealth {
   static final String WITHOUT_PLUGIN = "role-without-plugin";
   static final String NO_CONSENSUS = "consensus-not-running";
 
-  /** The scope of a role and the subtree that it looks at; without a subtree the name is empty. */
+  /** The scope of a role and the name of the subtree that it follows; empty without a subtree. */
   private record Published(String dn, HealthScope scope) {}
 
   private final HealthRegistry registry;

@@ -1,5 +1,6 @@
 package dev.polis.roles;
 
+import dev.polis.backoff.Backoff;
 import dev.polis.supervision.Context;
 import dev.polis.wire.curator.HeartbeatUpdateRequest;
 import dev.polis.wire.curator.HeartbeatUpdateResponse;
@@ -10,10 +11,10 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Tells the leader that this node lives. */
+/** Sends the leader a heartbeat in each interval, over one stream. */
 final class RoleHeartbeat {
 
-  /** A leader that has not answered a heartbeat for this long is looked for anew. */
+  /** A stream whose leader does not answer a heartbeat for this long is given up. */
   private static final long ANSWER_SECONDS = 5;
 
   private final RoleConnection connection;
@@ -26,7 +27,7 @@ final class RoleHeartbeat {
 
   void run(Context context) throws InterruptedException {
     context.healthy();
-    RoleBackoff backoff = new RoleBackoff();
+    Backoff backoff = connection.backoff();
     while (true) {
       try {
         beat(backoff);
@@ -37,7 +38,7 @@ final class RoleHeartbeat {
     }
   }
 
-  private void beat(RoleBackoff backoff)
+  private void beat(Backoff backoff)
       throws InterruptedException, StatusException, TimeoutException {
     BlockingClientCall<HeartbeatUpdateRequest, HeartbeatUpdateResponse> call =
         connection.curator().withWaitForReady().heartbeat();
@@ -65,7 +66,7 @@ final class RoleHeartbeat {
     }
   }
 
-  /** Up to a fifth early, so that nodes that booted together do not beat together. */
+  /** Returns the interval, up to a fifth shorter, so that nodes started together drift apart. */
   private long jittered() {
     long millis = interval.toMillis();
     return millis - ThreadLocalRandom.current().nextLong(millis / 5 + 1);

@@ -21,15 +21,15 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 
-/** Runs one plugin for each wanted role that has one, and no others. Thread-safe. */
+/** Runs one plugin for each wanted role that has one. Thread-safe. */
 final class RolePlugins {
 
-  /** The runnable of a plugin, in the subtree of its role. */
+  /** Name of a plugin's runnable, in the subtree of its role. */
   static final String RUNNABLE = "plugin";
 
   /**
-   * Programs of a role end one after the other and have ten seconds each. Three of them end in
-   * order within half of this, which is how long the order is kept.
+   * How long a role may take to end. Its programs end one after the other and have ten seconds each;
+   * supervision keeps that order for half of this time, which is enough for three of them.
    */
   static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -42,7 +42,7 @@ final class RolePlugins {
   /** A plugin that a bundle has registered. */
   private record Offer(RolePlugin plugin, RoleName role, int ranking, long serviceId) {}
 
-  /** A plugin at work. */
+  /** A plugin that runs. */
   private record Started(Offer offer, Subtree subtree) {}
 
   private final Subtree parent;
@@ -67,7 +67,7 @@ final class RolePlugins {
   }
 
   /**
-   * Takes a plugin in. Of several for one role, the one with the highest ranking runs, and among
+   * Adds a plugin. Of several for one role, the one with the highest ranking runs, and among
    * those the newest, so that an update takes over when it comes and is undone when it goes.
    */
   synchronized void add(RolePlugin plugin, RoleName role, int ranking, long serviceId) {
@@ -75,19 +75,19 @@ final class RolePlugins {
     converge();
   }
 
-  /** Forgets a plugin; returns when its work has ended or its patience is over. */
+  /** Removes a plugin; returns when its work has ended or {@link #PATIENCE} is over. */
   synchronized void remove(RolePlugin plugin) {
     offers.remove(plugin);
     converge();
   }
 
-  /** Starts what is wanted and stops what is not; returns when it has ended. */
+  /** Starts the wanted roles and stops the others; returns when those have ended. */
   synchronized void want(LocalRoles roles) {
     wanted = roles.roles();
     converge();
   }
 
-  /** Starts and stops nothing more; the owner of the subtree closes it. */
+  /** Ends starting and stopping; the owner of the subtree closes it. */
   synchronized void close() {
     closed = true;
   }

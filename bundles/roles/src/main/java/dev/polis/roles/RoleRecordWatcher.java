@@ -2,6 +2,7 @@ package dev.polis.roles;
 
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.RoleRecord;
+import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
@@ -29,7 +30,7 @@ final class RoleRecordWatcher {
 
   void run(Context context) throws InterruptedException {
     context.healthy();
-    RoleBackoff backoff = new RoleBackoff();
+    Backoff backoff = connection.backoff();
     while (true) {
       try {
         follow(context.log(), backoff);
@@ -40,7 +41,7 @@ final class RoleRecordWatcher {
     }
   }
 
-  private void follow(Log log, RoleBackoff backoff) throws InterruptedException, StatusException {
+  private void follow(Log log, Backoff backoff) throws InterruptedException, StatusException {
     BlockingClientCall<?, WatchEvent> call =
         connection
             .curator()

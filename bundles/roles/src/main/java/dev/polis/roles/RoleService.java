@@ -1,6 +1,5 @@
 package dev.polis.roles;
 
-import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.curator.Curator;
@@ -9,21 +8,29 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.LocalRoleServer;
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.RoleName;
+import dev.polis.api.roles.RolePlugin;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
+import dev.polis.boot.BootReport;
+import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.logtree.Log;
+import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
-import dev.polis.wire.version.Version;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
 import java.util.SortedSet;
+import org.osgi.framework.Constants;
+import org.osgi.framework.Version;
 
 /**
  * Runs the roles that are wanted, and exchanges with the cluster what is wanted and what runs.
@@ -33,44 +40,58 @@ import java.util.SortedSet;
  */
 final class RoleService implements LocalRoleServer {
 
-  /**
-   * How this node reports itself.
-   *
-   * @param heartbeat time between two heartbeats
-   * @param curatorPort port of the curator listener of every node
-   * @param bootId new with each boot
-   * @param version of this organ
-   */
-  record Reporting(Duration heartbeat, int curatorPort, ByteString bootId, Version version) {}
-
-  private final ClusterManager cluster;
-  private final Storage storage;
-  private final Network network;
-  private final Curator curator;
-  private final RolePlugins plugins;
-  private final RunningRoles running;
-  private final Reporting reporting;
-  private final RoleHealth health;
-  private final MutableValue<LocalRoles> roles = new MutableValue<>();
-
-  RoleService(
+  /** What the organ works with. */
+  record Parts(
+      Version version,
+      BootReport boot,
+      LogTree logs,
+      Supervisor supervisor,
+      HealthRegistry health,
       ClusterManager cluster,
       Storage storage,
       Network network,
-      Curator curator,
-      RolePlugins plugins,
       Consensus consensus,
-      Supervisor supervisor,
-      HealthRegistry health,
-      Reporting reporting) {
-    this.cluster = cluster;
-    this.storage = storage;
-    this.network = network;
-    this.curator = curator;
-    this.plugins = plugins;
-    this.running = new RunningRoles(plugins.subtrees(), supervisor.runnables(), consensus.status());
-    this.health = new RoleHealth(health, roles, plugins.subtrees(), consensus.status());
-    this.reporting = reporting;
+      Curator curator) {}
+
+  private final RoleSettings settings;
+  private final Parts parts;
+  private final Subtree subtree;
+  private final HealthScope health;
+  private final Log log;
+  private final RolePlugins plugins;
+  private final RunningRoles running;
+  private final NodeReport report;
+  private final MutableValue<LocalRoles> roles = new MutableValue<>();
+
+  /** Starts all runnables of the organ; roles run once they are known and their plugin is there. */
+  RoleService(RoleSettings settings, Parts parts) {
+    this.settings = settings;
+    this.parts = parts;
+    this.subtree = parts.supervisor().organ("roles");
+    this.log = parts.logs().log(subtree.dn());
+    this.report = NodeReport.of(settings.curatorPort(), wire(parts.version()));
+    this.plugins = new RolePlugins(subtree.subtree("plugins"), log, parts.boot()::stopReason);
+    this.running =
+        new RunningRoles(
+            plugins.subtrees(), parts.supervisor().runnables(), parts.consensus().status());
+    RoleHealth roleHealth =
+        new RoleHealth(parts.health(), roles, plugins.subtrees(), parts.consensus().status());
+    subtree.run("remembered", this::publishRemembered);
+    subtree.run("starter", this::startRoles);
+    subtree.run("running", running::run);
+    subtree.run("health", roleHealth::run);
+    subtree.run("server", this::serve);
+    this.health = parts.health().organ("roles", subtree.dn());
+  }
+
+  private static dev.polis.wire.version.Version wire(Version version) {
+    return dev.polis.wire.version.Version.newBuilder()
+        .setRelease(
+            dev.polis.wire.version.Version.Release.newBuilder()
+                .setMajor(version.getMajor())
+                .setMinor(version.getMinor())
+                .setPatch(version.getMicro()))
+        .build();
   }
 
   @Override
@@ -83,21 +104,34 @@ final class RoleService implements LocalRoleServer {
     return running.value();
   }
 
-  /** Starts all runnables of this organ. */
-  void start(Subtree subtree) {
-    subtree.run("remembered", this::recall);
-    subtree.run("starter", this::startRoles);
-    subtree.run("running", running::run);
-    subtree.run("health", health::run);
-    subtree.run("server", this::serve);
+  /** Adds a plugin with the properties of its service, unless the name of its role is malformed. */
+  void add(RolePlugin plugin, Map<String, Object> properties) {
+    String name = String.valueOf(properties.get(RolePlugin.ROLE));
+    Optional<String> problem = RoleName.problemOf(name);
+    if (problem.isPresent()) {
+      log.error(
+          "role plugin %s is not run: its property %s is \"%s\", which %s",
+          plugin.getClass().getName(), RolePlugin.ROLE, name, problem.get());
+      return;
+    }
+    plugins.add(
+        plugin,
+        new RoleName(name),
+        properties.get(Constants.SERVICE_RANKING) instanceof Integer ranking ? ranking : 0,
+        (Long) properties.get(Constants.SERVICE_ID));
+  }
+
+  /** Removes a plugin; returns when its work has ended. */
+  void remove(RolePlugin plugin) {
+    plugins.remove(plugin);
   }
 
   /**
    * Publishes the roles of before once the data volume is mounted, unless the cluster was faster.
    */
-  private void recall(Context context) throws InterruptedException {
+  private void publishRemembered(Context context) throws InterruptedException {
     context.healthy();
-    try (Watcher<DataStatus> data = storage.data().watch()) {
+    try (Watcher<DataStatus> data = parts.storage().data().watch()) {
       data.get(DataStatus.Mounted.class::isInstance);
     }
     remembered()
@@ -113,7 +147,7 @@ final class RoleService implements LocalRoleServer {
   }
 
   private RememberedRoles remembered() {
-    return new RememberedRoles(storage.root().data().node().roles());
+    return new RememberedRoles(parts.storage().root().data().node().roles());
   }
 
   private void startRoles(Context context) throws InterruptedException {
@@ -126,29 +160,40 @@ final class RoleService implements LocalRoleServer {
   }
 
   private void serve(Context context) throws InterruptedException {
-    cluster.awaitHome();
-    InetSocketAddress seed = new InetSocketAddress(awaitAddress(), reporting.curatorPort());
+    parts.cluster().awaitHome();
+    InetSocketAddress seed = new InetSocketAddress(awaitAddress(), settings.curatorPort());
     try (RoleConnection connection =
         new RoleConnection(this::credentials, seed, context.subLog("resolver"))) {
       RoleRecordWatcher record = new RoleRecordWatcher(connection, remembered(), roles);
       RoleStatusPush push =
           new RoleStatusPush(
-              connection, network.status(), curator.status(), running.value(), reporting);
+              connection,
+              parts.network().status(),
+              parts.curator().status(),
+              running.value(),
+              report);
       context.run("record", record::run);
       context.run("status-push", push::run);
-      context.run("heartbeat", new RoleHeartbeat(connection, reporting.heartbeat())::run);
+      context.run("heartbeat", new RoleHeartbeat(connection, settings.heartbeat())::run);
       context.healthy();
       context.awaitCancelled();
     }
   }
 
   private NodeCredentials credentials() {
-    return cluster.status().peek().orElseThrow().credentials().orElseThrow();
+    return parts.cluster().status().peek().orElseThrow().credentials().orElseThrow();
   }
 
   private InetAddress awaitAddress() throws InterruptedException {
-    try (Watcher<NetworkStatus> watcher = network.status().watch()) {
+    try (Watcher<NetworkStatus> watcher = parts.network().status().watch()) {
       return ((NetworkStatus.Up) watcher.get(NetworkStatus.Up.class::isInstance)).externalAddress();
     }
+  }
+
+  /** Ends all runnables of this organ, and all plugins, for this reason. */
+  void close(StopReason reason) {
+    health.close();
+    plugins.close();
+    subtree.close(reason, RolePlugins.PATIENCE);
   }
 }

@@ -4,6 +4,7 @@ import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
+import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
@@ -22,26 +23,26 @@ import java.util.concurrent.TimeUnit;
  */
 final class RoleStatusPush {
 
-  /** An answer that takes longer is asked for again. */
+  /** A call without an answer for this long is made again. */
   private static final long CALL_SECONDS = 10;
 
   private final RoleConnection connection;
   private final Value<NetworkStatus> network;
   private final Value<CuratorStatus> curator;
   private final Value<SortedSet<RoleName>> running;
-  private final RoleService.Reporting reporting;
+  private final NodeReport report;
 
   RoleStatusPush(
       RoleConnection connection,
       Value<NetworkStatus> network,
       Value<CuratorStatus> curator,
       Value<SortedSet<RoleName>> running,
-      RoleService.Reporting reporting) {
+      NodeReport report) {
     this.connection = connection;
     this.network = network;
     this.curator = curator;
     this.running = running;
-    this.reporting = reporting;
+    this.report = report;
   }
 
   void run(Context context) throws InterruptedException {
@@ -51,7 +52,7 @@ final class RoleStatusPush {
         Map.of("network", network, "curator", curator, "roles", running),
         () -> status().ifPresent(wanted::set));
     context.healthy();
-    RoleBackoff backoff = new RoleBackoff();
+    Backoff backoff = connection.backoff();
     try (Watcher<NodeStatus> changes = wanted.watch()) {
       NodeStatus pushed = NodeStatus.getDefaultInstance();
       while (true) {
@@ -65,7 +66,7 @@ final class RoleStatusPush {
     }
   }
 
-  private boolean push(NodeStatus status, Context context, RoleBackoff backoff)
+  private boolean push(NodeStatus status, Context context, Backoff backoff)
       throws InterruptedException {
     try {
       connection
@@ -102,8 +103,8 @@ final class RoleStatusPush {
     NodeStatus.Builder status =
         NodeStatus.newBuilder()
             .setExternalAddress(address.getHostAddress())
-            .setVersion(reporting.version())
-            .setBootId(reporting.bootId())
+            .setVersion(report.version())
+            .setBootId(report.bootId())
             .setRunningRoles(RoleRecord.running(running.peek().orElseThrow()));
     curator
         .peek()
@@ -111,7 +112,7 @@ final class RoleStatusPush {
         .ifPresent(
             now ->
                 status.setRunningCurator(
-                    NodeStatus.RunningCurator.newBuilder().setPort(reporting.curatorPort())));
+                    NodeStatus.RunningCurator.newBuilder().setPort(report.curatorPort())));
     return status.build();
   }
 }

@@ -16,12 +16,11 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Finds out which roles are at work: those whose plugin is healthy, and the member of consensus,
- * which an organ runs and no plugin.
+ * Publishes which roles run: those whose plugin is healthy, and ConsensusMember when consensus runs.
  */
 final class RunningRoles {
 
-  private static final Set<RunState> AT_WORK = Set.of(RunState.HEALTHY, RunState.DONE);
+  private static final Set<RunState> RUNNING = Set.of(RunState.HEALTHY, RunState.DONE);
 
   private final Value<SortedMap<RoleName, String>> started;
   private final Value<List<RunnableStatus>> runnables;
@@ -69,7 +68,7 @@ final class RunningRoles {
         .orElse(Collections.emptySortedMap())
         .forEach(
             (role, dn) -> {
-              if (isAtWork(all, dn + "." + RolePlugins.RUNNABLE)) {
+              if (runs(all, dn + "." + RolePlugins.RUNNABLE)) {
                 now.add(role);
               }
             });
@@ -79,7 +78,7 @@ final class RunningRoles {
     return now;
   }
 
-  private static boolean isAtWork(List<RunnableStatus> all, String dn) {
-    return all.stream().anyMatch(each -> each.dn().equals(dn) && AT_WORK.contains(each.state()));
+  private static boolean runs(List<RunnableStatus> all, String dn) {
+    return all.stream().anyMatch(each -> each.dn().equals(dn) && RUNNING.contains(each.state()));
   }
 }

@@ -15,10 +15,12 @@ import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.RoleName;
+import dev.polis.api.roles.RolePlugin;
 import dev.polis.api.roles.RoleRecord;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
@@ -39,6 +41,7 @@ import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
@@ -49,6 +52,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.osgi.framework.Constants;
 
 class RoleServiceTest {
 
@@ -56,15 +60,13 @@ class RoleServiceTest {
 
   private static final RoleName BACKUP = new RoleName("NightlyBackup");
 
-  private static final RoleService.Reporting REPORTING =
-      new RoleService.Reporting(
-          Duration.ofMillis(20), 7835, RoleComponent.bootId(), Version.getDefaultInstance());
+  private static final NodeReport REPORT = NodeReport.of(7835, Version.getDefaultInstance());
 
   @TempDir Path directory;
 
   private final RecordingCurator curator = new RecordingCurator();
   private final SupervisionTree tree = SupervisionTree.open(curator.logs);
-  private final Subtree subtree = tree.organ("roles");
+  private final Subtree subtree = tree.organ("test");
 
   @AfterEach
   void close() {
@@ -75,10 +77,10 @@ class RoleServiceTest {
   @Test
   @DisplayName("ROL-01 a boot id is 16 bytes, not all zero, and another at each boot")
   void rol01_bootId() {
-    ByteString id = RoleComponent.bootId();
+    ByteString id = REPORT.bootId();
     assertEquals(16, id.size());
     assertNotEquals(ByteString.copyFrom(new byte[16]), id);
-    assertNotEquals(id, RoleComponent.bootId());
+    assertNotEquals(id, NodeReport.of(7835, Version.getDefaultInstance()).bootId());
   }
 
   @Test
@@ -89,7 +91,7 @@ class RoleServiceTest {
     MutableValue<CuratorStatus> local = new MutableValue<>(new CuratorStatus.Idle());
     MutableValue<SortedSet<RoleName>> running = new MutableValue<>(new TreeSet<>());
     try (RoleConnection connection = curator.connect()) {
-      RoleStatusPush push = new RoleStatusPush(connection, network, local, running, REPORTING);
+      RoleStatusPush push = new RoleStatusPush(connection, network, local, running, REPORT);
       assertTrue(push.status().isEmpty(), "there is nothing to report without an address");
       subtree.run("push", push::run);
       network.set(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
@@ -131,7 +133,7 @@ class RoleServiceTest {
               new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1"))),
               new MutableValue<>(new CuratorStatus.Idle()),
               new MutableValue<>(new TreeSet<>()),
-              REPORTING);
+              REPORT);
       subtree.run("push", push::run);
       awaitReports(1);
     }
@@ -197,43 +199,38 @@ class RoleServiceTest {
         .write(new LocalRoles(new TreeSet<>(List.of(BACKUP)), true), curator.logs.log("test"));
     MutableValue<DataStatus> data = new MutableValue<>(new DataStatus.NotMounted("not yet"));
     CountDownLatch atWork = new CountDownLatch(1);
-    Subtree organ = tree.organ("organ");
-    RolePlugins plugins =
-        new RolePlugins(
-            organ.subtree("plugins"),
-            curator.logs.log("root.organ"),
-            () -> StopReason.CODE_REPLACED);
-    plugins.add(
-        context -> {
-          context.healthy();
-          atWork.countDown();
-          context.awaitCancelled();
-        },
-        BACKUP,
-        0,
-        1);
     try (HealthTable health = HealthTable.open(tree)) {
       RoleService service =
           new RoleService(
-              Fake.of(
-                  ClusterManager.class,
-                  "awaitHome",
-                  () -> {
-                    new CountDownLatch(1).await();
-                    throw new AssertionError("not reached");
-                  }),
-              Fake.of(Storage.class, "data", () -> data, "root", () -> root),
-              Fake.of(Network.class),
-              Fake.of(Curator.class),
-              plugins,
-              Fake.of(
-                  Consensus.class,
-                  "status",
-                  () -> new MutableValue<>(new ConsensusStatus.Failed("no etcd can be reached"))),
-              tree,
-              health,
-              REPORTING);
-      service.start(organ);
+              new RoleSettings(Duration.ofMillis(20), 7835),
+              new RoleService.Parts(
+                  org.osgi.framework.Version.emptyVersion,
+                  Fake.of(BootReport.class, "stopReason", () -> StopReason.CODE_REPLACED),
+                  curator.logs,
+                  tree,
+                  health,
+                  Fake.of(
+                      ClusterManager.class,
+                      "awaitHome",
+                      () -> {
+                        new CountDownLatch(1).await();
+                        throw new AssertionError("not reached");
+                      }),
+                  Fake.of(Storage.class, "data", () -> data, "root", () -> root),
+                  Fake.of(Network.class),
+                  Fake.of(
+                      Consensus.class,
+                      "status",
+                      () ->
+                          new MutableValue<>(new ConsensusStatus.Failed("no etcd can be reached"))),
+                  Fake.of(Curator.class)));
+      service.add(
+          context -> {
+            context.healthy();
+            atWork.countDown();
+            context.awaitCancelled();
+          },
+          Map.of(RolePlugin.ROLE, BACKUP.text(), Constants.SERVICE_ID, 1L));
       assertTrue(service.roles().peek().isEmpty(), "the disk is not open yet");
 
       data.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
@@ -242,7 +239,7 @@ class RoleServiceTest {
       assertFalse(service.roles().peek().orElseThrow().fromCluster());
       Values.await(
           service.running(), now -> now.equals(Set.of(BACKUP)), SOON, "the role to be running");
-      organ.close(StopReason.CODE_REPLACED);
+      service.close(StopReason.CODE_REPLACED);
     }
   }
 

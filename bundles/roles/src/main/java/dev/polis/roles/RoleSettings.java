@@ -1,0 +1,32 @@
+package dev.polis.roles;
+
+import dev.polis.config.SettingCheck;
+import java.time.Duration;
+
+/**
+ * Holds the checked configuration.
+ *
+ * @param heartbeat time between two heartbeats
+ * @param curatorPort port of the curator listener of every node
+ */
+record RoleSettings(Duration heartbeat, int curatorPort) {
+
+  private static final SettingCheck CHECK = SettingCheck.of("dev.polis.roles");
+
+  // The cluster gives a silent node 10 s: half of that leaves room for one that is lost.
+  private static final int LEAST_MILLIS = 100;
+  private static final int MOST_MILLIS = 5000;
+
+  /**
+   * Checks a configuration.
+   *
+   * @throws dev.polis.config.SettingException if a value cannot be used
+   */
+  static RoleSettings of(RoleConfig config) {
+    return new RoleSettings(
+        Duration.ofMillis(
+            CHECK.range(
+                "heartbeat.interval", config.heartbeat_interval(), LEAST_MILLIS, MOST_MILLIS)),
+        CHECK.port("curator.port", config.curator_port()));
+  }
+}
