@@ -2,6 +2,7 @@ package dev.polis.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,6 +17,7 @@ import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.cluster.NodeParameterSource.Form;
+import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.files.FileException;
@@ -417,6 +419,19 @@ class ClusterServiceTest {
     assertTrue(
         message.startsWith(member ? "not connected" : "refusing connection with cluster state"),
         message);
+
+    EtcdAccess access = EtcdAccess.plaintext("127.0.0.1:1");
+    ClusterSnapshot withMeans =
+        ClusterSnapshot.member(
+            state, "test", new ClusterSnapshot.Membership(null, true, user -> access));
+    if (member) {
+      assertSame(access, withMeans.consensusClient(ConsensusUser.CURATOR));
+    } else {
+      assertThrows(
+          ConsensusUnavailableException.class,
+          () -> withMeans.consensusClient(ConsensusUser.CURATOR),
+          "a node that has means of a member got a client");
+    }
   }
 
   @Test

@@ -152,8 +152,9 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("a revoked certificate is refused at once, on open connections and on new ones")
-  void revocation() throws Exception {
+  @DisplayName(
+      "D-18 a revoked certificate reads no metrics, on open connections and on new ones")
+  void d18_revocation() throws Exception {
     node.start();
     TlsIdentity user = node.user();
     try (HttpClient open = node.client(user)) {
