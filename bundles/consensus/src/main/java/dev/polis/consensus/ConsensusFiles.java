@@ -6,8 +6,8 @@ import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
 
 /**
- * The organ's own files: {@code data/etcd/pki/}, beside etcd's. All are readable by the node's user
- * alone, certificates too, so that nobody has to know which file is secret.
+ * Names the organ's own files in {@code data/etcd/pki/}. Only the node's user can read them, the
+ * certificates too, so that nobody has to know which file is secret.
  */
 final class ConsensusFiles extends DirectoryPlacement {
 
@@ -26,17 +26,17 @@ final class ConsensusFiles extends DirectoryPlacement {
     this.sockets = root.ephemeral().consensus();
   }
 
-  /** What etcd itself reads and writes. */
+  /** Returns the files that etcd itself reads and writes. */
   Root.Etcd etcd() {
     return etcd;
   }
 
-  /** etcd's working directory, where its metrics socket is. */
+  /** Returns etcd's working directory, where its metrics socket is. */
   DirectoryPlacement sockets() {
     return sockets;
   }
 
-  /** How far the member came. */
+  /** Returns the member record. */
   FilePlacement member() {
     return member;
   }
@@ -49,12 +49,12 @@ final class ConsensusFiles extends DirectoryPlacement {
     return caKey;
   }
 
-  /** The operator's certificate. */
+  /** Returns the operator's certificate. */
   FilePlacement root() {
     return root;
   }
 
-  /** What etcd said of its version, and which etcd that was. */
+  /** Returns the note of etcd's version, with the digest of the program that it is of. */
   FilePlacement version() {
     return version;
   }

@@ -4,7 +4,7 @@ import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.health.HealthCondition;
 import java.util.Optional;
 
-/** Says what a status of the consensus means for the health of this organ. */
+/** Derives the health of this organ from the status of its member. */
 final class ConsensusHealth {
 
   private ConsensusHealth() {}
@@ -21,7 +21,7 @@ final class ConsensusHealth {
       case ConsensusStatus.Stopped stopped ->
           Optional.of(
               HealthCondition.waiting(
-                  "etcd-not-wanted", "etcd does not run: nobody has asked for a member yet"));
+                  "etcd-not-wanted", "etcd does not run: this node is not asked to be a member yet"));
       case ConsensusStatus.Starting(String waitingFor) ->
           Optional.of(HealthCondition.waiting("etcd-starting", "etcd waits for " + waitingFor));
       case ConsensusStatus.Failed(String reason) ->
@@ -29,7 +29,7 @@ final class ConsensusHealth {
               HealthCondition.down(
                   "etcd-failed",
                   "etcd does not start: " + reason,
-                  "it is started again by itself; see the log of root.consensus"));
+                  "see the log of root.consensus; it is started again by itself"));
     };
   }
 }

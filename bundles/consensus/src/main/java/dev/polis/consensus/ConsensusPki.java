@@ -35,17 +35,17 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Keys and certificates of the member: the etcd CA, what etcd shows to clients and members, and one
- * identity per user. Certificates of users live in memory and are made anew by each instance; only
- * the root user's is on the disk, for {@code etcdctl}. Thread-safe.
+ * Makes and renews the keys and certificates of the member: the etcd CA, etcd's own certificate,
+ * and one for each user. Certificates of users are kept in memory and made anew by each instance;
+ * only the root user's is on the disk, for {@code etcdctl}. Thread-safe.
  */
 final class ConsensusPki {
 
   static final String CA_NAME = "Polis etcd CA";
 
   /**
-   * A year, renewed with four months left: a consumer that never asks again while it keeps its
-   * connections has that long to reconnect.
+   * A year, renewed with four months left: a client that keeps its connections for long has four
+   * months to reconnect with the new certificate.
    */
   private static final Duration LIFETIME = Duration.ofDays(365);
 
@@ -64,7 +64,7 @@ final class ConsensusPki {
   }
 
   /**
-   * Reads the CA, or makes it.
+   * Reads the CA, or creates it.
    *
    * @param mayCreate whether nothing depends on a CA yet: no member data has been written under it
    * @throws ConsensusException if it is missing, broken or incomplete and must not be made anew
@@ -107,7 +107,7 @@ final class ConsensusPki {
     return authority;
   }
 
-  /** The word that sets this cluster apart from others; the same as long as its CA is. */
+  /** Returns a token that no other cluster has; it stays the same as long as the CA does. */
   String token() {
     try {
       byte[] digest = MessageDigest.getInstance("SHA-256").digest(Pem.der(authority.certificate()));
@@ -118,8 +118,8 @@ final class ConsensusPki {
   }
 
   /**
-   * Writes what etcd shows to clients and members, unless what is there still fits. etcd reads its
-   * certificate at each handshake, so a renewal needs no restart.
+   * Writes etcd's own key and certificate, and the CA, unless those on the disk still fit. etcd
+   * reads its certificate at each handshake, so a renewal needs no restart.
    *
    * @return whether something was written
    */
@@ -142,7 +142,7 @@ final class ConsensusPki {
     return written;
   }
 
-  /** Writes the root user's identity for an operator, unless it is there and good. */
+  /** Writes the root user's key and certificate for an operator, unless good ones are there. */
   void ensureOperator() throws FileException {
     if (good(files.root(), _ -> true) && files.rootKey().exists()) {
       return;
@@ -161,13 +161,13 @@ final class ConsensusPki {
         files.rootKey().path().toString());
   }
 
-  /** The identity of a user. */
+  /** Returns the key and certificate of a user. */
   synchronized EtcdTls user(ConsensusUser user) {
     return users.computeIfAbsent(user, this::issue);
   }
 
   /**
-   * Replaces the identities of users that are due.
+   * Forgets the certificates of users that are due for renewal; the next access gets a new one.
    *
    * @return whether there were any
    */

@@ -42,7 +42,7 @@ import java.util.concurrent.locks.ReentrantLock;
 /** Runs the local member in a supervised run, and hands out access to it. */
 final class ConsensusService implements Consensus, MetricsExporter {
 
-  /** What the organ works with. */
+  /** Holds what the organ works with. */
   record Parts(
       Root root,
       Value<DataStatus> data,
@@ -53,7 +53,7 @@ final class ConsensusService implements Consensus, MetricsExporter {
       LogTree logs,
       BootReport boot) {}
 
-  /** A member that was asked for. */
+  /** Holds a member that was asked for. */
   private record Started(ConsensusIdentity identity, Subtree tree) {}
 
   private final MemberParts parts;

@@ -8,13 +8,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** The users of etcd; each but root has a role of the same name with one prefix. */
+/** Names the users of etcd; each but root has a role of the same name with one prefix. */
 enum ConsensusUser {
-  /** May do everything; for this organ and the operator. */
+  /** This organ and the operator; may do everything. */
   ROOT("root", false),
-  /** The cluster's records. */
+  /** The curator, which keeps the cluster's records. */
   CURATOR("curator", true),
-  /** What Kubernetes keeps. */
+  /** Kubernetes, which keeps its objects. */
   KUBERNETES("kubernetes", true);
 
   private final String userName;
@@ -25,25 +25,25 @@ enum ConsensusUser {
     this.handedOut = handedOut;
   }
 
-  /** Name of the user and of its role; the common name of its certificate. */
+  /** Returns the name of the user and of its role, which is the common name of its certificate. */
   String userName() {
     return userName;
   }
 
-  /** Whether other organs may have it. */
+  /** Returns whether other organs may use it. */
   boolean handedOut() {
     return handedOut;
   }
 
-  /** All that it sees. */
+  /** Returns the part of the key space that it sees. */
   EtcdNamespace namespace() {
     return this == ROOT ? EtcdNamespace.ROOT : EtcdNamespace.of(userName);
   }
 
   /**
-   * What etcd lets it use: its namespace, and the namespaces within, whose names go on with a
-   * colon. Two ranges, since one over both would take in users whose names only begin like this
-   * one's.
+   * Returns what etcd lets it use: its namespace, and the namespaces within, whose names continue
+   * with a colon. These are two ranges: one over both would include users whose names only begin
+   * like this one's.
    */
   List<EtcdPermission> permissions() {
     if (this == ROOT) {
@@ -56,7 +56,7 @@ enum ConsensusUser {
         new EtcdPermission(EtcdPermission.Access.READ_WRITE, KeyRange.prefix(within)));
   }
 
-  /** The user of that name that other organs may have. */
+  /** Returns the user of that name that other organs may use. */
   static ConsensusUser handedOut(String name) {
     return Arrays.stream(values())
         .filter(user -> user.handedOut && user.userName.equals(name))

@@ -5,8 +5,9 @@ import dev.polis.etcd.EtcdPermission;
 import java.util.List;
 
 /**
- * Makes users and roles and turns authentication on. Every step asks first whether it is done, so
- * that an interrupted setup goes on and a finished one writes nothing but the last, harmless call.
+ * Makes the users and roles of etcd and turns authentication on. Each step checks first whether it
+ * is done, so an interrupted setup is continued. A finished setup only repeats the last call, which
+ * changes nothing then.
  */
 final class EtcdAuthSetup {
 
@@ -16,6 +17,7 @@ final class EtcdAuthSetup {
     this.admin = admin;
   }
 
+  /** Makes what is missing. */
   void ensure() throws InterruptedException {
     List<String> roles = admin.roles();
     List<String> users = admin.users();

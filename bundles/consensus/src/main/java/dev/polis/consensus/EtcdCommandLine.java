@@ -7,12 +7,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Makes the flags of the member. The same member on the same address always gets the same flags: a
- * running etcd is adopted only if they match.
+ * Makes etcd's command line. The same member at the same address always gets the same one: a
+ * running etcd is adopted only if it matches.
  *
  * @param binary which etcd
  * @param name the member's name, the node id
- * @param token sets this cluster apart from every other one on the network
+ * @param token that no other cluster on the network has
  * @param address the node's address
  * @param settings the configuration
  * @param files where etcd's files are
@@ -25,17 +25,17 @@ record EtcdCommandLine(
     ConsensusSettings settings,
     Root.Etcd files) {
 
-  /** Where clients connect. */
+  /** Returns the URL that clients connect to. */
   String clientUrl() {
     return url("https", address, settings.clientPort());
   }
 
-  /** Where members connect. */
+  /** Returns the URL that other members connect to. */
   String peerUrl() {
     return url("https", address, settings.peerPort());
   }
 
-  /** The program and its arguments. */
+  /** Returns the program and its arguments. */
   List<String> arguments() {
     List<String> line = new ArrayList<>();
     line.add(binary.path().toString());
@@ -51,7 +51,7 @@ record EtcdCommandLine(
         "--name=" + name,
         "--data-dir=" + files.data().path(),
         "--initial-cluster=" + name + "=" + peerUrl(),
-        // Ignored by a member with data; that an empty directory is meant is checked before.
+        // A member with data ignores it; ConsensusDisk has checked that an empty one is no loss.
         "--initial-cluster-state=new",
         "--initial-cluster-token=" + token);
   }
@@ -62,14 +62,14 @@ record EtcdCommandLine(
         "--advertise-client-urls=" + clientUrl(),
         "--listen-peer-urls=" + peerUrl(),
         "--initial-advertise-peer-urls=" + peerUrl(),
-        // HTTP at a socket of its own leaves gRPC on the client port to gRPC's own server: on a
-        // shared one, watches starve while somebody reads much (etcd issue 15402).
+        // With HTTP at a socket of its own, gRPC's own server serves the client port. On a shared
+        // port watches starve while somebody reads much (etcd issue 15402).
         (binary.version().atLeast(EtcdVersion.SEPARATE)
                 ? "--listen-client-http-urls="
                 : "--listen-metrics-urls=")
             + "unix://"
             + EtcdHttp.SOCKET,
-        // Nobody speaks JSON to it, and the gateway would need the root user to be of use.
+        // No client speaks JSON to it.
         "--enable-grpc-gateway=false");
   }
 
@@ -103,7 +103,8 @@ record EtcdCommandLine(
                 "--logger=zap",
                 "--log-level=info",
                 "--log-outputs=stderr"));
-    // Compares data with the other members before it serves: a member that differs must not vote.
+    // Makes a member compare its data with the others before it serves: one that differs must not
+    // vote.
     flags.add(
         binary.version().atLeast(EtcdVersion.FEATURE_GATES)
             ? "--feature-gates=InitialCorruptCheck=true"

@@ -16,33 +16,33 @@ import java.util.stream.Stream;
 /** Finds the line of etcd's log that says why it ended; adds a remedy if the disk is the cause. */
 final class EtcdExitDiagnosis {
 
-  // The last few screens of a log: the reason is among them or nowhere.
+  // The last hundred lines or so; etcd gives the reason just before it ends.
   private static final int LOOK_BACK_BYTES = 16 << 10;
   private static final int SHOWN_CHARACTERS = 600;
 
-  /** Where a line was written, and how it got there; not why. */
+  /** Fields that say where a line was written, and not why. */
   private static final Set<String> ASIDE = Set.of("level", "ts", "caller", "msg", "stacktrace");
 
   private EtcdExitDiagnosis() {}
 
   /**
-   * The last line at level fatal, panic or error, else the last line at all; with a remedy if etcd
-   * could not write.
+   * Returns the last line at level fatal, panic or error, else the last line at all; with a remedy
+   * if etcd could not write.
    *
    * @param data where etcd writes
    */
   static String of(Path log, Path data) {
-    String words = of(log);
-    return words + remedy(words, data);
+    String line = of(log);
+    return line + remedy(line, data);
   }
 
-  private static String remedy(String words, Path data) {
-    // etcd has these from Go, which says them alike in all languages.
-    if (words.contains("no space left on device") || words.contains("disk quota exceeded")) {
+  private static String remedy(String line, Path data) {
+    // Go's texts of the system's errors, which are the same in every locale.
+    if (line.contains("no space left on device") || line.contains("disk quota exceeded")) {
       return "; the file system of %s is full: free some space (etcd sets aside 128 MiB for its log before it serves); a node that runs then goes on by itself"
           .formatted(data);
     }
-    if (words.contains("read-only file system")) {
+    if (line.contains("read-only file system")) {
       return "; the file system of %s is mounted read-only: mount it writable; a node that runs then goes on by itself"
           .formatted(data);
     }
@@ -60,28 +60,28 @@ final class EtcdExitDiagnosis {
               .flatMap(Optional::stream)
               .findFirst()
               .map(EtcdExitDiagnosis::plain)
-              .orElse("nothing at all"));
+              .orElse("none"));
     } catch (IOException unreadable) {
       return "its log " + log + " cannot be read: " + unreadable.getMessage();
     }
   }
 
-  /** The message and what belongs to it, of a line in JSON; any other line as it is. */
+  /** Returns message and fields of a line in JSON, and any other line as it is. */
   private static String plain(String line) {
     try {
       JsonObject json = JsonParser.parseString(line).getAsJsonObject();
-      StringBuilder words = new StringBuilder(json.has("msg") ? text(json.get("msg")) : line);
+      StringBuilder text = new StringBuilder(json.has("msg") ? text(json.get("msg")) : line);
       json.asMap().entrySet().stream()
           .filter(field -> !ASIDE.contains(field.getKey()))
           .forEach(
               field ->
-                  words
+                  text
                       .append(", ")
                       .append(field.getKey())
                       .append(' ')
                       .append(text(field.getValue())));
-      return words.toString();
-    } catch (JsonParseException | IllegalStateException noneOfEtcds) {
+      return text.toString();
+    } catch (JsonParseException | IllegalStateException otherFormat) {
       return line;
     }
   }

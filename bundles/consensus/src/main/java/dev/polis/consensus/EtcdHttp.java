@@ -14,8 +14,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Asks etcd for its health and its metrics. etcd serves both without TLS and tells whoever asks its
- * command line too, so it listens at a unix socket in a directory that only the node's user enters.
+ * Asks etcd for its health and its metrics. etcd serves both without TLS, and its command line with
+ * them, so it listens at a unix socket in a directory that only the node's user can enter.
  */
 final class EtcdHttp {
 
@@ -28,7 +28,7 @@ final class EtcdHttp {
   /** Half of Prometheus' own default of 10 s, so that its reader learns the reason. */
   private static final Duration METRICS_PATIENCE = Duration.ofSeconds(5);
 
-  /** Some thirty times the size of what etcd answers. */
+  /** About thirty times the size of etcd's metrics page. */
   private static final int MOST_BYTES = 8 << 20;
 
   private static final Gson GSON = new Gson();
@@ -80,7 +80,7 @@ final class EtcdHttp {
   }
 
   /**
-   * Names the socket through the process. The path of a unix socket has 107 bytes at most, and that
+   * Returns the address of the socket, by way of the process's working directory. The path of a unix socket has 107 bytes at most, and that
    * of a state directory may be longer.
    */
   private static UnixDomainSocketAddress socket(ManagedProcess etcd) {

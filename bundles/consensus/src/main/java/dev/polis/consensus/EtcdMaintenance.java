@@ -15,21 +15,20 @@ import java.util.OptionalLong;
  * Maintains the member's database: alarms, history, size. The caller chooses when to {@link
  * #check}. Belongs to one thread.
  *
- * <p>Defragmenting stops the member for its time, so it waits until hardly anything is written, and
- * with other members in the cluster the leader leaves it to the time when it follows. A full
- * database is no time to wait: history is compacted, the file defragmented and the alarm taken
- * back.
+ * <p>Defragmenting stops the member while it lasts. So it is done only while little is written, and
+ * not by a leader that has other members beside it. A full database is compacted and defragmented
+ * at once, and the alarm is cleared.
  */
 final class EtcdMaintenance {
 
-  /** What a check found. */
+  /** Says what a check found. */
   record Findings(List<String> alarms, EtcdStatus status) {}
 
-  // A small file is not worth a pause, however empty it is.
+  // A smaller file is not worth a pause, however empty it is.
   private static final long WORTHWHILE_BYTES = 8L << 20;
   // Leases of a cluster's heartbeats alone stay far below; a deployment of anything is far above.
   private static final double QUIET_WRITES_PER_SECOND = 5;
-  // Below this part of the quota an alarm would not come back at once.
+  // Below this part of the quota the alarm does not come back at once.
   private static final double ROOM = 0.8;
   private static final int PERCENT = 100;
 

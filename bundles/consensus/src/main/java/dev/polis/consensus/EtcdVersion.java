@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A version of etcd. */
+/** Compares versions of etcd, and finds one in the output of {@code etcd --version}. */
 record EtcdVersion(int major, int minor, int patch) implements Comparable<EtcdVersion> {
 
   /** The first with lease checkpoints, auth by common name without a password, and pre-vote. */
@@ -20,7 +20,7 @@ record EtcdVersion(int major, int minor, int patch) implements Comparable<EtcdVe
   private static final Pattern ANSWER =
       Pattern.compile("(?m)^etcd Version: ([0-9]{1,4})\\.([0-9]{1,4})\\.([0-9]{1,4})\\b");
 
-  /** Finds it in what {@code etcd --version} prints. */
+  /** Finds the version in the output of {@code etcd --version}. */
   static Optional<EtcdVersion> find(String answer) {
     Matcher matcher = ANSWER.matcher(answer);
     return matcher.find()

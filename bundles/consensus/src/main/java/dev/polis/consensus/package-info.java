@@ -1,5 +1,5 @@
 /**
- * The consensus organ: runs this node's etcd as a child process that outlives it.
+ * Runs this node's etcd as a child process, which outlives this organ.
  *
  * <pre>
  *                    ConsensusComponent (wires)
@@ -25,8 +25,9 @@
  *                             └──────┘                                        ▼ refused in words
  * </pre>
  *
- * <p>etcd knows each user by the common name of its certificate; there are no passwords. etcd itself keeps each user within its prefix, so that a stolen Kubernetes certificate
- * cannot read the curator's keys.
+ * <p>etcd knows each user by the common name of its certificate; there are no passwords. It keeps
+ * each user within its prefix, so that a stolen Kubernetes certificate cannot read the curator's
+ * keys.
  *
  * <p>Not promised: joining an existing cluster, replacing a lost majority, and moving a member to
  * another address while other members are there and this one has no quorum.
@@ -41,8 +42,7 @@
  *   <li>Uses if there: none
  *   <li>Provides: Consensus, MetricsExporter
  *   <li>Configuration: dev.polis.consensus
- *   <li>Files: data/etcd/data, data/etcd/peer_pki/ca.pem, data/etcd/peer_pki/cert.pem,
- *       data/etcd/peer_pki/key.pem, ephemeral/consensus
+ *   <li>Files: data/etcd/data, data/etcd/peer_pki/ca.pem, data/etcd/peer_pki/cert.pem, data/etcd/peer_pki/key.pem, ephemeral/consensus
  *   <li>Ports: 7833, 7834
  * </ul>
  */

@@ -40,7 +40,7 @@ import org.osgi.framework.Version;
  */
 final class RoleService implements LocalRoleServer {
 
-  /** What the organ works with. */
+  /** Holds what the organ works with. */
   record Parts(
       Version version,
       BootReport boot,

@@ -1,5 +1,5 @@
 /**
- * Roles: runs what the cluster wants of this node, and reports to the cluster what runs.
+ * Runs the roles that the cluster gives this node, and reports to the cluster which of them run.
  *
  * <pre>
  *   data/node/roles.pb ──"remembered"──▶ wanted roles ◀──"record"── watch of the own record ◀── curator
@@ -38,8 +38,7 @@
  * not. <b>Why roles are no enum</b>: then only this project could bring one.
  *
  * <ul>
- *   <li>Needs: BootReport, ClusterManager, Consensus, Curator, HealthRegistry, LogTree, Network,
- *       Storage, Supervisor
+ *   <li>Needs: BootReport, ClusterManager, Consensus, Curator, HealthRegistry, LogTree, Network, Storage, Supervisor
  *   <li>Uses if there: RolePlugin
  *   <li>Provides: LocalRoleServer
  *   <li>Configuration: dev.polis.roles

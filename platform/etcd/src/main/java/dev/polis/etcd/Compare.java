@@ -1,12 +1,12 @@
 package dev.polis.etcd;
 
 /**
- * One condition of a transaction, such as {@code Compare.modRevision("/x").is(EQUAL, 7)}. A missing
+ * States one condition of a transaction, such as {@code Compare.modRevision("/x").is(EQUAL, 7)}. A missing
  * key has create revision, mod revision and version 0; comparing its value is always false.
  */
 public sealed interface Compare {
 
-  /** How the stored figure relates to the given one. */
+  /** Says how the stored figure must relate to the given one. */
   enum Relation {
     EQUAL,
     NOT_EQUAL,
@@ -14,20 +14,20 @@ public sealed interface Compare {
     LESS
   }
 
-  /** What of the key is looked at. */
+  /** Says which figure of the key is compared. */
   enum Target {
     CREATE_REVISION,
     MOD_REVISION,
     VERSION
   }
 
-  /** A condition on a number. */
+  /** States a condition on a number. */
   record Number(String key, Target target, Relation relation, long number) implements Compare {}
 
-  /** A condition on the stored bytes. */
+  /** States a condition on the stored bytes. */
   record Value(String key, Relation relation, byte[] value) implements Compare {}
 
-  /** A number of a key that has yet to be compared. */
+  /** Names a number of a key, to be completed to a condition. */
   record Subject(String key, Target target) {
     public Compare is(Relation relation, long number) {
       return new Number(key, target, relation, number);
@@ -58,17 +58,17 @@ public sealed interface Compare {
     return new Value(key, relation, value);
   }
 
-  /** True if nothing is stored under the key. */
+  /** Returns a condition that holds if nothing is stored under the key. */
   static Compare absent(String key) {
     return createRevision(key).is(0);
   }
 
-  /** True if something is stored under the key. */
+  /** Returns a condition that holds if something is stored under the key. */
   static Compare present(String key) {
     return createRevision(key).is(Relation.GREATER, 0);
   }
 
-  /** True if the key has not been written, deleted or made since it was read. */
+  /** Returns a condition that holds if the key has not changed since it was read. */
   static Compare unchanged(KeyValue seen) {
     return modRevision(seen.key()).is(seen.modRevision());
   }

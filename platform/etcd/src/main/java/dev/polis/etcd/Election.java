@@ -34,10 +34,10 @@ public final class Election implements AutoCloseable {
   private final AtomicReference<Standing> current = new AtomicReference<>();
   private final Thread thread;
 
-  /** One lock of this candidate. */
+  /** Holds one lock of this candidate. */
   private record Place(Lease lease, String lockKey, long createRevision) {
 
-    /** False while it is being written, as far as we know. */
+    /** Returns whether the lock is known to be written. */
     boolean isTaken() {
       return createRevision > 0;
     }
@@ -135,7 +135,7 @@ public final class Election implements AutoCloseable {
   }
 
   /**
-   * One attempt: from taking a lease to losing it. Only its owner's thread and its lease's end
+   * Makes one attempt: from taking a lease to losing it. Only its owner's thread and its lease's end
    * touch it.
    */
   private final class Standing {

@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
 /**
- * A candidate's place, given to its successor in the same process: the lease is neither revoked nor
+ * Hands a candidate's place to its successor in the same process: the lease is neither revoked nor
  * renewed meanwhile, so the successor must take it up well within the lease's time.
  *
  * @param leaseId lease on which the lock hangs

@@ -23,10 +23,10 @@ public record ElectionOptions(
   /** Says how a candidate enters the queue of locks. */
   public sealed interface Entry {}
 
-  /** At its end, with a lock of its own. */
+  /** Enters at the end, with a new lock. */
   public record AtTheEnd() implements Entry {}
 
-  /** In the place that a predecessor in the same process gave up. */
+  /** Enters in the place that a predecessor in the same process gave up. */
   public record TakeUp(ElectionHandOver place) implements Entry {}
 
   /** Long enough for an etcd election and a stalled disk, short enough for an operator to wait. */

@@ -16,10 +16,10 @@ public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNa
   /** Says how a connection is protected. */
   public sealed interface Security {}
 
-  /** No protection at all; for loopback and tests. */
+  /** Leaves the connection unprotected; for loopback and tests. */
   public record Plaintext() implements Security {}
 
-  /** Mutual TLS. */
+  /** Protects the connection with mutual TLS. */
   public record MutualTls(EtcdTls tls) implements Security {}
 
   public EtcdAccess {

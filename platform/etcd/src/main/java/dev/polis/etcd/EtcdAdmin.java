@@ -426,7 +426,7 @@ public final class EtcdAdmin {
         .getPermCount();
   }
 
-  /** From now on users may only do what their roles allow. Needs a user root with the role root. */
+  /** Turns authentication on, so that users may only do what their roles allow. Needs a user root with the role root. */
   public void enableAuth() throws InterruptedException {
     write(AuthGrpc.getAuthEnableMethod(), AuthEnableRequest.getDefaultInstance(), "enable auth");
   }

@@ -1,14 +1,14 @@
 package dev.polis.etcd;
 
 /**
- * An alarm that a member has raised.
+ * Describes an alarm that a member has raised.
  *
  * @param memberId who raised it
  * @param kind NOSPACE (its quota is used up: only reads and deletes are served) or CORRUPT
  */
 public record EtcdAlarm(long memberId, Kind kind) {
 
-  /** Kinds of alarm. */
+  /** Names the kinds of alarm. */
   public enum Kind {
     NOSPACE,
     CORRUPT

@@ -28,7 +28,7 @@ import javax.net.ssl.SSLException;
 final class EtcdChannels implements AutoCloseable {
 
   /**
-   * A member and the channel to it.
+   * Pairs a member with the channel to it.
    *
    * @param leading the same channel, for calls that only make sense while the member has a leader
    */
@@ -106,7 +106,7 @@ final class EtcdChannels implements AutoCloseable {
     return (name.indexOf(':') < 0 ? name : "[" + name + "]") + ":" + endpoint.port();
   }
 
-  /** The JDK's TLS: the only provider that knows Ed25519. */
+  /** Returns a context of the JDK's TLS, the only provider that knows Ed25519. */
   private static SslContext sslContext(EtcdTls tls) {
     try {
       return new EtcdSslContext(

@@ -1,6 +1,6 @@
 package dev.polis.etcd;
 
-/** The client, or the watcher, lease or election that was used, has been closed by its owner. */
+/** Reports the use of a client, watcher, lease or election that its owner has closed. */
 public final class EtcdClosedException extends EtcdException {
 
   private static final long serialVersionUID = 1L;

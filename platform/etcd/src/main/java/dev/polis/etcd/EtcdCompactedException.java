@@ -1,6 +1,6 @@
 package dev.polis.etcd;
 
-/** A revision was asked for that etcd has compacted away. Read the present state instead. */
+/** Reports that etcd has compacted the wanted revision away; the present state can be read. */
 public final class EtcdCompactedException extends EtcdException {
 
   private static final long serialVersionUID = 1L;

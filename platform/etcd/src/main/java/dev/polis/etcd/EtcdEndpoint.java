@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
 /**
- * One etcd client endpoint.
+ * Names one endpoint for clients of etcd.
  *
  * @param host address or host name to connect to
  * @param port TCP port, 1..65535
@@ -43,7 +43,7 @@ public record EtcdEndpoint(String host, int port, String serverName) {
     }
   }
 
-  /** The same address, whose certificate must be for {@code name}. */
+  /** Returns the same address, whose certificate must be for {@code name}. */
   public EtcdEndpoint named(String name) {
     return new EtcdEndpoint(host, port, name);
   }

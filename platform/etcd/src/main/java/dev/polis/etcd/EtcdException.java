@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
 /**
- * Any failure of an etcd call. The message names the endpoint, what was attempted, what etcd
+ * Reports a failure of an etcd call. The message names the endpoint, what was attempted, what etcd
  * answered and what to do next; the subclass says what may be assumed about the effect.
  */
 public abstract sealed class EtcdException extends RuntimeException

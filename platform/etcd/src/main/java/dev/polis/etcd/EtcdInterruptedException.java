@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
 /**
- * The waiting thread was interrupted inside a method that cannot declare it. The interrupt flag is
+ * Reports that the waiting thread was interrupted inside a method that cannot declare it. The interrupt flag is
  * set again.
  */
 public final class EtcdInterruptedException extends EtcdException {

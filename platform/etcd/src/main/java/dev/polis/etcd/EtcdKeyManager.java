@@ -10,8 +10,8 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.X509ExtendedKeyManager;
 
 /**
- * The one identity of a client. A key store would do, too, but encrypts what is put into it, with
- * ten thousand rounds, and decrypts it again: at each start, for each client.
+ * Presents the one key and certificate of a client. A key store would do so too, but encrypts and
+ * decrypts its content, with ten thousand rounds, at each start and for each client.
  */
 final class EtcdKeyManager extends X509ExtendedKeyManager {
 

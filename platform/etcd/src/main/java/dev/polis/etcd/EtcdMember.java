@@ -3,7 +3,7 @@ package dev.polis.etcd;
 import java.util.List;
 
 /**
- * A member of the etcd cluster.
+ * Describes a member of the etcd cluster.
  *
  * @param id id at etcd, an unsigned number
  * @param name its name, empty if it has never started
@@ -19,7 +19,7 @@ public record EtcdMember(
     clientUrls = List.copyOf(clientUrls);
   }
 
-  /** True once the member has joined for the first time. */
+  /** Returns whether the member has ever joined. */
   public boolean hasStarted() {
     return !name.isEmpty();
   }

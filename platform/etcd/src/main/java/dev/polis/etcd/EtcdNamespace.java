@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Where a client's keys live. The root has no prefix; {@code ROOT.sub("a").sub("b")} puts every key
+ * Names the part of the key space that a client sees. The root has no prefix; {@code ROOT.sub("a").sub("b")} puts every key
  * under {@code namespaced:a:b/}. A part may contain neither {@code ':'}, which joins parts, nor
  * {@code '/'}, which ends them: so no two namespaces can ever overlap unless one contains the other
  * by name.
@@ -13,7 +13,7 @@ import java.util.List;
  */
 public record EtcdNamespace(List<String> parts) {
 
-  /** No prefix: the whole key space. */
+  /** The whole key space, without a prefix. */
   public static final EtcdNamespace ROOT = new EtcdNamespace(List.of());
 
   private static final String MARK = "namespaced:";
@@ -23,24 +23,24 @@ public record EtcdNamespace(List<String> parts) {
     parts.forEach(EtcdNamespace::check);
   }
 
-  /** The namespace of the given parts. */
+  /** Returns the namespace of the given parts. */
   public static EtcdNamespace of(String... parts) {
     return new EtcdNamespace(List.of(parts));
   }
 
-  /** The namespace {@code part} within this one. */
+  /** Returns the namespace {@code part} within this one. */
   public EtcdNamespace sub(String part) {
     List<String> longer = new ArrayList<>(parts);
     longer.add(part);
     return new EtcdNamespace(longer);
   }
 
-  /** True for the whole key space. */
+  /** Returns whether this is the whole key space. */
   public boolean isRoot() {
     return parts.isEmpty();
   }
 
-  /** What stands before every key, {@code ""} for the root, else {@code namespaced:a:b/}. */
+  /** Returns the prefix of each key, {@code ""} for the root, else {@code namespaced:a:b/}. */
   public String prefix() {
     return isRoot() ? "" : MARK + String.join(":", parts) + "/";
   }

@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
 /**
- * A write was sent and no answer came back: it may or may not have been applied. It is never
+ * Reports that a write was sent and not answered: it may or may not have been applied. It is never
  * retried here; read the key again to find out.
  */
 public final class EtcdOutcomeUnknownException extends EtcdException {

@@ -1,21 +1,21 @@
 package dev.polis.etcd;
 
 /**
- * What a role may do with a part of the key space; keys are absolute.
+ * Lets a role use a part of the key space; keys are absolute.
  *
  * @param access kind of access
  * @param range keys it is about
  */
 public record EtcdPermission(Access access, KeyRange range) {
 
-  /** Kinds of access. */
+  /** Names the kinds of access. */
   public enum Access {
     READ,
     WRITE,
     READ_WRITE
   }
 
-  /** Reading and writing everything in a namespace. */
+  /** Returns the permission to read and write everything in a namespace. */
   public static EtcdPermission all(EtcdNamespace namespace) {
     return new EtcdPermission(Access.READ_WRITE, KeyRange.prefix(namespace.prefix()));
   }

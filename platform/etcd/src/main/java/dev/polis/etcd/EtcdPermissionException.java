@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
 /**
- * etcd knows the caller and denies the key or the operation, or does not accept the certificate's
- * user.
+ * Reports that etcd denies the key or the operation to this user, or does not accept the user of
+ * the certificate.
  */
 public final class EtcdPermissionException extends EtcdException {
 

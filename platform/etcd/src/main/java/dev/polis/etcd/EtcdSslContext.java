@@ -6,7 +6,7 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLParameters;
 
 /**
- * A client that agrees on keys with X25519 alone. Java's TLS would make a key pair on P-256 for
+ * Restricts key agreement to X25519. Java's TLS would make a key pair on P-256 for
  * each connection as well, in case the other side has no X25519, and tables for that curve before
  * the first. Every etcd has X25519, but one that Go runs in FIPS 140 mode, which refuses it.
  */

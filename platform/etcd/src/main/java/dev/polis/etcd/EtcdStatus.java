@@ -3,7 +3,7 @@ package dev.polis.etcd;
 import java.util.List;
 
 /**
- * What one member says of itself.
+ * Holds the status that one member reports of itself.
  *
  * @param endpoint where it was asked
  * @param memberId its id

@@ -5,7 +5,7 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 
 /**
- * What a client shows and trusts on a mutual TLS 1.3 connection. Keys may be Ed25519; the private
+ * Holds what a client presents and trusts on a mutual TLS 1.3 connection. Keys may be Ed25519; the private
  * key is never printed.
  *
  * @param trusted CA certificates that may sign a member's certificate, at least one

@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
 /**
- * No endpoint answered within the deadline. Nothing was applied: for writes, the request is known
+ * Reports that no endpoint answered within the deadline. Nothing was applied: for writes, the request is known
  * not to have been carried out.
  */
 public final class EtcdUnavailableException extends EtcdException {

@@ -7,7 +7,7 @@ import java.util.Comparator;
 import java.util.Optional;
 
 /**
- * A key or a range of keys as a value. Each watcher follows etcd by itself; without one, nothing is
+ * Offers a key or a range of keys as a value. Each watcher follows etcd by itself; without one, nothing is
  * running. Peek reads etcd once.
  */
 final class EtcdValue<T> implements Value<T> {

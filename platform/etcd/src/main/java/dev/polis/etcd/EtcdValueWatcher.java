@@ -24,7 +24,7 @@ import java.util.function.Predicate;
  */
 final class EtcdValueWatcher<T> implements Watcher<T> {
 
-  /** The newest unread state of a key; {@code bytes} are null when it was deleted. */
+  /** Holds the newest unread state of a key; {@code bytes} are null when it was deleted. */
   private record State(String key, byte[] bytes, long revision) {
     Optional<byte[]> stored() {
       return Optional.ofNullable(bytes);
@@ -175,7 +175,7 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
     }
   }
 
-  /** Lets what has arrived into the backlog; newer states replace older ones of the same key. */
+  /** Moves what has arrived to the backlog; newer states replace older ones of the same key. */
   private void admit() {
     if (!listed) {
       return;

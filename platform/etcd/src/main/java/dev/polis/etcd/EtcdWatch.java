@@ -26,7 +26,7 @@ public final class EtcdWatch implements AutoCloseable {
   private boolean closed;
   private volatile long revision;
 
-  /** An update, or a failure to be thrown in its place. */
+  /** Holds an update, or a failure to be thrown in its place. */
   private sealed interface Item {
     record Update(WatchUpdate update) implements Item {}
 

@@ -3,7 +3,7 @@ package dev.polis.etcd;
 import com.google.protobuf.ByteString;
 
 /**
- * Proof of a lock, to be checked by etcd inside every transaction of its holder: "this key still
+ * Proves a lock, which etcd checks inside every transaction of its holder: "this key still
  * has this create revision". Made by an election; holds an absolute key, so it may guard
  * transactions in any namespace that the etcd user can read the lock from.
  */
@@ -21,7 +21,7 @@ public final class Fence {
     return key;
   }
 
-  /** Revision at which the lock was made: grows with every new holder, so it orders them. */
+  /** Returns the revision at which the lock was made; it grows with each holder and so orders them. */
   public long createRevision() {
     return createRevision;
   }

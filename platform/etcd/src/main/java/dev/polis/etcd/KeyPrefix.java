@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * A directory of keys, such as {@code /nodes/}, whose direct children are records named by an id.
+ * Names a directory of keys, such as {@code /nodes/}, whose direct children are records named by an id.
  *
  * @param text one or more non-empty parts, each preceded by a slash, and a slash at the end
  */
@@ -26,7 +26,7 @@ public record KeyPrefix(String text) {
     return new KeyPrefix(text);
   }
 
-  /** The key of the record {@code id}, which is neither empty nor holds a slash. */
+  /** Returns the key of the record {@code id}, which is neither empty nor holds a slash. */
   public String key(String id) {
     if (id.isEmpty() || id.indexOf('/') >= 0) {
       throw new IllegalArgumentException(
@@ -35,13 +35,13 @@ public record KeyPrefix(String text) {
     return text + id;
   }
 
-  /** All keys under this prefix, children of children included. */
+  /** Returns all keys under this prefix, children of children included. */
   public KeyRange range() {
     // The character after '/' is '0': the smallest text that sorts behind every key under us.
     return KeyRange.between(text, text.substring(0, text.length() - 1) + '0');
   }
 
-  /** The id if {@code key} is a direct child of this prefix. */
+  /** Returns the id if {@code key} is a direct child of this prefix. */
   public Optional<String> extractId(String key) {
     if (!key.startsWith(text)) {
       return Optional.empty();

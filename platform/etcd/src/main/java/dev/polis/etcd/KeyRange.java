@@ -1,6 +1,6 @@
 package dev.polis.etcd;
 
-/** Which keys a read, delete or watch is about. */
+/** Says which keys a read, delete or watch is about. */
 public sealed interface KeyRange {
 
   /** Exactly one key. */

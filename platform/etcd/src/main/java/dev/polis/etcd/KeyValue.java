@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * One stored key as of some revision.
+ * Holds one stored key as of some revision.
  *
  * @param key key within the client's namespace
  * @param value stored bytes; shared, not to be modified
@@ -16,7 +16,7 @@ import java.util.Arrays;
 public record KeyValue(
     String key, byte[] value, long createRevision, long modRevision, long version, long lease) {
 
-  /** The value as UTF-8 text. */
+  /** Returns the value as UTF-8 text. */
   public String text() {
     return new String(value, StandardCharsets.UTF_8);
   }

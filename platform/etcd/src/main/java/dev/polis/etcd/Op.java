@@ -1,6 +1,6 @@
 package dev.polis.etcd;
 
-/** One step of a transaction. */
+/** Describes one step of a transaction. */
 public sealed interface Op {
 
   /** Stores {@code value}, hung on {@code lease} unless that is 0. */

@@ -2,7 +2,7 @@ package dev.polis.etcd;
 
 import java.util.List;
 
-/** What one step of a transaction answered, in the order of the steps. */
+/** Holds the answer of one step of a transaction. */
 public sealed interface OpResult {
 
   /** A put was done. */

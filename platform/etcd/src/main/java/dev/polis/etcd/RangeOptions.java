@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
 /**
- * How a range is read.
+ * Says how a range is read.
  *
  * @param limit most keys to return, 0 for all
  * @param revision revision to read at, 0 for the newest

@@ -3,7 +3,7 @@ package dev.polis.etcd;
 import java.util.List;
 
 /**
- * The answer to a range read.
+ * Holds the answer to a read of a range.
  *
  * @param keys what was found, in key order
  * @param revision revision of the store at which all of it was read; a watch from {@code revision +
@@ -16,7 +16,7 @@ public record RangeResult(List<KeyValue> keys, long revision, long count) {
     keys = List.copyOf(keys);
   }
 
-  /** True if a limit kept keys out. */
+  /** Returns whether a limit kept keys out. */
   public boolean more() {
     return count > keys.size();
   }

@@ -4,7 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * An atomic step: if all conditions hold, one list of operations is carried out, else the other.
+ * Builds a transaction: if all conditions hold, one list of operations is carried out, else the
+ * other.
  * Built by one thread, committed once.
  */
 public final class Txn {

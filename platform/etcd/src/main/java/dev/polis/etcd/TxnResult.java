@@ -3,7 +3,7 @@ package dev.polis.etcd;
 import java.util.List;
 
 /**
- * The answer to a transaction.
+ * Holds the answer to a transaction.
  *
  * @param succeeded true if all conditions held and the {@code then} branch ran
  * @param revision revision of the store after the transaction
@@ -15,7 +15,7 @@ public record TxnResult(boolean succeeded, long revision, List<OpResult> results
     results = List.copyOf(results);
   }
 
-  /** The keys found by the step at {@code index}, which must be a get. */
+  /** Returns the keys found by the step at {@code index}, which must be a get. */
   public List<KeyValue> found(int index) {
     if (results.get(index) instanceof OpResult.Found found) {
       return found.keys();

@@ -2,10 +2,10 @@ package dev.polis.etcd;
 
 import java.util.Optional;
 
-/** One change of one key. */
+/** Describes one change of one key. */
 public final class WatchEvent {
 
-  /** What happened to the key. */
+  /** Says what happened to the key. */
   public enum Type {
     PUT,
     DELETE
@@ -16,7 +16,7 @@ public final class WatchEvent {
   private final KeyValue previous;
 
   /**
-   * A change.
+   * Describes a change.
    *
    * @param previous null if the key did not exist, or nobody asked
    */
@@ -31,13 +31,13 @@ public final class WatchEvent {
   }
 
   /**
-   * The key after the change; of a deleted key only the name and the mod revision mean anything.
+   * Returns the key after the change; of a deleted key only the name and the mod revision mean anything.
    */
   public KeyValue kv() {
     return kv;
   }
 
-  /** The key before the change, if the watch asked for it and there was one not yet compacted. */
+  /** Returns the key before the change, if the watch asked for it and it is not compacted yet. */
   public Optional<KeyValue> previous() {
     return Optional.ofNullable(previous);
   }
@@ -46,12 +46,12 @@ public final class WatchEvent {
     return kv.key();
   }
 
-  /** Revision at which it happened. */
+  /** Returns the revision at which it happened. */
   public long revision() {
     return kv.modRevision();
   }
 
-  /** True for the write that brought the key into being. */
+  /** Returns whether this write created the key. */
   public boolean isCreate() {
     return type == Type.PUT && kv.createRevision() == kv.modRevision();
   }

@@ -4,7 +4,7 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * How to watch.
+ * Says how to watch.
  *
  * @param start where to begin
  * @param previous deliver also the key before each change
@@ -16,16 +16,16 @@ import java.util.Set;
 public record WatchOptions(
     Start start, boolean previous, boolean bookmarks, Set<WatchEvent.Type> types, int buffer) {
 
-  /** Where a watch begins. */
+  /** Says where a watch begins. */
   public sealed interface Start {}
 
-  /** At the newest revision when the watch is opened. */
+  /** Begins at the newest revision when the watch is opened. */
   public record Now() implements Start {}
 
-  /** With a snapshot of the range. */
+  /** Begins with a snapshot of the range. */
   public record FromSnapshot() implements Start {}
 
-  /** With the changes of this revision. */
+  /** Begins with the changes of this revision. */
   public record FromRevision(long revision) implements Start {
     public FromRevision {
       if (revision < 1) {

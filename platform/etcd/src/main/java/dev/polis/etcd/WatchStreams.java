@@ -287,7 +287,7 @@ final class WatchStreams implements AutoCloseable {
     }
   }
 
-  /** One stream to one member. All its state is guarded by the lock of the outer class. */
+  /** Runs one stream to one member. All its state is guarded by the lock of the outer class. */
   private final class Stream implements ClientResponseObserver<WatchRequest, WatchResponse> {
 
     private final EtcdChannels.Member member;

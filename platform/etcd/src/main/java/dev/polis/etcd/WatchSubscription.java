@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
 /**
- * One watch as the stream sees it: what to ask for, how far it has come, and where its updates go.
+ * Holds the state of one watch on the stream: what to ask for, how far it is, where updates go.
  * The fields are guarded by the lock of {@link WatchStreams}; the sink has a lock of its own.
  */
 final class WatchSubscription {
@@ -13,7 +13,7 @@ final class WatchSubscription {
     /** Reports a refusal; the watch will be tried again. */
     void fail(EtcdException failure);
 
-    /** Whether updates should stop coming until {@link WatchStreams#resume} is called. */
+    /** Returns whether updates shall stop until {@link WatchStreams#resume} is called. */
     boolean isFull();
   }
 

@@ -2,10 +2,10 @@ package dev.polis.etcd;
 
 import java.util.List;
 
-/** What a watch delivers. Revisions never go back and no revision is delivered twice. */
+/** Holds what a watch delivers at once. Revisions never go back and no revision is delivered twice. */
 public sealed interface WatchUpdate {
 
-  /** All that the watcher has been told is complete up to and including this revision. */
+  /** Returns the revision up to which, itself included, the watch is complete. */
   long revision();
 
   /** All changes of one revision that concern the watch, never split. */

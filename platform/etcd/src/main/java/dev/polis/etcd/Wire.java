@@ -12,7 +12,7 @@ import java.util.List;
 /** Translates between our types and etcd's messages, adding and removing a namespace's prefix. */
 record Wire(ByteString prefix) {
 
-  /** A range in etcd's own terms. */
+  /** Holds a range in etcd's own terms. */
   record Bounds(ByteString key, ByteString end) {}
 
   // etcd: a range end of one zero byte means "to the end of all keys".

@@ -1,6 +1,6 @@
 /**
- * etcd, as the rest of the node may use it: namespaced reads and writes, leases, watches, values
- * and elections that survive whatever happens to connections and members.
+ * Gives the node access to etcd: namespaced reads and writes, leases, watches, values and elections
+ * that survive the loss of connections and members.
  *
  * <pre>
  *   EtcdClient ── sub("a") ──▶ EtcdClient "namespaced:a/"     views, one connection

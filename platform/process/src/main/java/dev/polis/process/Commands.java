@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Runs system programs that end soon. Their locale is C, so that their messages can be understood.
+ * Runs system programs that end soon. Their locale is C, so that their messages are in English.
  * An interrupted or overdue program is killed.
  */
 public class Commands {

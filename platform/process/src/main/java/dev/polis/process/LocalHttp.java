@@ -18,10 +18,10 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Asks a program of this machine one question over HTTP, at a unix socket or a loopback port.
+ * Sends one HTTP request to a program of this machine, at a unix socket or a loopback port.
  *
  * <p>Why not the JDK's client: it cannot connect to a unix socket, and it keeps a thread of its own
- * between two questions.
+ * between two requests.
  */
 public final class LocalHttp {
 
@@ -30,7 +30,7 @@ public final class LocalHttp {
   private static final String LINE_END = "\r\n";
 
   /**
-   * What the program answered. The array is not copied.
+   * Holds the program's answer. The array is not copied.
    *
    * @param status of HTTP, such as 200
    * @param contentType as the program says it; empty if it says none

@@ -34,18 +34,18 @@ public final class LogTail implements AutoCloseable {
   /** Read at most this much in one go: a page cache read of a tenth of a millisecond. */
   private static final int CHUNK = 64 << 10;
 
-  /** A line reaches its reader within a fifth of a second while there are lines, */
+  /** While there are lines, one reaches its reader within a fifth of a second. */
   private static final Duration PACE = Duration.ofMillis(200);
 
-  /** and within a second after silence, when nobody waits for the next part of a story. */
+  /** After a second of silence, a line reaches its reader within a second. */
   private static final Duration QUIET_PACE = Duration.ofSeconds(1);
 
-  /** A second of silence. */
+  /** How many empty polls in a row make that second of silence. */
   private static final int QUIET_POLLS = 5;
 
   private static final Gson GSON = new Gson();
 
-  /** The saved place; a file shorter than it has been truncated since. */
+  /** Holds the saved position; a shorter file has been truncated since. */
   private record Place(long offset) {}
 
   private final Path file;
@@ -74,7 +74,7 @@ public final class LogTail implements AutoCloseable {
   }
 
   /**
-   * Delivers what is new.
+   * Delivers the lines that are new.
    *
    * @return how many bytes that was, 0 when there was nothing
    * @throws IOException if the log cannot be read or truncated
@@ -85,12 +85,12 @@ public final class LogTail implements AutoCloseable {
     return read;
   }
 
-  /** How long to wait before the next poll. */
+  /** Returns how long to wait before the next poll. */
   public Duration pause() {
     return quietPolls < QUIET_POLLS ? PACE : QUIET_PACE;
   }
 
-  /** A look at the length is a tenth of the work of opening the file. */
+  /** Returns whether nothing was written; reading the length is a tenth of the work of opening. */
   private boolean unchanged() throws IOException {
     try {
       return Files.size(file) == offset && offset <= limit;
@@ -117,7 +117,7 @@ public final class LogTail implements AutoCloseable {
   }
 
   /**
-   * Delivers all that is there, the unfinished last line too, for a process that has ended.
+   * Delivers the rest of the log of a process that has ended, the unfinished last line too.
    *
    * @throws IOException if the log cannot be read
    */
@@ -133,7 +133,7 @@ public final class LogTail implements AutoCloseable {
 
   private long drain(FileChannel channel) throws IOException {
     long before = offset;
-    // What is there now, so that a child that never pauses cannot keep us here.
+    // The length at this moment, so that a child that never pauses cannot keep us here.
     long end = channel.size();
     while (offset < end) {
       chunk.clear();
@@ -177,7 +177,7 @@ public final class LogTail implements AutoCloseable {
     }
   }
 
-  /** The file begins anew; a half line that was read stays in the buffer for its other half. */
+  /** Begins at the start of the truncated file; a half line stays in the buffer for its rest. */
   private void startOver() {
     offset = 0;
     saved = 0;
@@ -185,8 +185,7 @@ public final class LogTail implements AutoCloseable {
   }
 
   /**
-   * Saves the start of the unfinished line rather than its middle: the next reader has to see all
-   * of it.
+   * Saves the position of the last unfinished line, so that the next reader sees all of it.
    */
   private void save() throws IOException {
     if (saved != lineStart) {
@@ -199,7 +198,7 @@ public final class LogTail implements AutoCloseable {
     ProcessFiles.replace(placeFile, GSON.toJson(place), AtomicFile.Durability.PROCESS);
   }
 
-  /** A place that cannot be read costs nothing but lines that are delivered twice. */
+  /** Reads the saved position; without it lines are delivered twice, and none is lost. */
   private long load() {
     try {
       Place place = GSON.fromJson(Files.readString(placeFile), Place.class);
@@ -215,7 +214,8 @@ public final class LogTail implements AutoCloseable {
   }
 
   /**
-   * Where to go on if the file is shorter than the saved place: at its start, for it was truncated.
+   * Returns the length of the file, or 0 if it is shorter than the saved position: it was truncated
+   * then.
    */
   private long sizeOr(Place place) throws IOException {
     long size = Files.exists(file) ? Files.size(file) : 0;
@@ -223,8 +223,8 @@ public final class LogTail implements AutoCloseable {
   }
 
   /**
-   * Nothing is held open between calls; closing is for symmetry of ownership and may be left out
-   * after a failure.
+   * Saves the position. Nothing is held open between calls, so closing may be left out after a
+   * failure.
    */
   @Override
   public void close() throws IOException {

@@ -30,12 +30,12 @@ public final class PortHolder {
     this.proc = proc;
   }
 
-  /** Looks at this machine, as far as this process's network namespace and rights reach. */
+  /** Reads the tables of this machine, for this process's network namespace. */
   public PortHolder() {
     this(Path.of("/proc"));
   }
 
-  /** Says in words who listens there. Never throws: it only helps to explain another failure. */
+  /** Describes who listens there. Never throws: it only helps to explain another failure. */
   public String describe(InetSocketAddress address) {
     try {
       return find(address.getAddress(), address.getPort())
@@ -44,12 +44,12 @@ public final class PortHolder {
               "no process in this network namespace listens on it now; it may have been there a"
                   + " moment ago");
     } catch (IOException e) {
-      return "who has it cannot be told: " + e;
+      return "the process that has it cannot be found: " + e;
     }
   }
 
   /**
-   * Looks for a listener on this address or on all addresses.
+   * Finds the process that listens on this address or on all addresses.
    *
    * @return who holds it, such as {@code process 4711 (nginx)}; empty if nobody listens
    * @throws IOException if the kernel's tables cannot be read
@@ -103,7 +103,7 @@ public final class PortHolder {
     return bound.isAnyLocalAddress() || bound.equals(address);
   }
 
-  /** The kernel prints addresses as 32-bit words in the machine's byte order. */
+  /** Parses an address of the kernel's table: 32-bit words in the machine's byte order. */
   private static InetAddress address(String hex) throws UnknownHostException {
     ByteBuffer words = ByteBuffer.wrap(HexFormat.of().parseHex(hex)).order(ByteOrder.BIG_ENDIAN);
     ByteBuffer bytes = ByteBuffer.allocate(words.capacity()).order(ByteOrder.nativeOrder());

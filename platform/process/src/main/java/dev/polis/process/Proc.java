@@ -13,26 +13,26 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
-/** Reads /proc. A process may end between any two reads; every method answers "not there" then. */
+/** Reads /proc. A process may end between two reads; each method then answers that it is gone. */
 final class Proc {
-  /** The variable by which a child and its descendants are known. */
+  /** The variable that marks a child and its descendants. */
   static final String TOKEN = "POLIS_PROCESS_TOKEN";
 
   private static final Path ROOT = Path.of("/proc");
 
   /**
-   * An exec takes well below a millisecond, after which it is looked at again. On a machine where
-   * several processes wait for each core it may be suspended in the midst for some 10 ms, so the
-   * pause doubles each time: a quarter of a second altogether.
+   * An exec takes well below a millisecond, after which it is polled again. On a machine where
+   * several processes wait for each core it may be suspended for some 10 ms, so the pause doubles
+   * each time: a quarter of a second altogether.
    */
-  private static final int EXEC_LOOKS = 9;
+  private static final int EXEC_POLLS = 9;
 
   private static final long EXEC_NANOS = 1_000_000;
 
   private Proc() {}
 
   /**
-   * A line of /proc/PID/stat.
+   * Holds what is read of /proc/PID/stat.
    *
    * @param pid the process
    * @param state the kernel's letter
@@ -60,14 +60,14 @@ final class Proc {
         new Stat(pid, fields[0].charAt(0), Long.parseLong(fields[3]), Long.parseLong(fields[19])));
   }
 
-  /** Whether this very process (not a later one with its id) is alive. */
+  /** Returns whether this process, and not a later one with its id, is alive. */
   static boolean alive(Stat known) {
     return stat(known.pid())
         .filter(now -> now.startTicks() == known.startTicks() && !now.dead())
         .isPresent();
   }
 
-  /** Whether the process belongs to the user that we run as. */
+  /** Returns whether the process belongs to the user that we run as. */
   static boolean isOurs(long pid) {
     try {
       return Files.getAttribute(ROOT.resolve(Long.toString(pid)), "unix:uid")
@@ -77,14 +77,14 @@ final class Proc {
     }
   }
 
-  /** When the process started, as near as a clock tick. */
+  /** Returns when the process started, to the clock tick. */
   static Instant startInstant(long pid) {
     return ProcessHandle.of(pid)
         .flatMap(handle -> handle.info().startInstant())
         .orElseGet(Instant::now);
   }
 
-  /** Read once: a new boot is a new process. */
+  /** Reads the id of this boot once: a new boot is a new process. */
   private static final class Boot {
     static final String ID = read();
 
@@ -102,7 +102,7 @@ final class Proc {
     return Boot.ID;
   }
 
-  /** The live processes whose environment holds the token, session leaders first, then by age. */
+  /** Returns the live processes whose environment holds the token, session leaders first, then by age. */
   static List<Stat> withToken(String token) {
     List<Stat> found = new ArrayList<>();
     try (DirectoryStream<Path> all = Files.newDirectoryStream(ROOT, "[0-9]*")) {
@@ -132,9 +132,9 @@ final class Proc {
   }
 
   /**
-   * The environment as it is this moment: empty, or cut off, in the midst of an exec. The files of
-   * /proc have no length, for which {@code Files.readString} reads their first byte alone: an exec
-   * before the next read leaves just that byte.
+   * Returns the environment as it is this moment, which is empty or cut off during an exec. The
+   * files of /proc have no length, so {@code Files.readString} reads their first byte alone, and an
+   * exec before its next read leaves just that byte.
    */
   private static String environ(Path process) throws IOException {
     try (InputStream in = new FileInputStream(process.resolve("environ").toFile())) {
@@ -142,12 +142,12 @@ final class Proc {
     }
   }
 
-  /** The variables that a process was started with; none if it is gone or not ours to read. */
+  /** Returns the variables that a process was started with; none if they cannot be read. */
   static List<String> environment(long pid) {
     Path process = ROOT.resolve(Long.toString(pid));
     try {
       String all = environ(process);
-      for (int look = 1; look < EXEC_LOOKS && !all.endsWith("\0"); look++) {
+      for (int poll = 1; poll < EXEC_POLLS && !all.endsWith("\0"); poll++) {
         if (all.isEmpty() && !Files.exists(process.resolve("exe"))) {
           break; // a thread of the kernel
         }

@@ -1,18 +1,18 @@
 package dev.polis.process;
 
 /**
- * A child process could not be started, stopped or accounted for; the message says which, why and
- * what to do next.
+ * Reports that a child process could not be started, stopped or found; the message says which, why
+ * and what to do next.
  */
 public final class ProcessException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** With words only. */
+  /** Makes one without a cause. */
   public ProcessException(String message) {
     super(message);
   }
 
-  /** With the failure underneath. */
+  /** Makes one with its cause. */
   public ProcessException(String message, Throwable cause) {
     super(message, cause);
   }

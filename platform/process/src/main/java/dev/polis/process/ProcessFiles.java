@@ -23,8 +23,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The files of a directory of processes: NAME.json, NAME.log, NAME.log.1, NAME.tail and NAME.lock
- * for each.
+ * Reads and writes a directory of processes: NAME.json, NAME.log, NAME.log.1, NAME.tail and
+ * NAME.lock for each.
  */
 final class ProcessFiles {
   /** File locks are per Java process, so threads of this one need a lock of their own. */
@@ -42,8 +42,7 @@ final class ProcessFiles {
   }
 
   /**
-   * Makes the directory, readable by its owner alone: logs may tell more than strangers should
-   * know.
+   * Makes the directory, which only its owner can read: logs may hold what is not for others.
    */
   void create() {
     try {
@@ -123,7 +122,7 @@ final class ProcessFiles {
         failure);
   }
 
-  /** Replaces a file whole; {@code durability} says whether it also survives a power cut. */
+  /** Replaces a file in one step; {@code durability} says whether it also survives a power cut. */
   static void replace(Path file, String content, Durability durability) throws IOException {
     AtomicFile.replace(file, content.getBytes(StandardCharsets.UTF_8), Mode.SECRET, durability);
   }

@@ -4,10 +4,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** Ends processes: SIGTERM, patience, SIGKILL. */
+/** Ends processes with SIGTERM, and with SIGKILL those that do not end in time. */
 final class ProcessKiller {
-  /** Twenty looks a second: a stop is noticed within what a person calls at once. */
-  private static final Duration LOOK = Duration.ofMillis(50);
+  /** Twenty polls a second: a person takes that for at once. */
+  private static final Duration POLL = Duration.ofMillis(50);
 
   /**
    * A killed process goes as soon as the kernel gets to it; only one stuck in the kernel (a dead
@@ -15,7 +15,7 @@ final class ProcessKiller {
    */
   private static final Duration KILL_PATIENCE = Duration.ofSeconds(5);
 
-  /** Descendants get no more: their parent has had its grace to end them properly. */
+  /** Descendants get no more: their parent has had the time to end them in order. */
   private static final Duration LEFTOVER_GRACE = Duration.ofSeconds(1);
 
   private ProcessKiller() {}
@@ -25,7 +25,7 @@ final class ProcessKiller {
     end(() -> Proc.alive(process) ? List.of(process) : List.of(), grace);
   }
 
-  /** Ends whatever carries the token, also what is started meanwhile. */
+  /** Ends every process whose environment holds the token, also those started meanwhile. */
   static void endAll(String token) throws InterruptedException {
     end(() -> Proc.withToken(token), LEFTOVER_GRACE);
   }
@@ -39,12 +39,12 @@ final class ProcessKiller {
     long end = System.nanoTime() + KILL_PATIENCE.toNanos();
     while (System.nanoTime() < end) {
       targets.get().forEach(target -> signal(target, true));
-      if (gone(targets, LOOK)) {
+      if (gone(targets, POLL)) {
         return;
       }
     }
     throw new ProcessException(
-        "%s still there %s after SIGKILL: stuck in the kernel, look at its disk or mount"
+        "%s still there %s after SIGKILL: stuck in the kernel, check its disk or mount"
             .formatted(targets.get(), KILL_PATIENCE));
   }
 
@@ -56,12 +56,12 @@ final class ProcessKiller {
       if (left <= 0) {
         return false;
       }
-      Thread.sleep(Duration.ofNanos(Math.min(left, LOOK.toNanos())));
+      Thread.sleep(Duration.ofNanos(Math.min(left, POLL.toNanos())));
     }
     return true;
   }
 
-  /** The handle checks the start time too, so that a reused process id is not hit. */
+  /** Sends a signal; the start time is checked too, so that a reused process id gets none. */
   private static void signal(Proc.Stat target, boolean kill) {
     ProcessHandle.of(target.pid())
         .filter(handle -> Proc.alive(target))

@@ -8,8 +8,8 @@ import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The child processes of a node, as a service. What was started lives on when the manager ends, and
- * the next one adopts it. Safe for any thread; calls for the same name wait for each other, even
+ * Runs the child processes of a node. What was started lives on when the manager ends, and the next
+ * manager adopts it. Safe for any thread; calls for the same name wait for each other, even
  * across managers of the same directory.
  */
 @ProviderType
@@ -25,7 +25,7 @@ public interface ProcessManager {
     return new Processes(directory, logs, step -> {});
   }
 
-  /** A manager that its opener closes. */
+  /** Lets its opener close the manager. */
   @ProviderType
   interface OpenManager extends ProcessManager, AutoCloseable {
     /** Ends watching; the processes live on. */
@@ -43,17 +43,18 @@ public interface ProcessManager {
    */
   ManagedProcess ensure(ProcessSpec spec) throws InterruptedException;
 
-  /** The live process of this name that this manager started or adopted. */
+  /** Returns the live process of this name that this manager started or adopted. */
   Optional<ManagedProcess> find(String name);
 
-  /** The file that a process of this name appends its output to; it need not exist yet. */
+  /** Returns the file that a process of this name appends its output to; it may not exist yet. */
   Path log(String name);
 
-  /** What is on record, whether it lives or not. */
+  /** Returns all records, whether their processes live or not. */
   List<ProcessRecord> records();
 
   /**
-   * Ends the process of this name, whoever started it, and all its descendants, and forgets it.
+   * Ends the process of this name, whoever started it, and all its descendants, and deletes its
+   * record.
    * Does nothing if there is none.
    *
    * @throws InterruptedException if the wait is interrupted
@@ -62,8 +63,8 @@ public interface ProcessManager {
   void stop(String name) throws InterruptedException;
 
   /**
-   * Opens the reader of a process's log. It goes on where the last reader of this name stopped; its
-   * owner calls it in turn and closes it. One reader at a time.
+   * Opens a reader of a process's log, which begins where the last reader of this name stopped. Its
+   * owner polls it and closes it. One reader at a time.
    *
    * @param dn the journal that gets the lines
    * @param converter reads the program's format; lines it does not know become raw entries

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a node has written down about a child before it matters: enough to find the child again
- * after any death of the node, and to tell it from a stranger with the same process id.
+ * Records a child process: enough to find it again after any death of the node, and to tell it from
+ * another process with the same process id. It is written before each step of a start.
  *
  * @param name the process's name
  * @param digest of the spec that it runs from
@@ -43,17 +43,16 @@ public record ProcessRecord(
     STARTED
   }
 
-  /** The helper needs some milliseconds; a second is for a machine under load. */
+  /** setsid needs some milliseconds; a second is for a machine under load. */
   private static final long HELPER_MILLIS = 1000;
 
-  private static final long LOOK_MILLIS = 50;
+  private static final long POLL_MILLIS = 50;
 
   private static final Gson GSON =
       new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
 
   /**
-   * Whether the process that this record speaks of is alive now. Never true for a reused process
-   * id.
+   * Returns whether the process of this record is alive now; never true for a reused process id.
    */
   public boolean alive() {
     return state == State.STARTED
@@ -62,8 +61,8 @@ public record ProcessRecord(
   }
 
   /**
-   * Whether a process that was {@link #alive} is so still. Its owner needs no second look: it stays
-   * the same process for as long as it starts at the same tick.
+   * Returns whether a process that was {@link #alive} is so still. Its user is not checked again: it
+   * is the same process as long as it started at the same tick.
    */
   boolean stillAlive() {
     return Proc.stat(pid)
@@ -80,8 +79,8 @@ public record ProcessRecord(
   }
 
   /**
-   * The process that came of an intent, found by its token. A node killed in the midst of a start
-   * leaves a helper that needs a moment more to become the program, so a fresh intent is looked at
+   * Finds the process of an unfinished start by its token. A node that is killed in the middle of a
+   * start leaves a setsid that needs a moment to become the program, so a fresh intent is polled
    * until that moment has passed.
    */
   Optional<Proc.Stat> findStarted() throws InterruptedException {
@@ -91,7 +90,7 @@ public record ProcessRecord(
       if (found.isPresent() || state != State.INTENT || age < 0 || age > HELPER_MILLIS) {
         return found;
       }
-      Thread.sleep(LOOK_MILLIS);
+      Thread.sleep(POLL_MILLIS);
     }
   }
 

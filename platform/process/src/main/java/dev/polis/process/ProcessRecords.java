@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What can be done about a node's children while the node itself does not run. */
+/** Lists and ends a node's children while the node itself does not run. */
 public final class ProcessRecords {
   private ProcessRecords() {}
 
@@ -18,8 +18,8 @@ public final class ProcessRecords {
   }
 
   /**
-   * Ends every process on record with all its descendants, also such as a node that died half-way
-   * had no time to note, and removes the records.
+   * Ends every process on record with all its descendants, also those whose start was cut short,
+   * and removes the records.
    *
    * @return the records of those that were alive
    * @throws InterruptedException if interrupted; the rest lives on and stays on record

@@ -12,7 +12,7 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * A child process as it is wanted. Two specs with the same {@link #digest} want the same process; a
+ * Describes a child process as it is wanted. Two specs with the same {@link #digest} want the same process; a
  * running one with another digest is replaced.
  *
  * @param name unique among the processes of a node; also the name of its files
@@ -36,7 +36,7 @@ public record ProcessSpec(
     Duration grace,
     long logLimit) {
 
-  /** What a stop ends. */
+  /** Says what a stop ends. */
   public enum Scope {
     /** The process and all its descendants, daemonized or not. */
     TREE,
@@ -61,7 +61,7 @@ public record ProcessSpec(
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9_.-]{0,63}");
 
-  /** Refuses what could not be started. */
+  /** Refuses a spec that could not be started. */
   public ProcessSpec {
     requireName(name);
     command = List.copyOf(command);
@@ -80,50 +80,50 @@ public record ProcessSpec(
     }
   }
 
-  /** A process in the root directory with an empty environment. */
+  /** Returns a spec of a process in the root directory with an empty environment. */
   public static ProcessSpec of(String name, List<String> command) {
     return new ProcessSpec(
         name, command, Map.of(), Path.of("/"), "", Scope.TREE, DEFAULT_GRACE, DEFAULT_LOG_LIMIT);
   }
 
-  /** A process in the root directory with an empty environment. */
+  /** Returns a spec of a process in the root directory with an empty environment. */
   public static ProcessSpec of(String name, String... command) {
     return of(name, List.of(command));
   }
 
-  /** The same with this whole environment. */
+  /** Returns the same with this whole environment. */
   public ProcessSpec withEnvironment(Map<String, String> other) {
     return new ProcessSpec(name, command, other, directory, fingerprint, scope, grace, logLimit);
   }
 
-  /** The same in this working directory. */
+  /** Returns the same in this working directory. */
   public ProcessSpec withDirectory(Path other) {
     return new ProcessSpec(name, command, environment, other, fingerprint, scope, grace, logLimit);
   }
 
-  /** The same with this fingerprint. */
+  /** Returns the same with this fingerprint. */
   public ProcessSpec withFingerprint(String other) {
     return new ProcessSpec(name, command, environment, directory, other, scope, grace, logLimit);
   }
 
-  /** The same with this scope. */
+  /** Returns the same with this scope. */
   public ProcessSpec withScope(Scope other) {
     return new ProcessSpec(
         name, command, environment, directory, fingerprint, other, grace, logLimit);
   }
 
-  /** The same with this grace. */
+  /** Returns the same with this grace. */
   public ProcessSpec withGrace(Duration other) {
     return new ProcessSpec(
         name, command, environment, directory, fingerprint, scope, other, logLimit);
   }
 
-  /** The same with this log limit in bytes. */
+  /** Returns the same with this log limit in bytes. */
   public ProcessSpec withLogLimit(long other) {
     return new ProcessSpec(name, command, environment, directory, fingerprint, scope, grace, other);
   }
 
-  /** SHA-256 in hexadecimal over command, environment, directory and fingerprint. */
+  /** Returns the SHA-256, in hexadecimal, of command, environment, directory and fingerprint. */
   public String digest() {
     try {
       var sha = MessageDigest.getInstance("SHA-256");
@@ -138,7 +138,7 @@ public record ProcessSpec(
     }
   }
 
-  /** Length first, so that no two specs run together into the same bytes. */
+  /** Adds a text with its length before it, so that two specs never make the same bytes. */
   private static void update(MessageDigest sha, String kind, String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     sha.update((kind + " " + bytes.length + ":").getBytes(StandardCharsets.UTF_8));
@@ -153,7 +153,7 @@ public record ProcessSpec(
     return name;
   }
 
-  /** Leaves out the environment, which may hold secrets. */
+  /** Returns name and command; the environment may hold secrets. */
   @Override
   public String toString() {
     return "ProcessSpec[" + name + ", " + command + "]";

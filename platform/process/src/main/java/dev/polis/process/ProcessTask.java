@@ -10,8 +10,8 @@ import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A child process as a runnable: ensures it, says healthy once its probe passes, delivers its log
- * to the runnable's journal, and dies when the process does.
+ * Runs a child process as a runnable: starts or adopts it, is healthy once its probe passes,
+ * delivers its log to the runnable's journal, and fails when the process ends.
  *
  * <p>When the runnable is stopped for a reason that ends work, it stops the process and all its
  * descendants and deletes the record. Otherwise cancelling it leaves the process running, and the
@@ -19,7 +19,7 @@ import java.util.concurrent.TimeoutException;
  */
 public final class ProcessTask implements Task {
   /** Readiness is noticed within a fifth of a second; an end at once, and lines as LogTail says. */
-  private static final Duration LOOK = Duration.ofMillis(200);
+  private static final Duration POLL = Duration.ofMillis(200);
 
   private final ProcessManager processes;
   private final ProcessSpec spec;
@@ -27,7 +27,7 @@ public final class ProcessTask implements Task {
   private final LineConverter converter;
 
   /**
-   * A task for one process.
+   * Makes a task for one process.
    *
    * @param probe asked until it passes
    * @param converter of the program's log format
@@ -70,7 +70,7 @@ public final class ProcessTask implements Task {
     }
   }
 
-  /** Stops the process if the reason of the cancellation asks for it, and tells whether it did. */
+  /** Stops the process if the reason of the cancellation asks for it; returns whether it did. */
   private boolean stopped(Context context) throws InterruptedException {
     boolean wanted = context.stopReason().filter(StopReason::endsWork).isPresent();
     if (wanted) {
@@ -90,9 +90,9 @@ public final class ProcessTask implements Task {
       }
       try {
         return status.get(
-            state -> !(state instanceof ProcessStatus.Running), healthy ? tail.pause() : LOOK);
+            state -> !(state instanceof ProcessStatus.Running), healthy ? tail.pause() : POLL);
       } catch (TimeoutException stillRunning) {
-        // The usual case: look again.
+        // The usual case: poll again.
       }
     }
   }

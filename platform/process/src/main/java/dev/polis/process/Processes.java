@@ -15,8 +15,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * The manager: decides between adopting, replacing and starting, and keeps the records ahead of the
- * facts.
+ * Adopts, replaces or starts processes, and writes each step to a record before it takes it.
  */
 final class Processes implements ProcessManager.OpenManager {
   private final ProcessFiles files;
@@ -54,7 +53,7 @@ final class Processes implements ProcessManager.OpenManager {
     }
   }
 
-  /** Turns an intent into what came of it: the process with its token, or nothing. */
+  /** Completes the record of a start that was cut short, if the process was started. */
   private Optional<ProcessRecord> settle(ProcessRecord record) throws InterruptedException {
     if (record.state() == ProcessRecord.State.STARTED || !record.bootId().equals(Proc.bootId())) {
       return Optional.of(record);
@@ -69,7 +68,7 @@ final class Processes implements ProcessManager.OpenManager {
     return Optional.of(started);
   }
 
-  /** Ends what stands in the way of a start. */
+  /** Ends what remains of an earlier process of this name. */
   private void clear(ProcessSpec spec, ProcessRecord old) throws InterruptedException {
     switch (spec.scope()) {
       case TREE -> ProcessRecords.stop(old);

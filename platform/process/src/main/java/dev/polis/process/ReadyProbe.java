@@ -1,6 +1,6 @@
 package dev.polis.process;
 
-/** Tells whether a child works, by asking it. */
+/** Asks a child process whether it is ready. */
 @FunctionalInterface
 public interface ReadyProbe {
   /**
@@ -11,7 +11,7 @@ public interface ReadyProbe {
    */
   boolean ready() throws InterruptedException;
 
-  /** Ready as soon as it runs. */
+  /** Returns a probe that calls a process ready as soon as it runs. */
   static ReadyProbe running() {
     return () -> true;
   }

@@ -1,6 +1,6 @@
 package dev.polis.process;
 
-/** Moments during a start at which the node may die; tests kill it there. */
+/** Names the moments during a start at which the node may die. */
 enum StartStep {
   INTENT_WRITTEN,
   SPAWNED,

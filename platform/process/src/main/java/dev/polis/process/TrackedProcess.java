@@ -6,14 +6,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * One process that this manager started or adopted, and the thread or callback that sees it end.
+ * Follows one process that this manager started or adopted until it ends.
  */
 final class TrackedProcess implements ManagedProcess, AutoCloseable {
   /**
-   * Nobody tells us of the end of a process that is not our child, so we look: a node notices
-   * within a quarter second.
+   * The kernel reports the end of our own children only; an adopted one is polled four times a
+   * second.
    */
-  private static final Duration LOOK = Duration.ofMillis(250);
+  private static final Duration POLL = Duration.ofMillis(250);
 
   private final ProcessSpec spec;
   private final ProcessRecord record;
@@ -52,7 +52,7 @@ final class TrackedProcess implements ManagedProcess, AutoCloseable {
   private void watch() {
     try {
       while (record.stillAlive()) {
-        Thread.sleep(LOOK);
+        Thread.sleep(POLL);
       }
       ended(new ProcessStatus.Vanished());
     } catch (InterruptedException closed) {
@@ -76,7 +76,7 @@ final class TrackedProcess implements ManagedProcess, AutoCloseable {
     return record.token().equals(other.token());
   }
 
-  /** Says that the coming end is wanted. */
+  /** Notes that the process is about to be stopped on request. */
   void expectStop() {
     stopping = true;
   }

@@ -1,10 +1,10 @@
 /**
- * Child processes that outlive the code that started them.
+ * Starts child processes that outlive the code that started them, and adopts them again.
  *
  * <p>etcd, storage servers and Kubernetes are children of a node, but not of the bundle or even the
  * JVM that happened to start them. A child runs in a session of its own, appends to a log file (a
- * pipe would break with its reader), and is described by a record. Whoever wants it running says
- * so; if it runs already, it is adopted with the process id it has.
+ * pipe would break with its reader), and is described by a record. Code that needs
+ * it calls {@code ensure}; if it runs already, it is adopted with the process id it has.
  *
  * <pre>
  *   ensure(spec) ── record? ──no──▶ write INTENT(token) ──▶ setsid program ──▶ write STARTED(pid, start time)
@@ -20,8 +20,8 @@
  * to our user. Descendants, daemonized or not, carry the token in their environment, so that a stop
  * can end all of them.
  *
- * <p>Restarting is no business of this package: {@link dev.polis.process.ProcessTask} dies with its
- * process and supervision decides. Nor is stopping a side effect of code going away: a process ends
+ * <p>This package does not restart anything: {@link dev.polis.process.ProcessTask} fails with its
+ * process and supervision decides. Nor does a process end because code goes away: it ends
  * when {@code stop} is called, or when its {@code ProcessTask} is stopped for a {@link
  * dev.polis.boot.StopReason} that ends work.
  *

@@ -19,14 +19,14 @@ import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.Designate;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** The node's process manager. Deactivating it leaves the processes running. */
+/** Wires the process manager. Deactivating it leaves the processes running. */
 @Component(
     service = ProcessManager.class,
     configurationPid = "dev.polis.process",
     configurationPolicy = ConfigurationPolicy.REQUIRE)
 @Designate(ocd = ProcessComponent.Config.class)
 public final class ProcessComponent implements ProcessManager {
-  /** Where things are. */
+  /** Declares what an operator may set. */
   @ObjectClassDefinition(id = "dev.polis.process", name = "Child processes")
   public @interface Config {
     /** Directory of process records and logs, such as ROOT/ephemeral/processes. */

@@ -1,5 +1,5 @@
 /**
- * Wires the process manager into the framework: the one class that knows both.
+ * Wires the process manager into the framework.
  *
  * <pre>
  *   configuration "records" ──┐
@@ -9,7 +9,7 @@
  * </pre>
  *
  * <p>Not promised: that a process ends with this component. Children outlive the code that started
- * them; only who started one ends it, and {@code polis down}.
+ * them; only the code that started one ends it, and {@code polis down}.
  *
  * <p>Why not in the package of the manager: the launcher reads records of processes before there is
  * a framework, and the tests run the manager without one; neither has the annotations' classes.
