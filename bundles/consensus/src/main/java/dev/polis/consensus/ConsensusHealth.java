@@ -21,7 +21,8 @@ final class ConsensusHealth {
       case ConsensusStatus.Stopped stopped ->
           Optional.of(
               HealthCondition.waiting(
-                  "etcd-not-wanted", "etcd does not run: this node is not asked to be a member yet"));
+                  "etcd-not-wanted",
+                  "etcd does not run: this node is not asked to be a member yet"));
       case ConsensusStatus.Starting(String waitingFor) ->
           Optional.of(HealthCondition.waiting("etcd-starting", "etcd waits for " + waitingFor));
       case ConsensusStatus.Failed(String reason) ->

@@ -80,11 +80,9 @@ final class ConsensusRun implements Task {
       state.starting("users and roles in etcd");
       try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
         MemberAccess access = new MemberSetup(parts, member, context.log()).complete(root);
-        wait.done(
-            "member " + access.member().id() + " serves at " + member.line().clientUrl());
+        wait.done("member " + access.member().id() + " serves at " + member.line().clientUrl());
         context.run(
-            "maintenance",
-            new MemberMaintenance(parts, member, access, root.admin(), state)::run);
+            "maintenance", new MemberMaintenance(parts, member, access, root.admin(), state)::run);
         context.healthy();
         state.serve(access);
         context.log().info("%s", access.running().text());

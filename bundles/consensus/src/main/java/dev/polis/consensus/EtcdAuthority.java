@@ -13,9 +13,9 @@ import java.security.cert.X509Certificate;
 import java.util.Arrays;
 
 /**
- * Stores the etcd CA in etcd, where every member finds it and can issue certificates with it. The CA
- * is made before etcd runs, so it is written where the PKI store expects an authority of its name;
- * from then on it is one of that store, with a revocation list.
+ * Stores the etcd CA in etcd, where every member finds it and can issue certificates with it. The
+ * CA is made before etcd runs, so it is written where the PKI store expects an authority of its
+ * name; from then on it is one of that store, with a revocation list.
  */
 final class EtcdAuthority {
 

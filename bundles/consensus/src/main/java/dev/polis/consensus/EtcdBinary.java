@@ -48,8 +48,7 @@ record EtcdBinary(Path path, EtcdVersion version) {
 
   private static Path located(String configured) {
     return ProgramPath.find(configured, List.of(NAME))
-        .orElseThrow(
-            () -> new ConsensusException(ProgramPath.problem(configured, NAME) + REMEDY));
+        .orElseThrow(() -> new ConsensusException(ProgramPath.problem(configured, NAME) + REMEDY));
   }
 
   /**
@@ -83,8 +82,9 @@ record EtcdBinary(Path path, EtcdVersion version) {
 
   /**
    * Returns the SHA-256, in hexadecimal, of the length and the beginning of the program: another
-   * build under the same path is another program. The beginning holds the build id, which the linker of Go
-   * computes from the whole; to read on would take longer than anything else on the way to HOME.
+   * build under the same path is another program. The beginning holds the build id, which the
+   * linker of Go computes from the whole; to read on would take longer than anything else on the
+   * way to HOME.
    */
   String digest() {
     return digest(path);

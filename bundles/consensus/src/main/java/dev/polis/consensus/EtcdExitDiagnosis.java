@@ -75,8 +75,7 @@ final class EtcdExitDiagnosis {
           .filter(field -> !ASIDE.contains(field.getKey()))
           .forEach(
               field ->
-                  text
-                      .append(", ")
+                  text.append(", ")
                       .append(field.getKey())
                       .append(' ')
                       .append(text(field.getValue())));

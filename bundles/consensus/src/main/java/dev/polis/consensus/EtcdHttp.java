@@ -80,8 +80,8 @@ final class EtcdHttp {
   }
 
   /**
-   * Returns the address of the socket, by way of the process's working directory. The path of a unix socket has 107 bytes at most, and that
-   * of a state directory may be longer.
+   * Returns the address of the socket, by way of the process's working directory. The path of a
+   * unix socket has 107 bytes at most, and that of a state directory may be longer.
    */
   private static UnixDomainSocketAddress socket(ManagedProcess etcd) {
     return UnixDomainSocketAddress.of(Path.of("/proc", Long.toString(etcd.pid()), "cwd", SOCKET));

@@ -10,7 +10,9 @@ import dev.polis.files.FileException;
 import dev.polis.logtree.Log;
 import java.util.List;
 
-/** Makes true in a ready etcd what must be true before anybody uses it, and completes the record. */
+/**
+ * Makes true in a ready etcd what must be true before anybody uses it, and completes the record.
+ */
 final class MemberSetup {
 
   private final MemberParts parts;

@@ -43,7 +43,6 @@ record PreparedMember(
     return new MemberAccess(
         pki,
         new EtcdEndpoint(address.getHostAddress(), line.settings().clientPort(), name),
-        new ConsensusMember(
-            name, memberId, clusterId, peerUrls, List.of(line.clientUrl()), false));
+        new ConsensusMember(name, memberId, clusterId, peerUrls, List.of(line.clientUrl()), false));
   }
 }

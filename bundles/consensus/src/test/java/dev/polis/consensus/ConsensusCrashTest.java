@@ -87,8 +87,7 @@ class ConsensusCrashTest {
       return;
     }
     PreparedMember member =
-        new MemberPreparation(
-                parts, harness.identity, () -> disk.allowNew(harness.identity.node()))
+        new MemberPreparation(parts, harness.identity, () -> disk.allowNew(harness.identity.node()))
             .prepare(harness.address);
     if (last == Step.KEYS_WRITTEN) {
       return;

@@ -152,8 +152,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName(
-      "D-18 a revoked certificate reads no metrics, on open connections and on new ones")
+  @DisplayName("D-18 a revoked certificate reads no metrics, on open connections and on new ones")
   void d18_revocation() throws Exception {
     node.start();
     TlsIdentity user = node.user();

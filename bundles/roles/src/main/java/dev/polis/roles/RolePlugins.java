@@ -28,8 +28,8 @@ final class RolePlugins {
   static final String RUNNABLE = "plugin";
 
   /**
-   * How long a role may take to end. Its programs end one after the other and have ten seconds each;
-   * supervision keeps that order for half of this time, which is enough for three of them.
+   * How long a role may take to end. Its programs end one after the other and have ten seconds
+   * each; supervision keeps that order for half of this time, which is enough for three of them.
    */
   static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -67,8 +67,8 @@ final class RolePlugins {
   }
 
   /**
-   * Adds a plugin. Of several for one role, the one with the highest ranking runs, and among
-   * those the newest, so that an update takes over when it comes and is undone when it goes.
+   * Adds a plugin. Of several for one role, the one with the highest ranking runs, and among those
+   * the newest, so that an update takes over when it comes and is undone when it goes.
    */
   synchronized void add(RolePlugin plugin, RoleName role, int ranking, long serviceId) {
     offers.put(plugin, new Offer(plugin, role, ranking, serviceId));

@@ -16,7 +16,8 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Publishes which roles run: those whose plugin is healthy, and ConsensusMember when consensus runs.
+ * Publishes which roles run: those whose plugin is healthy, and ConsensusMember when consensus
+ * runs.
  */
 final class RunningRoles {
 

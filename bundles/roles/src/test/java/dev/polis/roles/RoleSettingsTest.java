@@ -35,8 +35,7 @@ class RoleSettingsTest {
   void refused(String key, int value, String message) {
     RoleConfig config = config(Map.of(key, value));
 
-    SettingException refusal =
-        assertThrows(SettingException.class, () -> RoleSettings.of(config));
+    SettingException refusal = assertThrows(SettingException.class, () -> RoleSettings.of(config));
 
     assertEquals("dev.polis.roles." + message, refusal.getMessage());
   }

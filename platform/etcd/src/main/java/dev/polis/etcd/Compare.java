@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
 /**
- * States one condition of a transaction, such as {@code Compare.modRevision("/x").is(EQUAL, 7)}. A missing
- * key has create revision, mod revision and version 0; comparing its value is always false.
+ * States one condition of a transaction, such as {@code Compare.modRevision("/x").is(EQUAL, 7)}. A
+ * missing key has create revision, mod revision and version 0; comparing its value is always false.
  */
 public sealed interface Compare {
 

@@ -135,8 +135,8 @@ public final class Election implements AutoCloseable {
   }
 
   /**
-   * Makes one attempt: from taking a lease to losing it. Only its owner's thread and its lease's end
-   * touch it.
+   * Makes one attempt: from taking a lease to losing it. Only its owner's thread and its lease's
+   * end touch it.
    */
   private final class Standing {
 

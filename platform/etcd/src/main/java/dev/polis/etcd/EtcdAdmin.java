@@ -194,7 +194,9 @@ public final class EtcdAdmin {
         "compact up to revision " + revision);
   }
 
-  /** Returns free space of one member's database to the disk; the member serves nobody meanwhile. */
+  /**
+   * Returns free space of one member's database to the disk; the member serves nobody meanwhile.
+   */
   public void defragment(EtcdEndpoint endpoint) throws InterruptedException {
     at(
         endpoint,
@@ -426,7 +428,10 @@ public final class EtcdAdmin {
         .getPermCount();
   }
 
-  /** Turns authentication on, so that users may only do what their roles allow. Needs a user root with the role root. */
+  /**
+   * Turns authentication on, so that users may only do what their roles allow. Needs a user root
+   * with the role root.
+   */
   public void enableAuth() throws InterruptedException {
     write(AuthGrpc.getAuthEnableMethod(), AuthEnableRequest.getDefaultInstance(), "enable auth");
   }

@@ -93,19 +93,19 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * Returns a key as a value: watchers get its newest state and every later one that they are quick enough
-   * for; a missing key is waited for, a deleted one is decoded from nothing. {@link Watcher#poll}
-   * gives only what was there at the last get (for the first poll: at the first listing, which it
-   * waits for). {@link Value#peek} reads etcd once.
+   * Returns a key as a value: watchers get its newest state and every later one that they are quick
+   * enough for; a missing key is waited for, a deleted one is decoded from nothing. {@link
+   * Watcher#poll} gives only what was there at the last get (for the first poll: at the first
+   * listing, which it waits for). {@link Value#peek} reads etcd once.
    */
   public <T> Value<T> value(String key, ValueDecoder<? extends T> decoder) {
     return new EtcdValue<>(this, KeyRange.single(key), decoder);
   }
 
   /**
-   * Returns a range as a value: each get returns the newest state of one key that has changed, oldest
-   * change first; at first, all existing keys are such. {@link Value#peek} gives the key changed
-   * last.
+   * Returns a range as a value: each get returns the newest state of one key that has changed,
+   * oldest change first; at first, all existing keys are such. {@link Value#peek} gives the key
+   * changed last.
    */
   public <T> Value<T> range(KeyRange range, ValueDecoder<? extends T> decoder) {
     return new EtcdValue<>(this, range, decoder);

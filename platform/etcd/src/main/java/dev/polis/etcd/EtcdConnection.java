@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
-import dev.polis.backoff.Backoff;
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.protobuf.ByteString;
+import dev.polis.backoff.Backoff;
 import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.RangeRequest;
 import io.grpc.CallOptions;
@@ -250,7 +250,9 @@ final class EtcdConnection implements AutoCloseable {
     }
   }
 
-  /** Leaves a member that was silent for longer than a call may take; shorter silence means nothing. */
+  /**
+   * Leaves a member that was silent for longer than a call may take; shorter silence means nothing.
+   */
   private void noteSilence(EtcdChannels.Member member, Status status, long patience) {
     if (status.getCode() == Status.Code.DEADLINE_EXCEEDED && patience >= ATTEMPT.toNanos()) {
       abandon(member);

@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
 /**
- * Reports that no endpoint answered within the deadline. Nothing was applied: for writes, the request is known
- * not to have been carried out.
+ * Reports that no endpoint answered within the deadline. Nothing was applied: for writes, the
+ * request is known not to have been carried out.
  */
 public final class EtcdUnavailableException extends EtcdException {
 

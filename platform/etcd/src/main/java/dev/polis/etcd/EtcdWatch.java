@@ -107,7 +107,9 @@ public final class EtcdWatch implements AutoCloseable {
     }
   }
 
-  /** Returns the revision up to which everything has been returned; a successor begins behind it. */
+  /**
+   * Returns the revision up to which everything has been returned; a successor begins behind it.
+   */
   public long revision() {
     return revision;
   }

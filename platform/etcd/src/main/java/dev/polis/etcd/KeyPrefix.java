@@ -4,7 +4,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * Names a directory of keys, such as {@code /nodes/}, whose direct children are records named by an id.
+ * Names a directory of keys, such as {@code /nodes/}, whose direct children are records named by an
+ * id.
  *
  * @param text one or more non-empty parts, each preceded by a slash, and a slash at the end
  */

@@ -5,8 +5,7 @@ import java.util.List;
 
 /**
  * Builds a transaction: if all conditions hold, one list of operations is carried out, else the
- * other.
- * Built by one thread, committed once.
+ * other. Built by one thread, committed once.
  */
 public final class Txn {
 

@@ -31,7 +31,8 @@ public final class WatchEvent {
   }
 
   /**
-   * Returns the key after the change; of a deleted key only the name and the mod revision mean anything.
+   * Returns the key after the change; of a deleted key only the name and the mod revision mean
+   * anything.
    */
   public KeyValue kv() {
     return kv;

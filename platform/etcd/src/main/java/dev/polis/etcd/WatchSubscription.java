@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
 /**
- * Holds the state of one watch on the stream: what to ask for, how far it is, where updates go.
- * The fields are guarded by the lock of {@link WatchStreams}; the sink has a lock of its own.
+ * Holds the state of one watch on the stream: what to ask for, how far it is, where updates go. The
+ * fields are guarded by the lock of {@link WatchStreams}; the sink has a lock of its own.
  */
 final class WatchSubscription {
 

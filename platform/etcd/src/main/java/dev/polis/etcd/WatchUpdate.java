@@ -2,7 +2,9 @@ package dev.polis.etcd;
 
 import java.util.List;
 
-/** Holds what a watch delivers at once. Revisions never go back and no revision is delivered twice. */
+/**
+ * Holds what a watch delivers at once. Revisions never go back and no revision is delivered twice.
+ */
 public sealed interface WatchUpdate {
 
   /** Returns the revision up to which, itself included, the watch is complete. */

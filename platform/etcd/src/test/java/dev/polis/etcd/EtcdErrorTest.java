@@ -41,12 +41,10 @@ class EtcdErrorTest {
   @DisplayName("each error that one member can be brought to give is recognised")
   void answersAreRecognised() throws Exception {
     try (EtcdFixture etcd = EtcdFixture.start(1, "--quota-backend-bytes=" + QUOTA_BYTES);
-        EtcdClient client =
-            EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint()))) {
+        EtcdClient client = EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint()))) {
       LeaseGrantRequest twice = LeaseGrantRequest.newBuilder().setID(77).setTTL(60).build();
       call(client, LeaseGrpc.getLeaseGrantMethod(), twice);
-      assertEquals(
-          EtcdError.LEASE_EXISTS, refusal(client, LeaseGrpc.getLeaseGrantMethod(), twice));
+      assertEquals(EtcdError.LEASE_EXISTS, refusal(client, LeaseGrpc.getLeaseGrantMethod(), twice));
       assertEquals(
           EtcdError.LEASE_NOT_FOUND,
           refusal(
@@ -68,13 +66,11 @@ class EtcdErrorTest {
   @DisplayName("a future revision is refused, although its code is that of a compacted one")
   void futureRevision() throws Exception {
     try (EtcdFixture etcd = EtcdFixture.start(1);
-        EtcdClient client =
-            EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint()))) {
+        EtcdClient client = EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint()))) {
       RangeOptions future = RangeOptions.DEFAULT.atRevision(1_000_000);
 
       EtcdRefusedException refused =
-          assertThrows(
-              EtcdRefusedException.class, () -> client.kv().range(KeyRange.all(), future));
+          assertThrows(EtcdRefusedException.class, () -> client.kv().range(KeyRange.all(), future));
 
       assertEquals(EtcdError.OTHER, refused.error());
     }
@@ -117,7 +113,8 @@ class EtcdErrorTest {
     throw new AssertionError("etcd took four times its quota");
   }
 
-  private static <Q> EtcdError refusal(EtcdClient client, MethodDescriptor<Q, ?> method, Q request) {
+  private static <Q> EtcdError refusal(
+      EtcdClient client, MethodDescriptor<Q, ?> method, Q request) {
     return assertThrows(EtcdRefusedException.class, () -> call(client, method, request)).error();
   }
 
@@ -125,11 +122,6 @@ class EtcdErrorTest {
       throws InterruptedException {
     client
         .connection()
-        .call(
-            method,
-            request,
-            EtcdConnection.Effect.ONCE,
-            () -> method.getBareMethodName(),
-            SOON);
+        .call(method, request, EtcdConnection.Effect.ONCE, () -> method.getBareMethodName(), SOON);
   }
 }

@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Runs system programs that end soon. Their locale is C, so that their messages are in English.
- * An interrupted or overdue program is killed.
+ * Runs system programs that end soon. Their locale is C, so that their messages are in English. An
+ * interrupted or overdue program is killed.
  */
 public class Commands {
 

@@ -184,9 +184,7 @@ public final class LogTail implements AutoCloseable {
     lineStart = 0;
   }
 
-  /**
-   * Saves the position of the last unfinished line, so that the next reader sees all of it.
-   */
+  /** Saves the position of the last unfinished line, so that the next reader sees all of it. */
   private void save() throws IOException {
     if (saved != lineStart) {
       write(new Place(lineStart));

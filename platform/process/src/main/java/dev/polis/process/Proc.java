@@ -102,7 +102,10 @@ final class Proc {
     return Boot.ID;
   }
 
-  /** Returns the live processes whose environment holds the token, session leaders first, then by age. */
+  /**
+   * Returns the live processes whose environment holds the token, session leaders first, then by
+   * age.
+   */
   static List<Stat> withToken(String token) {
     List<Stat> found = new ArrayList<>();
     try (DirectoryStream<Path> all = Files.newDirectoryStream(ROOT, "[0-9]*")) {
@@ -151,7 +154,7 @@ final class Proc {
         if (all.isEmpty() && !Files.exists(process.resolve("exe"))) {
           break; // a thread of the kernel
         }
-        LockSupport.parkNanos(EXEC_NANOS << (look - 1));
+        LockSupport.parkNanos(EXEC_NANOS << (poll - 1));
         all = environ(process);
       }
       return List.of(all.split("\0"));

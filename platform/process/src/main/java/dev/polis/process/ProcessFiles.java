@@ -41,9 +41,7 @@ final class ProcessFiles {
     this.directory = directory.toAbsolutePath().normalize();
   }
 
-  /**
-   * Makes the directory, which only its owner can read: logs may hold what is not for others.
-   */
+  /** Makes the directory, which only its owner can read: logs may hold what is not for others. */
   void create() {
     try {
       Files.createDirectories(directory);

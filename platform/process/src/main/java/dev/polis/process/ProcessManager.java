@@ -9,8 +9,8 @@ import org.osgi.annotation.versioning.ProviderType;
 
 /**
  * Runs the child processes of a node. What was started lives on when the manager ends, and the next
- * manager adopts it. Safe for any thread; calls for the same name wait for each other, even
- * across managers of the same directory.
+ * manager adopts it. Safe for any thread; calls for the same name wait for each other, even across
+ * managers of the same directory.
  */
 @ProviderType
 public interface ProcessManager {
@@ -54,8 +54,7 @@ public interface ProcessManager {
 
   /**
    * Ends the process of this name, whoever started it, and all its descendants, and deletes its
-   * record.
-   * Does nothing if there is none.
+   * record. Does nothing if there is none.
    *
    * @throws InterruptedException if the wait is interrupted
    * @throws ProcessException if something survives SIGKILL

@@ -61,8 +61,8 @@ public record ProcessRecord(
   }
 
   /**
-   * Returns whether a process that was {@link #alive} is so still. Its user is not checked again: it
-   * is the same process as long as it started at the same tick.
+   * Returns whether a process that was {@link #alive} is so still. Its user is not checked again:
+   * it is the same process as long as it started at the same tick.
    */
   boolean stillAlive() {
     return Proc.stat(pid)

@@ -12,8 +12,8 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * Describes a child process as it is wanted. Two specs with the same {@link #digest} want the same process; a
- * running one with another digest is replaced.
+ * Describes a child process as it is wanted. Two specs with the same {@link #digest} want the same
+ * process; a running one with another digest is replaced.
  *
  * @param name unique among the processes of a node; also the name of its files
  * @param command program (absolute path) and arguments; never a secret, every user of the machine

@@ -14,9 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-/**
- * Adopts, replaces or starts processes, and writes each step to a record before it takes it.
- */
+/** Adopts, replaces or starts processes, and writes each step to a record before it takes it. */
 final class Processes implements ProcessManager.OpenManager {
   private final ProcessFiles files;
   private final LogTree logs;

@@ -5,9 +5,7 @@ import dev.polis.event.Value;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/**
- * Follows one process that this manager started or adopted until it ends.
- */
+/** Follows one process that this manager started or adopted until it ends. */
 final class TrackedProcess implements ManagedProcess, AutoCloseable {
   /**
    * The kernel reports the end of our own children only; an adopted one is polled four times a

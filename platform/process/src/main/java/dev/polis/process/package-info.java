@@ -3,8 +3,8 @@
  *
  * <p>etcd, storage servers and Kubernetes are children of a node, but not of the bundle or even the
  * JVM that happened to start them. A child runs in a session of its own, appends to a log file (a
- * pipe would break with its reader), and is described by a record. Code that needs
- * it calls {@code ensure}; if it runs already, it is adopted with the process id it has.
+ * pipe would break with its reader), and is described by a record. Code that needs it calls {@code
+ * ensure}; if it runs already, it is adopted with the process id it has.
  *
  * <pre>
  *   ensure(spec) ── record? ──no──▶ write INTENT(token) ──▶ setsid program ──▶ write STARTED(pid, start time)
@@ -21,8 +21,8 @@
  * can end all of them.
  *
  * <p>This package does not restart anything: {@link dev.polis.process.ProcessTask} fails with its
- * process and supervision decides. Nor does a process end because code goes away: it ends
- * when {@code stop} is called, or when its {@code ProcessTask} is stopped for a {@link
+ * process and supervision decides. Nor does a process end because code goes away: it ends when
+ * {@code stop} is called, or when its {@code ProcessTask} is stopped for a {@link
  * dev.polis.boot.StopReason} that ends work.
  *
  * <p>Not promised: the exit code of an adopted process, which only its parent learns; resource
