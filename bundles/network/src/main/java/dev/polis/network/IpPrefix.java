@@ -51,10 +51,6 @@ record IpPrefix(InetAddress address, int length) {
     return address.getAddress().length * Byte.SIZE;
   }
 
-  boolean isIpv6() {
-    return bits(address) > Integer.SIZE;
-  }
-
   /** Tells whether all bits behind the prefix are 0. */
   boolean isNetwork() {
     return network().equals(this);

@@ -59,10 +59,6 @@ final class ConfigurationKeys {
     return byPid.getOrDefault(pid, Collections.emptySortedMap()).values();
   }
 
-  boolean has(String pid, String key) {
-    return byPid.getOrDefault(pid, Collections.emptySortedMap()).containsKey(key);
-  }
-
   /**
    * @param pid whose configuration
    * @param key what of it

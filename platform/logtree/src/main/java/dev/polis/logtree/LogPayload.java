@@ -83,11 +83,6 @@ public sealed interface LogPayload {
       return of(bytes, 0, bytes.length, bytes.length);
     }
 
-    /** Returns a raw line from bytes without newline that ought to be UTF-8. */
-    public static Raw of(byte[] line) {
-      return of(line, 0, line.length, line.length);
-    }
-
     static Raw of(byte[] bytes, int offset, int length, int originalLength) {
       int kept = Math.min(length, MAX_LINE_BYTES);
       boolean cut = kept < originalLength;

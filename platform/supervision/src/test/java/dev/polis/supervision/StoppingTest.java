@@ -84,8 +84,9 @@ final class StoppingTest {
     Map<String, Optional<StopReason>> seen = new ConcurrentHashMap<>();
     Task remembering =
         context -> {
-          context.healthy();
+          // Before it is healthy: from then on it may be stopped.
           assertEquals(Optional.empty(), context.stopReason());
+          context.healthy();
           try {
             context.awaitCancelled();
           } finally {
