@@ -5,17 +5,14 @@ import dev.polis.boot.StopReason;
 import dev.polis.event.Value;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
-import dev.polis.health.HealthScope;
-import dev.polis.health.StatusHealth;
 import dev.polis.health.calls.HealthCalls;
 import dev.polis.health.calls.ListenerHealth;
+import dev.polis.health.calls.ServingOrgan;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
-import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.LogCalls;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcListenerStatus;
-import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
 import java.util.List;
@@ -24,9 +21,7 @@ import java.util.List;
 final class DebugService {
   private static final String OFF = "switched-off";
 
-  private final Subtree subtree;
-  private final HealthScope scope;
-  private final CallStreams streams = new CallStreams();
+  private final ServingOrgan organ;
   private final List<BindableService> endpoints;
 
   /** Opens the organ's subtree and begins to publish its health. */
@@ -38,12 +33,11 @@ final class DebugService {
       Supervisor supervisor,
       HealthRegistry health,
       Value<List<RpcListenerStatus>> listeners) {
-    this.subtree = supervisor.organ("debug");
-    this.scope = health.organ("debug", subtree.dn());
-    Log log = logs.log(subtree.dn());
+    this.organ = new ServingOrgan("debug", supervisor, health);
+    Log log = logs.log(organ.dn());
     if (!settings.enabled()) {
       log.info("the debug services are switched off");
-      scope.set(HealthCondition.up(OFF, "switched off: dev.polis.debug.enabled is false"));
+      organ.publish(HealthCondition.up(OFF, "switched off: dev.polis.debug.enabled is false"));
       this.endpoints = List.of();
       return;
     }
@@ -55,15 +49,12 @@ final class DebugService {
         List.of(
             new DebugEndpoint(
                 conditions, new DebugLogs(logs), new HealthCalls(health, supervisor, boot)),
-            new NodeDebugEndpoint(new LogCalls(logs, streams)));
-    subtree.run(
-        "health",
-        StatusHealth.task(
-            listeners,
-            scope,
-            ListenerHealth.plaintext(
-                RpcHost.DEBUG,
-                "free the port, or start the node with --set dev.polis.rpc.debug.port=PORT")));
+            new NodeDebugEndpoint(new LogCalls(logs, organ.streams())));
+    organ.follow(
+        listeners,
+        ListenerHealth.plaintext(
+            RpcHost.DEBUG,
+            "free the port, or start the node with --set dev.polis.rpc.debug.port=PORT"));
   }
 
   /** Returns what is to be served on the debug listener; nothing if the organ is switched off. */
@@ -73,8 +64,6 @@ final class DebugService {
 
   /** Ends the streams that are still open. */
   void close(StopReason reason) {
-    scope.close();
-    streams.close();
-    subtree.close(reason);
+    organ.close(reason);
   }
 }
