@@ -51,7 +51,7 @@ class NodeAuthorizationTest {
 
   @Test
   @DisplayName(
-      "every method of a running node decides about every kind of caller as the table says")
+      "RPC-01 every method of a running node decides about every kind of caller as the table says")
   void everyMethodDecidesAboutEveryCaller() throws Exception {
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.9")) {
       node.awaitHealthy();

@@ -107,6 +107,24 @@ class NodeCommandsTest {
   }
 
   @Test
+  @DisplayName(
+      "Parameters are given to a node that is no member yet, and to a member only if named")
+  void parametersOfAMember() throws Exception {
+    bash(up(false)).requireSuccess("polis up");
+    String made = scripts.path("state/owner/parameters.json").toString();
+    assertTrue(lastCall().contains(" --parameters " + made), lastCall());
+
+    Path sealed = scripts.path("state/esp/sealed_configuration.pb");
+    Files.createDirectories(sealed.getParent());
+    Files.createFile(sealed);
+    bash(up(false)).requireSuccess("polis up");
+    assertFalse(lastCall().contains("--parameters"), lastCall());
+
+    bash(up(false, "--parameters", "mine.json")).requireSuccess("polis up");
+    assertTrue(lastCall().contains(" --parameters mine.json"), lastCall());
+  }
+
+  @Test
   @DisplayName("polis down gives the node's launcher its standard input and --anyway")
   void downIsAskedAtTheTerminal() throws Exception {
     bash("echo y | ./polis down --state state --anyway --timeout 7").requireSuccess("polis down");
