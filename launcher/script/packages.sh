@@ -6,6 +6,7 @@ declare -A PACKAGE_OF=(
   [cryptsetup]=cryptsetup-bin
   [fusermount3]=fuse3
   [gocryptfs]=gocryptfs
+  [ip]=iproute2
   [kill]=procps
   [losetup]=mount
   [mkfs.xfs]=xfsprogs
@@ -14,7 +15,7 @@ declare -A PACKAGE_OF=(
   [umount]=mount
 )
 # What an ordinary user can use although nobody installed it. The rest needs the rights of root, or a set-user-id bit, which only root can give.
-UNPACKED_RUN=" cryptsetup gocryptfs kill mkfs.xfs qemu-storage-daemon "
+UNPACKED_RUN=" cryptsetup gocryptfs ip kill mkfs.xfs qemu-storage-daemon "
 
 # debian_mirror: prints where this machine takes Debian from, in both notations of apt's sources.
 debian_mirror() {
