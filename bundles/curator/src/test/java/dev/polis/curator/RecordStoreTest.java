@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import dev.polis.api.curator.NodeLabels;
 import dev.polis.etcd.Election;
 import dev.polis.etcd.ElectionOptions;
@@ -22,6 +23,7 @@ import dev.polis.fixtures.FaultyProxy;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.curator.stored.Node;
 import io.grpc.Status;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -352,6 +354,41 @@ class RecordStoreTest {
       assertTrue(next > now, next + " after " + now);
       int last = count(hasty.updateNode(id(0), RecordStoreTest::oneMore));
       assertTrue(last > next, last + " after " + next);
+    }
+  }
+
+  @Test
+  @DisplayName("CUR-05 of two concurrent first calls one creates the ticket, and both return it")
+  void cur05_concurrentTickets() throws Exception {
+    try (RecordStore rival = new RecordStore(etcd.kv())) {
+      Overtaken random = new Overtaken(() -> rival.registerTicket(new SecureRandom()));
+
+      ByteString ticket = store.registerTicket(random);
+
+      assertEquals(random.rivalsTicket, ticket);
+      assertEquals(ticket, rival.registerTicket(new SecureRandom()));
+    }
+  }
+
+  /** Lets a rival finish its call after the other has found no ticket and before it writes one. */
+  private static final class Overtaken extends SecureRandom {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Callable<ByteString> rival;
+    private transient ByteString rivalsTicket; // null until the rival has it
+
+    Overtaken(Callable<ByteString> rival) {
+      this.rival = rival;
+    }
+
+    @Override
+    public void nextBytes(byte[] bytes) {
+      super.nextBytes(bytes);
+      try {
+        rivalsTicket = rival.call();
+      } catch (Exception e) {
+        throw new IllegalStateException("the rival's call failed", e);
+      }
     }
   }
 }
