@@ -48,6 +48,9 @@
  * <p>Not promised: heartbeats across leaders. Only the present leader knows them, by design: if
  * each were written to etcd, the number of nodes would be the load of the store.
  *
+ * <p>Not promised either: that a watch begins with an update that was acknowledged a moment before.
+ * Watches begin with what the leader's own watch of etcd has received; the update follows.
+ *
  * <p>Why reads have no cache: it would have to be fenced as well, and since concurrent calls share
  * reads, etcd is not the bottleneck. Updates do start from a cache; the transaction compares the
  * revisions, so a stale entry costs a second attempt and never a wrong answer.

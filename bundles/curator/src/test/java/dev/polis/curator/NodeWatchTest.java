@@ -23,6 +23,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -130,7 +131,11 @@ class NodeWatchTest {
   @Test
   @DisplayName("CUR-03 the watch of a node that exists begins with its state")
   void cur03_watchOfOneThatExists() throws Exception {
+    BlockingClientCall<?, WatchEvent> earlier = watchOf(fixture.id.text());
     fixture.reportStatus(node, "127.0.0.7");
+    awaitEvent(
+        earlier, event -> event.getNodes(0).getStatus().getExternalAddress().equals("127.0.0.7"));
+
     BlockingClientCall<?, WatchEvent> watch = watchOf(fixture.id.text());
     WatchEvent first = next(watch);
     assertEquals(fixture.id.text(), first.getNodes(0).getId());
@@ -181,14 +186,27 @@ class NodeWatchTest {
         record(NodeState.NODE_STATE_UP)
             .setLabels(NodeRecords.wire(NodeLabels.of(Map.of("first", "a"))));
     large.getLabelsBuilder().addPairsBuilder().setKey("large").setValue("x".repeat(1 << 16));
-    for (int i = 0; i < nodes; i++) {
-      CuratorFixture.store(records, "metropolis-%032x".formatted(i + 1), large);
+    String last = "metropolis-%032x".formatted(nodes);
+    BlockingClientCall<?, WatchEvent> earlier = watchOf(last);
+    for (int i = 1; i <= nodes; i++) {
+      CuratorFixture.store(records, "metropolis-%032x".formatted(i), large);
     }
+    awaitEvent(earlier, event -> event.getNodesCount() == 1);
+
     BlockingClientCall<?, WatchEvent> watch = watchOfAll();
     List<WatchEvent> backlog = backlog(watch);
     assertTrue(backlog.size() > 1, backlog.size() + " message");
     assertEquals(nodes + 1, ids(backlog).size());
     watch.cancel("test is over", null);
+  }
+
+  /** Waits until the leader has seen a change, so that later watches begin with it. */
+  private static void awaitEvent(
+      BlockingClientCall<?, WatchEvent> watch, Predicate<WatchEvent> expected) throws Exception {
+    while (!expected.test(next(watch))) {
+      // An earlier state.
+    }
+    watch.cancel("the change was seen", null);
   }
 
   /** Reads up to the message with the mark. */

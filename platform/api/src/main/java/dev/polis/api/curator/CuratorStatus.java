@@ -3,7 +3,7 @@ package dev.polis.api.curator;
 import dev.polis.pki.NodeId;
 import java.util.Objects;
 
-/** What the local curator does. */
+/** Says what the local curator does at present. */
 public sealed interface CuratorStatus {
 
   /** Returns the state in one line, for people. */
@@ -13,14 +13,14 @@ public sealed interface CuratorStatus {
   record Idle() implements CuratorStatus {
     @Override
     public String describe() {
-      return "idle: waits to be told this node's identity";
+      return "idle: waits for this node's credentials";
     }
   }
 
   /**
    * No leader is known: an election is under way, or etcd cannot be reached.
    *
-   * @param reason what is waited for, in words
+   * @param reason what it waits for, for people
    */
   record Campaigning(String reason) implements CuratorStatus {
     public Campaigning {
