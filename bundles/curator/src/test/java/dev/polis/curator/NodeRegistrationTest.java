@@ -44,8 +44,7 @@ class NodeRegistrationTest {
   }
 
   @Test
-  @DisplayName(
-      "CUR-05 the register ticket is the same for all callers and under the next leader")
+  @DisplayName("CUR-05 the register ticket is the same for all callers and under the next leader")
   void cur05_ticket() throws Exception {
     try (CuratorFixture leader = CuratorFixture.leading();
         CuratorFixture successor = CuratorFixture.idle()) {

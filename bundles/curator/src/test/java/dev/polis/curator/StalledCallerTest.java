@@ -51,6 +51,10 @@ class StalledCallerTest {
     }
   }
 
+  private static <T> T next(BlockingClientCall<?, T> call) throws Exception {
+    return call.read(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS);
+  }
+
   private static void assertWithinOneSecond(String what, Executable call) throws Throwable {
     long begin = System.nanoTime();
     call.execute();
@@ -96,7 +100,7 @@ class StalledCallerTest {
       for (int i = 0; i < STALLED_CALLS; i++) {
         BlockingClientCall<?, dev.polis.wire.api.Node> call =
             stalled.getNodes(GetNodesRequest.getDefaultInstance());
-        assertNotNull(call.read(), "the first node, which shows that the answer has begun");
+        assertNotNull(next(call), "the first node, which shows that the answer has begun");
         calls.add(call);
       }
 
@@ -104,9 +108,9 @@ class StalledCallerTest {
 
       for (BlockingClientCall<?, dev.polis.wire.api.Node> call : calls) {
         for (int i = 0; i < LARGE_NODES; i++) {
-          assertNotNull(call.read(), "node " + i + " of a stalled call");
+          assertNotNull(next(call), "node " + i + " of a stalled call");
         }
-        assertEquals(null, call.read(), "the end of a stalled call");
+        assertEquals(null, next(call), "the end of a stalled call");
       }
     }
   }
@@ -123,7 +127,7 @@ class StalledCallerTest {
                   WatchRequest.newBuilder()
                       .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
                       .build());
-      assertNotNull(stalled.read(), "the begin of the backlog");
+      assertNotNull(next(stalled), "the begin of the backlog");
       storeLargeNodes(fixture, "y");
       storeLargeNodes(fixture, "z");
 
@@ -132,7 +136,7 @@ class StalledCallerTest {
       String last = "metropolis-%032x".formatted(LARGE_NODES);
       WatchEvent event;
       do {
-        event = stalled.read(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS);
+        event = next(stalled);
         assertNotNull(event, "the watch ended");
       } while (event.getNodesList().stream()
           .noneMatch(
