@@ -3,6 +3,7 @@ package dev.polis.logtree;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Distinguished names: parts joined by dots; the empty name is the root of all. */
@@ -20,6 +21,9 @@ public final class Dn {
           "management", "mgmt",
           "containers", "cont");
 
+  /** The number of an instance, at the end of a part. */
+  private static final Pattern INSTANCE = Pattern.compile("~[0-9]+(?=\\.|$)");
+
   private Dn() {}
 
   /**
@@ -33,6 +37,19 @@ public final class Dn {
           "name \"" + dn + "\" has an empty part; write parts joined by single dots");
     }
     return dn;
+  }
+
+  /**
+   * Returns the name of the journal that a name stands for. Two instances of one organ may live for
+   * a moment; the second has a number in its name, {@code root.storage~2}, and the same journals as
+   * the first.
+   *
+   * @param dn a name, with or without numbers of instances
+   * @return the name without them
+   * @throws IllegalArgumentException if it has an empty part
+   */
+  public static String journal(String dn) {
+    return dn.indexOf('~') < 0 ? check(dn) : check(INSTANCE.matcher(check(dn)).replaceAll(""));
   }
 
   /**

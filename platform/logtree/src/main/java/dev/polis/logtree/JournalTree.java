@@ -57,10 +57,10 @@ final class JournalTree implements LogTree {
 
   @Override
   public Log log(String dn) {
-    Dn.check(dn);
+    String name = Dn.journal(dn);
     lock.lock();
     try {
-      Journal journal = journal(dn);
+      Journal journal = journal(name);
       return new JournalLog(this, journal, journal.anchor());
     } finally {
       lock.unlock();
@@ -69,10 +69,10 @@ final class JournalTree implements LogTree {
 
   @Override
   public RawLog raw(String dn) {
-    Dn.check(dn);
+    String name = Dn.journal(dn);
     lock.lock();
     try {
-      Journal journal = journal(dn);
+      Journal journal = journal(name);
       return new JournalRawLog(this, journal, journal.anchor());
     } finally {
       lock.unlock();
@@ -81,10 +81,10 @@ final class JournalTree implements LogTree {
 
   @Override
   public void append(String dn, LogPayload payload) {
-    Dn.check(dn);
+    String name = Dn.journal(dn);
     lock.lock();
     try {
-      appendLocked(journal(dn), payload);
+      appendLocked(journal(name), payload);
     } finally {
       lock.unlock();
     }
@@ -142,14 +142,14 @@ final class JournalTree implements LogTree {
 
   @Override
   public void setVerbosity(String dn, int level) {
-    Dn.check(dn);
+    String name = Dn.journal(dn);
     if (level < 0) {
       throw new IllegalArgumentException(
           "verbosity of \"" + dn + "\" is negative: " + level + "; 0 is the quietest");
     }
     lock.lock();
     try {
-      journal(dn).verbosity = level;
+      journal(name).verbosity = level;
     } finally {
       lock.unlock();
     }

@@ -37,7 +37,7 @@ public record LogQuery(
 
   /** Checks the name, the backlog, and that a severity is not asked of raw entries. */
   public LogQuery {
-    Dn.check(dn);
+    dn = Dn.journal(dn);
     Objects.requireNonNull(kind, "kind");
     Objects.requireNonNull(minimum, "minimum");
     if (backlog < 0) {

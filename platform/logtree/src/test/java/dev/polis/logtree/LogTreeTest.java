@@ -24,6 +24,26 @@ class LogTreeTest {
   private final LogTree tree = LogTree.create();
 
   @Test
+  @DisplayName("the number of an instance is left out of the name of a journal, wherever it is given")
+  void instancesShareJournals() {
+    assertEquals("root.storage.mount", Dn.journal("root.storage~2.mount"));
+    assertEquals("root.storage", Dn.journal("root.storage~12"));
+    assertEquals("root.a~b", Dn.journal("root.a~b"), "no number, so part of the name");
+    assertThrows(IllegalArgumentException.class, () -> Dn.journal("root.~2.x"));
+
+    LogTree logs = LogTree.create();
+    logs.log("root.storage").info("first");
+    logs.log("root.storage~2").info("second");
+    logs.append("root.storage~3", LogPayload.Raw.of("third"));
+    assertEquals(java.util.Set.of("root.storage"), logs.names());
+    try (LogReader reader = logs.read(LogQuery.of("root.storage~2").backlogAll())) {
+      assertEquals(
+          java.util.List.of("root.storage", "root.storage", "root.storage"),
+          reader.backlog().stream().map(LogEntry::dn).toList());
+    }
+  }
+
+  @Test
   @DisplayName("LOG-01 a message is split into lines, newlines at its end are dropped")
   void log01_messageIsSplit() {
     tree.log("main").info("foo\nbar");

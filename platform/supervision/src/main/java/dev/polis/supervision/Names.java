@@ -1,11 +1,15 @@
 package dev.polis.supervision;
 
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /** Checks the grammar of one part of a DN. */
 final class Names {
   /** The whole name, not a part of it: one good character does not make a good name. */
   private static final Pattern GRAMMAR = Pattern.compile("[a-z0-9_-]{1,64}");
+
+  /** Stands between a name and the number of its instance; no name that is given has it. */
+  private static final String INSTANCE = "~";
 
   private Names() {}
 
@@ -15,5 +19,14 @@ final class Names {
           "'%s' cannot be a name under %s: use 1 to 64 of a-z, 0-9, '_' and '-'"
               .formatted(name, dn));
     }
+  }
+
+  /** Returns the name itself or, while it is taken, the first free one of those with a number. */
+  static String firstFree(String name, Set<String> taken) {
+    String free = name;
+    for (int number = 2; taken.contains(free); number++) {
+      free = name + INSTANCE + number;
+    }
+    return free;
   }
 }

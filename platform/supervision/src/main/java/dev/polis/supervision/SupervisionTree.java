@@ -13,11 +13,9 @@ import java.util.function.DoubleSupplier;
  */
 public final class SupervisionTree implements Supervisor, AutoCloseable {
   private final Tree tree;
-  private final Subtree root;
 
   private SupervisionTree(LogTree logs, Timer timer, DoubleSupplier random) {
     tree = new Tree(logs, timer, random);
-    root = new Branch(tree, tree.root());
   }
 
   /**
@@ -39,7 +37,7 @@ public final class SupervisionTree implements Supervisor, AutoCloseable {
 
   @Override
   public Subtree organ(String name) {
-    return root.subtree(name);
+    return tree.addOrgan(name);
   }
 
   @Override

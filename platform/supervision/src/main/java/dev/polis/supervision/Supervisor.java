@@ -11,10 +11,14 @@ public interface Supervisor {
   /**
    * Opens a subtree directly under the root, {@code root.<name>}.
    *
+   * <p>While one of this name is open, as for a moment during a replacement, another one gets the
+   * name {@code root.<name>~2}, or the next number that is free; the log says so. Both log to the
+   * journals of {@code root.<name>}, so who follows those reads both. A name is free again when its
+   * subtree is closed.
+   *
    * @param name its name, matching {@code [a-z0-9_-]{1,64}}
-   * @return the subtree; its opener closes it
-   * @throws SupervisionException if the name is malformed or in use: then the former owner has not
-   *     closed it
+   * @return the subtree, which knows its distinguished name; its opener closes it
+   * @throws SupervisionException if the name is malformed, the tree is closed, or too many are open
    */
   Subtree organ(String name);
 

@@ -109,6 +109,24 @@ final class Tree {
     return new Branch(this, added[0]);
   }
 
+  /** Adds a subtree under the root, with a number to its name while the name is taken. */
+  Subtree addOrgan(String name) {
+    Node[] added = new Node[1];
+    locked(
+        () -> {
+          TreeGrowth.requireOpen(root);
+          Node node = growth.addOrgan(root, name);
+          enter(node, RunState.HEALTHY, "");
+          if (!node.name.equals(name)) {
+            events.log(
+                node,
+                log -> log.info("another instance of this organ is open; this one is %s", node.dn));
+          }
+          added[0] = node;
+        });
+    return new Branch(this, added[0]);
+  }
+
   private Node addBranch(Node parent, String name) {
     Node node = growth.addBranch(parent, name);
     enter(node, RunState.HEALTHY, "");

@@ -57,6 +57,13 @@ final class TreeGrowth {
     return addNode(parent, name, null, new Group());
   }
 
+  /** Adds the subtree of an organ, under the first free name if another instance has its name. */
+  Node addOrgan(Node root, String name) {
+    Names.check(root.dn, name);
+    requireRoom(root, 1);
+    return addNode(root, Names.firstFree(name, root.children.keySet()), null, new Group());
+  }
+
   private Node addNode(Node parent, String name, Task task, Group group) {
     Node node = new Node(parent, name, task, group, new RestartDelay(random));
     Node.Past past = parent.past.get(name);

@@ -635,6 +635,7 @@ final class SupervisionVectorsTest {
 
       assertTrue(message.startsWith("'" + name + "' cannot be a name under root.foo"), message);
       refusal(() -> world.tree.organ(name));
+      refusal(() -> organ.subtree(name));
       Map<String, Task> group = new LinkedHashMap<>();
       group.put("good", world.steady());
       group.put(name, world.steady());
@@ -653,8 +654,9 @@ final class SupervisionVectorsTest {
         world.await("root.foo." + name, HEALTHY);
         assertTrue(refusal(() -> organ.run(name, world.steady())).contains("already has a child"));
       }
+      organ.subtree("sub");
       assertTrue(
-          refusal(() -> world.tree.organ("foo")).contains("already has a child named 'foo'"));
+          refusal(() -> organ.subtree("sub")).contains("already has a child named 'sub'"));
     }
   }
 
