@@ -3,9 +3,11 @@ package dev.polis.health.component;
 import dev.polis.health.HealthCondition;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -56,6 +58,11 @@ final class OrganDiagnosis {
           "bundle %s was stopped by hand".formatted(name),
           "start it with: polisctl bundle start " + name);
     }
+    Search search = new Search();
+    Set<String> services = search.missing(bundle);
+    if (!services.isEmpty()) {
+      return HealthCondition.waiting(WAITS, name + " waits for " + search.describe(bundle, services));
+    }
     Optional<ComponentConfigurationDTO> failed =
         configurations(bundle)
             .filter(each -> each.state == ComponentConfigurationDTO.FAILED_ACTIVATION)
@@ -75,19 +82,7 @@ final class OrganDiagnosis {
           "start the node with --set %s.KEY=VALUE; polis plan --keys lists the keys"
               .formatted(name));
     }
-    Set<String> services = missing(bundle);
-    return services.isEmpty()
-        ? HealthCondition.waiting(PENDING, name + " is about to be activated")
-        : HealthCondition.waiting(WAITS, name + " waits for " + describe(bundle, services));
-  }
-
-  /** Names the missing services with who provides them, then the root causes. */
-  private String describe(Bundle bundle, Set<String> services) {
-    Set<String> roots = new LinkedHashSet<>();
-    roots(bundle, roots, new HashSet<>());
-    return services.stream().map(this::provided).collect(Collectors.joining(" and "))
-        + ": "
-        + String.join("; ", roots);
+    return HealthCondition.waiting(PENDING, name + " is about to be activated");
   }
 
   private String provided(String type) {
@@ -98,60 +93,22 @@ final class OrganDiagnosis {
         : "%s, which %s provides".formatted(type, names);
   }
 
-  /** Collects why services are missing, from the bundles that wait for nobody else. */
-  private void roots(Bundle bundle, Set<String> roots, Set<Bundle> seen) {
-    if (!seen.add(bundle)) {
-      return;
-    }
-    for (String type : missing(bundle)) {
-      List<Bundle> providers = providers(type);
-      if (providers.isEmpty()) {
-        roots.add("no installed bundle provides " + type);
-      }
-      for (Bundle provider : providers) {
-        Optional<String> own = broken(provider);
-        own.ifPresent(roots::add);
-        if (own.isEmpty() && !missing(provider).isEmpty()) {
-          roots(provider, roots, seen);
-        } else if (own.isEmpty()) {
-          roots.add("%s has not registered it yet".formatted(provider.getSymbolicName()));
-        }
-      }
-    }
-  }
-
-  /** Says what is wrong with a bundle itself; empty if it waits for others, or is well. */
-  private Optional<String> broken(Bundle bundle) {
-    if (!runs(bundle)) {
-      return Optional.of(bundle.getSymbolicName() + " is stopped");
-    }
-    return configurations(bundle)
-        .filter(each -> each.state == ComponentConfigurationDTO.FAILED_ACTIVATION)
-        .map(each -> FailureText.reason(each.failure))
-        .map(reason -> bundle.getSymbolicName() + " could not be activated: " + reason)
-        .findFirst();
-  }
-
   /** Finds the bundles that declare to provide what the components of a bundle need. */
   Stream<Bundle> providers(Bundle bundle) {
     return runtime.getComponentDescriptionDTOs(bundle).stream()
-        .flatMap(component -> Stream.of(component.references))
+        .flatMap(OrganDiagnosis::needs)
+        .flatMap(type -> providers(type).stream());
+  }
+
+  /** Returns the types of the services without which a component is not activated. */
+  private static Stream<String> needs(ComponentDescriptionDTO component) {
+    return Stream.of(component.references)
         .filter(reference -> reference.cardinality.startsWith(MANDATORY))
-        .flatMap(reference -> providers(reference.interfaceName).stream());
+        .map(reference -> reference.interfaceName);
   }
 
   private List<Bundle> providers(String type) {
     return Arrays.stream(context.getBundles()).filter(bundle -> provides(bundle, type)).toList();
-  }
-
-  /** Returns the types of the services that the components of a bundle wait for. */
-  private Set<String> missing(Bundle bundle) {
-    return configurations(bundle)
-        .flatMap(
-            configuration ->
-                Stream.of(configuration.unsatisfiedReferences)
-                    .map(reference -> type(configuration.description, reference)))
-        .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 
   private static boolean provides(Bundle bundle, String type) {
@@ -178,5 +135,98 @@ final class OrganDiagnosis {
   private Stream<ComponentConfigurationDTO> configurations(Bundle bundle) {
     return runtime.getComponentDescriptionDTOs(bundle).stream()
         .flatMap(component -> runtime.getComponentConfigurationDTOs(component).stream());
+  }
+
+  /**
+   * Finds what bundles wait for, at one moment. It asks about each bundle once, and of bundles that
+   * wait for each other in a circle it takes the first one not to wait.
+   */
+  private final class Search {
+    private final Map<Bundle, Set<String>> known = new HashMap<>();
+
+    /** Returns the types of the services that the components of a bundle wait for. */
+    Set<String> missing(Bundle bundle) {
+      Set<String> before = known.putIfAbsent(bundle, Set.of());
+      if (before != null) {
+        return before;
+      }
+      Set<String> missing =
+          configurations(bundle)
+              .flatMap(this::missing)
+              .collect(Collectors.toCollection(LinkedHashSet::new));
+      known.put(bundle, missing);
+      return missing;
+    }
+
+    private Stream<String> missing(ComponentConfigurationDTO configuration) {
+      Stream<String> absent =
+          Stream.of(configuration.unsatisfiedReferences)
+              .map(reference -> type(configuration.description, reference));
+      if (configuration.state == ComponentConfigurationDTO.ACTIVE) {
+        return absent;
+      }
+      // Declarative Services keep the service of a component that could not be activated
+      // registered: who needs it is satisfied, and then fails itself for want of the object.
+      return Stream.concat(absent, needs(configuration.description).filter(type -> !served(type)))
+          .distinct();
+    }
+
+    /** Says what is wrong with a bundle itself; empty if it waits for others, or is well. */
+    private Optional<String> broken(Bundle bundle) {
+      if (!runs(bundle)) {
+        return Optional.of(bundle.getSymbolicName() + " is stopped");
+      }
+      if (!missing(bundle).isEmpty()) {
+        return Optional.empty();
+      }
+      return configurations(bundle)
+          .filter(each -> each.state == ComponentConfigurationDTO.FAILED_ACTIVATION)
+          .map(each -> FailureText.reason(each.failure))
+          .map(reason -> bundle.getSymbolicName() + " could not be activated: " + reason)
+          .findFirst();
+    }
+
+    private boolean served(String type) {
+      List<Bundle> providers = providers(type);
+      // What no bundle declares, such as a service of the launcher, is there: it was found.
+      return providers.isEmpty() || providers.stream().anyMatch(this::serves);
+    }
+
+    private boolean serves(Bundle provider) {
+      return broken(provider).isEmpty() && missing(provider).isEmpty();
+    }
+
+    /** Names the missing services with who provides them, then the root causes. */
+    String describe(Bundle bundle, Set<String> services) {
+      Set<String> roots = new LinkedHashSet<>();
+      roots(bundle, roots, new HashSet<>());
+      return services.stream()
+              .map(OrganDiagnosis.this::provided)
+              .collect(Collectors.joining(" and "))
+          + ": "
+          + String.join("; ", roots);
+    }
+
+    /** Collects why services are missing, from the bundles that wait for nobody else. */
+    private void roots(Bundle bundle, Set<String> roots, Set<Bundle> seen) {
+      if (!seen.add(bundle)) {
+        return;
+      }
+      for (String type : missing(bundle)) {
+        List<Bundle> providers = providers(type);
+        if (providers.isEmpty()) {
+          roots.add("no installed bundle provides " + type);
+        }
+        for (Bundle provider : providers) {
+          Optional<String> own = broken(provider);
+          own.ifPresent(roots::add);
+          if (own.isEmpty() && !missing(provider).isEmpty()) {
+            roots(provider, roots, seen);
+          } else if (own.isEmpty()) {
+            roots.add("%s has not registered it yet".formatted(provider.getSymbolicName()));
+          }
+        }
+      }
+    }
   }
 }

@@ -82,19 +82,35 @@ final class HealthComponentTest {
   }
 
   /** A component that gives a service and needs others. */
-  private record Part(String implementation, String gives, List<String> needs) {
+  private record Part(String implementation, String gives, List<String> needs, String more) {
+    Part(String implementation, String gives, List<String> needs) {
+      this(implementation, gives, needs, "");
+    }
+
+    /** A component whose constructor takes the one service that it needs. */
+    static Part taking(String need, String implementation, String gives) {
+      return new Part(implementation, gives, List.of(need), "init=\"1\"");
+    }
+
     String description(String name) {
       StringBuilder text = new StringBuilder();
-      text.append("<scr:component xmlns:scr=\"http://www.osgi.org/xmlns/scr/v1.3.0\" name=\"")
+      text.append("<scr:component xmlns:scr=\"http://www.osgi.org/xmlns/scr/v1.4.0\" name=\"")
           .append(name)
-          .append("\" immediate=\"true\"><implementation class=\"")
+          .append("\" immediate=\"true\" ")
+          .append(more)
+          .append("><implementation class=\"")
           .append(implementation)
           .append("\"/>");
       if (!gives.isEmpty()) {
         text.append("<service><provide interface=\"").append(gives).append("\"/></service>");
       }
+      String place = more.startsWith("init") ? "\" parameter=\"0" : "";
       needs.forEach(
-          need -> text.append("<reference name=\"r\" interface=\"").append(need).append("\"/>"));
+          need ->
+              text.append("<reference name=\"r\" interface=\"")
+                  .append(need)
+                  .append(place)
+                  .append("\"/>"));
       return text.append("</scr:component>").toString();
     }
   }
@@ -102,9 +118,20 @@ final class HealthComponentTest {
   private static final Part DISK = new Part("java.lang.Thread", "java.lang.Runnable", List.of());
   private static final Part BROKEN =
       new Part("java.util.Optional", "java.lang.Runnable", List.of());
+  /** Its activation throws, as nobody may notify without the monitor. */
+  private static final Part FAILING =
+      new Part("java.lang.Thread", "java.lang.Runnable", List.of(), "activate=\"notify\"");
+
   private static final Part RECORDS =
       new Part("java.util.ArrayList", "java.util.List", List.of("java.lang.Runnable"));
   private static final Part ROLES = new Part("java.lang.Object", "", List.of("java.util.List"));
+
+  /** These take the very object of the service, as organs do. */
+  private static final Part TAKING_DISK =
+      Part.taking("java.lang.Runnable", "java.lang.Thread", "java.util.concurrent.Callable");
+
+  private static final Part TAKING_RECORDS =
+      Part.taking("java.util.concurrent.Callable", "java.util.concurrent.FutureTask", "");
 
   private Bundle install(String name, Part part) throws Exception {
     Manifest manifest = new Manifest();
@@ -200,8 +227,8 @@ final class HealthComponentTest {
   @DisplayName("the root of a chain of organs is named once, at the end of it")
   void chainOfMissingServices() throws Exception {
     install("dev.polis.storage", BROKEN).start();
-    install("dev.polis.curator", RECORDS).start();
-    install("dev.polis.roles", ROLES).start();
+    install("dev.polis.curator", TAKING_DISK).start();
+    install("dev.polis.roles", TAKING_RECORDS).start();
 
     HealthStatus root = await("storage", "activation-failed");
     HealthStatus end = await("roles", "service-missing");
@@ -210,12 +237,36 @@ final class HealthComponentTest {
     assertTrue(
         end.reason()
             .startsWith(
-                "dev.polis.roles waits for java.util.List, which dev.polis.curator provides:"
+                "dev.polis.roles waits for java.util.concurrent.Callable, which dev.polis.curator provides:"
                     + " dev.polis.storage could not be activated: "),
         end.reason());
     assertEquals(Set.of("curator"), health.needs("roles"));
     assertEquals(Set.of("storage"), health.needs("curator"));
     assertEquals(Set.of(), health.needs("nonsense"));
+  }
+
+  @Test
+  @DisplayName("organs that need one whose activation failed name it, and why it failed")
+  void activationFailed() throws Exception {
+    install("dev.polis.storage", FAILING).start();
+    install("dev.polis.curator", TAKING_DISK).start();
+    install("dev.polis.roles", TAKING_RECORDS).start();
+
+    HealthStatus root = await("storage", "activation-failed");
+    assertEquals(HealthLevel.DOWN, root.level());
+    assertTrue(root.reason().contains("current thread is not owner"), root.reason());
+    assertTrue(
+        framework.getBundleContext().getServiceReference(Runnable.class.getName()) != null,
+        "the service of the failed component is registered, which is the case to be tested");
+    String why = "dev.polis.storage could not be activated: current thread is not owner";
+    HealthStatus next = await("curator", "service-missing");
+    assertEquals(HealthLevel.WAITING, next.level());
+    assertEquals(
+        "dev.polis.curator waits for java.lang.Runnable, which dev.polis.storage provides: " + why,
+        next.reason());
+    assertEquals(
+        "dev.polis.roles waits for java.util.concurrent.Callable, which dev.polis.curator provides: " + why,
+        await("roles", "service-missing").reason());
   }
 
   @Test
