@@ -34,9 +34,13 @@ final class KubernetesService implements RolePlugin, AutoCloseable {
   private static final String ABSENT =
       "this version of Polis has no Kubernetes API server; port %s answers every request with 503";
 
+  private static final String REMEDY =
+      "nothing, or take the role away: polisctl node role remove NODE " + ROLE;
+
   private final KubernetesSettings settings;
   private final Value<ClusterStatus> cluster;
   private final Value<NetworkStatus> network;
+  private final HealthRegistry registry;
   private final HealthScope health;
 
   KubernetesService(
@@ -47,27 +51,29 @@ final class KubernetesService implements RolePlugin, AutoCloseable {
     this.settings = settings;
     this.cluster = cluster;
     this.network = network;
+    this.registry = health;
     // The role server supervises the run of the role, so this organ has no runnables of its own.
     this.health = health.organ("kubernetes", "");
-    // Level UP: the organ does all that it is meant to do, and an operator cannot add the rest.
-    this.health.set(HealthCondition.up(NO_API_SERVER, ABSENT.formatted(settings.port())));
   }
 
   /** Waits for credentials and an address, then serves until cancelled. */
   @Override
   public void run(Context context) throws InterruptedException, IOException, RestartRequest {
-    new HttpsTask<>(
-            new HttpsTask.Service(
-                KubernetesSettings.PID,
-                settings.port(),
-                "Kubernetes clients are answered at https://%s, with 503 as there is no API server",
-                this::tls,
-                parameters(),
-                log -> new KubernetesHandler()),
-            this::awaitCredentials,
-            network,
-            NetworkStatus::address)
-        .run(context);
+    try (HealthScope role = registry.role(ROLE, "")) {
+      role.set(HealthCondition.degraded(NO_API_SERVER, ABSENT.formatted(settings.port()), REMEDY));
+      new HttpsTask<>(
+              new HttpsTask.Service(
+                  KubernetesSettings.PID,
+                  settings.port(),
+                  "Kubernetes clients are answered at https://%s, with 503 as there is no API server",
+                  this::tls,
+                  parameters(),
+                  log -> new KubernetesHandler()),
+              this::awaitCredentials,
+              network,
+              NetworkStatus::address)
+          .run(context);
+    }
   }
 
   private void awaitCredentials() throws InterruptedException {

@@ -13,8 +13,8 @@
  * the node's id. So the port is open from the first start of a controller node, long before an API
  * server is. Later the proxy that authenticates users for the API server stands behind it.
  *
- * <p>Not promised: Kubernetes. The organ's health has the condition {@code no-api-server} until
- * there is one. No client certificate is asked for, since everybody gets the same answer.
+ * <p>Not promised: Kubernetes. While the role runs, its health is DEGRADED by the condition {@code
+ * no-api-server}, and the role is not listed as running. No client certificate is asked for, since everybody gets the same answer.
  *
  * <p>Why not a listener of the metrics organ or of the RPC host: a role is served by the nodes that
  * have it and by no others, and ends when the cluster takes the role away.

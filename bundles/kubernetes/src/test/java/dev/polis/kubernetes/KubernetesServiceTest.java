@@ -13,6 +13,7 @@ import dev.polis.config.SettingException;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
+import dev.polis.health.HealthKind;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;
 import dev.polis.health.HealthTable;
@@ -254,19 +255,32 @@ class KubernetesServiceTest {
   }
 
   @Test
-  @DisplayName(
-      "the health of the organ says that there is no API server, for as long as it is there")
+  @DisplayName("while the role runs it is DEGRADED, since there is no API server; its organ is UP")
   void health() throws Exception {
-    KubernetesService service = service(6444);
-    HealthStatus status =
-        Values.await(health.all(), all -> !all.isEmpty(), SOON, "the organ's health").getFirst();
-    assertEquals("kubernetes", status.name());
-    assertEquals(HealthLevel.UP, status.level());
-    assertEquals(KubernetesService.NO_API_SERVER, status.code());
-    assertTrue(status.reason().contains("no Kubernetes API server"), status.reason());
-    assertTrue(status.reason().contains("6444"), status.reason());
-    service.close();
-    Values.await(health.all(), List::isEmpty, SOON, "the health of an organ that went to go too");
+    Subtree subtree = start();
+    assertEquals(HealthLevel.UP, status("kubernetes").level());
+
+    HealthStatus role = status(KubernetesService.ROLE);
+    assertEquals(HealthKind.ROLE, role.kind());
+    assertEquals(HealthLevel.DEGRADED, role.level());
+    assertEquals(KubernetesService.NO_API_SERVER, role.code());
+    assertTrue(role.reason().contains("no Kubernetes API server"), role.reason());
+    assertTrue(role.remedy().contains("node role remove NODE KubernetesController"), role.remedy());
+
+    subtree.close(StopReason.ROLE_REMOVED);
+    Values.await(health.all(), all -> all.size() == 1, SOON, "the health of the role to go");
+  }
+
+  private HealthStatus status(String name) throws Exception {
+    return Values.await(
+            health.all(),
+            all -> all.stream().anyMatch(each -> each.name().equals(name)),
+            SOON,
+            "the health of " + name)
+        .stream()
+        .filter(each -> each.name().equals(name))
+        .findFirst()
+        .orElseThrow();
   }
 
   @Test

@@ -73,7 +73,10 @@ final class RoleService implements LocalRoleServer {
     this.plugins = new RolePlugins(subtree.subtree("plugins"), log, parts.boot()::stopReason);
     this.running =
         new RunningRoles(
-            plugins.subtrees(), parts.supervisor().runnables(), parts.consensus().status());
+            plugins.subtrees(),
+            parts.supervisor().runnables(),
+            parts.health().all(),
+            parts.consensus().status());
     RoleHealth roleHealth =
         new RoleHealth(parts.health(), roles, plugins.subtrees(), parts.consensus().status());
     subtree.run("remembered", this::publishRemembered);

@@ -4,6 +4,9 @@ import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.roles.RoleName;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
+import dev.polis.health.HealthKind;
+import dev.polis.health.HealthLevel;
+import dev.polis.health.HealthStatus;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.RunnableStatus;
@@ -16,8 +19,8 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Publishes which roles run: those whose plugin is healthy, and ConsensusMember when consensus
- * runs.
+ * Publishes which roles run: those whose plugin is healthy and whose health is UP, and
+ * ConsensusMember when consensus runs.
  */
 final class RunningRoles {
 
@@ -25,19 +28,23 @@ final class RunningRoles {
 
   private final Value<SortedMap<RoleName, String>> started;
   private final Value<List<RunnableStatus>> runnables;
+  private final Value<List<HealthStatus>> health;
   private final Value<ConsensusStatus> consensus;
   private final MutableValue<SortedSet<RoleName>> running =
       new MutableValue<>(Collections.emptySortedSet());
 
   /**
    * @param started the subtrees of the roles whose plugins were started
+   * @param health of organs and roles; a plugin that does not do all of its work says so there
    */
   RunningRoles(
       Value<SortedMap<RoleName, String>> started,
       Value<List<RunnableStatus>> runnables,
+      Value<List<HealthStatus>> health,
       Value<ConsensusStatus> consensus) {
     this.started = started;
     this.runnables = runnables;
+    this.health = health;
     this.consensus = consensus;
   }
 
@@ -48,7 +55,8 @@ final class RunningRoles {
   void run(Context context) throws InterruptedException {
     AnyChange.follow(
         context,
-        Map.of("started", started, "runnables", runnables, "consensus", consensus),
+        Map.of(
+            "started", started, "runnables", runnables, "health", health, "consensus", consensus),
         this::update);
     context.healthy();
     context.awaitCancelled();
@@ -69,7 +77,7 @@ final class RunningRoles {
         .orElse(Collections.emptySortedMap())
         .forEach(
             (role, dn) -> {
-              if (runs(all, dn + "." + RolePlugins.RUNNABLE)) {
+              if (runs(all, dn + "." + RolePlugins.RUNNABLE) && isWhole(role)) {
                 now.add(role);
               }
             });
@@ -77,6 +85,12 @@ final class RunningRoles {
       now.add(RoleName.CONSENSUS_MEMBER);
     }
     return now;
+  }
+
+  private boolean isWhole(RoleName role) {
+    return health.peek().orElse(List.of()).stream()
+        .filter(each -> each.kind() == HealthKind.ROLE && each.name().equals(role.text()))
+        .allMatch(each -> each.level() == HealthLevel.UP);
   }
 
   private static boolean runs(List<RunnableStatus> all, String dn) {

@@ -12,7 +12,9 @@ import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
+import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthLevel;
+import dev.polis.health.HealthScope;
 import dev.polis.health.HealthStatus;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogEntry;
@@ -55,7 +57,7 @@ class RolePluginsTest {
       new RolePlugins(
           organ.subtree("plugins"), logs.log("root.roles"), () -> codeGoes.peek().orElseThrow());
   private final RunningRoles running =
-      new RunningRoles(plugins.subtrees(), tree.runnables(), consensus);
+      new RunningRoles(plugins.subtrees(), tree.runnables(), health.all(), consensus);
 
   /** What the plugins of a test did, oldest first. */
   private final List<String> events = new CopyOnWriteArrayList<>();
@@ -236,6 +238,35 @@ class RolePluginsTest {
     assertEquals(RoleHealth.WITHOUT_PLUGIN, status.code());
     assertTrue(status.reason().contains("KubernetesController"), status::toString);
     assertTrue(status.remedy().contains("polisctl node role remove"), status::toString);
+  }
+
+  @Test
+  @DisplayName("a role whose plugin says that it lacks something is DEGRADED and does not count as running")
+  void incompletePlugin() throws Exception {
+    HealthCondition lacking = HealthCondition.degraded("no-tape", "there is no tape", "put one in");
+    want(BACKUP);
+    plugins.add(
+        context -> {
+          try (HealthScope scope = health.role(BACKUP.text(), "")) {
+            scope.set(lacking);
+            context.healthy();
+            context.awaitCancelled();
+          }
+        },
+        BACKUP,
+        0,
+        1);
+    Await.until(
+        SOON,
+        "its health",
+        () -> healthOf(BACKUP).filter(each -> each.code().equals("no-tape")).isPresent());
+
+    assertEquals(HealthLevel.DEGRADED, healthOf(BACKUP).orElseThrow().level());
+    assertFalse(running.value().peek().orElseThrow().contains(BACKUP));
+    assertEquals(1, healthOf(BACKUP).orElseThrow().conditions().size());
+
+    want();
+    Await.until(SOON, "the role to be gone", () -> healthOf(BACKUP).isEmpty());
   }
 
   @Test

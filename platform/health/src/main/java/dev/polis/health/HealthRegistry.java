@@ -11,8 +11,10 @@ public interface HealthRegistry {
 
   /**
    * Opens a scope: from now on the organ or role is there. Its status is derived from the
-   * conditions it publishes and from the runnables in its supervision subtree. Two instances of one
-   * name may be open for a moment, while one replaces the other; then the newest counts.
+   * conditions it publishes and from the runnables in its supervision subtree. Two instances of an
+   * organ may be open for a moment, while one replaces the other; then the newest counts. Of a role
+   * all scopes count together: the role server opens one for its run, and its plugin may open one
+   * for what only the plugin knows.
    *
    * @param kind organ or role
    * @param name what people call it: {@code storage}, {@code ConsensusMember}
@@ -33,10 +35,11 @@ public interface HealthRegistry {
   }
 
   /**
-   * Opens the scope of a role.
+   * Opens a scope of a role.
    *
    * @param name the role
-   * @param supervisionDn the distinguished name of the subtree it runs in; empty if nothing runs it
+   * @param supervisionDn the distinguished name of the subtree it runs in; empty if nothing runs
+   *     it, and from its plugin, whose run the role server looks at
    * @return the scope; its opener closes it
    */
   default HealthScope role(String name, String supervisionDn) {

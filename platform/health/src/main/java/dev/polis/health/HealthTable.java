@@ -112,23 +112,47 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
 
   private List<HealthStatus> compute() {
     List<RunnableStatus> runnables = supervisor.runnables().peek().orElse(List.of());
-    Map<Key, Scope> newest = newest();
+    Map<Key, List<Scope>> scopes = scopes();
     Set<String> present =
-        newest.keySet().stream()
+        scopes.keySet().stream()
             .filter(key -> key.kind() == HealthKind.ORGAN)
             .map(Key::name)
             .collect(Collectors.toSet());
-    Stream<HealthStatus> there = newest.values().stream().map(scope -> scope.status(runnables));
+    Stream<HealthStatus> there =
+        scopes.entrySet().stream().map(each -> status(each.getKey(), each.getValue(), runnables));
     Stream<HealthStatus> missing = organs.absent(present).stream().map(this::status);
     return Stream.concat(there, missing)
         .sorted(Comparator.comparing(HealthStatus::kind).thenComparing(HealthStatus::name))
         .toList();
   }
 
-  private synchronized Map<Key, Scope> newest() {
-    Map<Key, Scope> newest = new LinkedHashMap<>();
-    open.forEach(scope -> newest.put(scope.key, scope));
-    return newest;
+  /** Returns the scopes that count: of an organ the newest, of a role all. */
+  private synchronized Map<Key, List<Scope>> scopes() {
+    Map<Key, List<Scope>> scopes = new LinkedHashMap<>();
+    for (Scope scope : open) {
+      List<Scope> same = scopes.computeIfAbsent(scope.key, _ -> new ArrayList<>());
+      if (scope.key.kind() == HealthKind.ORGAN) {
+        same.clear();
+      }
+      same.add(scope);
+    }
+    return scopes;
+  }
+
+  private static HealthStatus status(
+      Key key, List<Scope> scopes, List<RunnableStatus> runnables) {
+    List<Dated> all =
+        scopes.stream()
+            .flatMap(scope -> scope.conditions(runnables))
+            .sorted(WORST_FIRST)
+            .toList();
+    return all.isEmpty()
+        ? HealthStatus.up(key.name(), key.kind(), scopes.getLast().opened)
+        : HealthStatus.of(
+            key.name(),
+            key.kind(),
+            all.getFirst().since(),
+            all.stream().map(Dated::condition).distinct().toList());
   }
 
   private synchronized HealthStatus status(OrganDirectory.Absent organ) {
@@ -205,22 +229,13 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
       remove(this);
     }
 
-    HealthStatus status(List<RunnableStatus> runnables) {
+    /** Returns what was published and what its runnables say. */
+    Stream<Dated> conditions(List<RunnableStatus> runnables) {
       List<Dated> own;
       synchronized (conditions) {
         own = List.copyOf(conditions.values());
       }
-      List<Dated> all =
-          Stream.concat(own.stream(), SupervisedHealth.conditions(dn, runnables))
-              .sorted(WORST_FIRST)
-              .toList();
-      return all.isEmpty()
-          ? HealthStatus.up(key.name(), key.kind(), opened)
-          : HealthStatus.of(
-              key.name(),
-              key.kind(),
-              all.getFirst().since(),
-              all.stream().map(Dated::condition).toList());
+      return Stream.concat(own.stream(), SupervisedHealth.conditions(dn, runnables));
     }
   }
 }

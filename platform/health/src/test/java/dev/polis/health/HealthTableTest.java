@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.event.Values;
 import dev.polis.event.Watcher;
 import dev.polis.logtree.LogTree;
+import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
 import java.io.IOException;
@@ -190,6 +191,47 @@ final class HealthTableTest {
       scope.set(HealthCondition.down("disk-full", "100 % are used", ""));
       assertEquals(NOON.plusSeconds(30), dated.all().peek().orElseThrow().getFirst().since());
     }
+  }
+
+  @Test
+  @DisplayName("of a role the conditions of all scopes count, of its server and of its plugin")
+  void scopesOfARoleAddUp() {
+    HealthScope server = health.role("Backup", "");
+    try (HealthScope plugin = health.role("Backup", "")) {
+      plugin.set(HealthCondition.degraded("no-tape", "there is no tape", "put one in"));
+      server.set(HealthCondition.down("no-disk", "the disk is gone", ""));
+      assertEquals(
+          List.of("no-disk", "no-tape"),
+          only().conditions().stream().map(HealthCondition::code).toList());
+      assertEquals(HealthLevel.DOWN, only().level());
+      server.clear("no-disk");
+      assertEquals("no-tape", only().code());
+    }
+    assertEquals("up", only().code());
+    server.close();
+    assertEquals(List.of(), health.all().peek().orElseThrow());
+  }
+
+  @Test
+  @DisplayName("of two instances of an organ the newest one's runnables count, and none of the other")
+  void instances() throws Exception {
+    Subtree first = tree.organ("storage");
+    health.organ("storage", first.dn());
+    first.run(
+        "volume",
+        context -> {
+          throw new java.io.IOException("the disk is gone");
+        });
+    await(at -> at.level() == HealthLevel.DOWN, "the first instance to be DOWN");
+
+    Subtree second = tree.organ("storage");
+    try (HealthScope scope = health.organ("storage", second.dn())) {
+      assertEquals("up", only().code(), scope::toString);
+      second.run("volume", Context::awaitCancelled);
+      HealthStatus status = await(at -> at.level() == HealthLevel.WAITING, "the second to start");
+      assertTrue(status.reason().contains("root.storage~2.volume"), status.reason());
+    }
+    assertEquals(HealthLevel.DOWN, only().level(), "the second has ended, the first is there");
   }
 
   @Test
