@@ -14,7 +14,8 @@
  * server is. Later the proxy that authenticates users for the API server stands behind it.
  *
  * <p>Not promised: Kubernetes. While the role runs, its health is DEGRADED by the condition {@code
- * no-api-server}, and the role is not listed as running. No client certificate is asked for, since everybody gets the same answer.
+ * no-api-server}, and the role is not listed as running. No client certificate is asked for, since
+ * everybody gets the same answer.
  *
  * <p>Why not a listener of the metrics organ or of the RPC host: a role is served by the nodes that
  * have it and by no others, and ends when the cluster takes the role away.

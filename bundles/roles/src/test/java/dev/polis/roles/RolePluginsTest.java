@@ -241,7 +241,8 @@ class RolePluginsTest {
   }
 
   @Test
-  @DisplayName("a role whose plugin says that it lacks something is DEGRADED and does not count as running")
+  @DisplayName(
+      "a role whose plugin says that it lacks something is DEGRADED and does not count as running")
   void incompletePlugin() throws Exception {
     HealthCondition lacking = HealthCondition.degraded("no-tape", "there is no tape", "put one in");
     want(BACKUP);

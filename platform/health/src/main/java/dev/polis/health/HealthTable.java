@@ -139,13 +139,9 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
     return scopes;
   }
 
-  private static HealthStatus status(
-      Key key, List<Scope> scopes, List<RunnableStatus> runnables) {
+  private static HealthStatus status(Key key, List<Scope> scopes, List<RunnableStatus> runnables) {
     List<Dated> all =
-        scopes.stream()
-            .flatMap(scope -> scope.conditions(runnables))
-            .sorted(WORST_FIRST)
-            .toList();
+        scopes.stream().flatMap(scope -> scope.conditions(runnables)).sorted(WORST_FIRST).toList();
     return all.isEmpty()
         ? HealthStatus.up(key.name(), key.kind(), scopes.getLast().opened)
         : HealthStatus.of(

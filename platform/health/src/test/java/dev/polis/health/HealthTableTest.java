@@ -213,7 +213,8 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName("of two instances of an organ the newest one's runnables count, and none of the other")
+  @DisplayName(
+      "of two instances of an organ the newest one's runnables count, and none of the other")
   void instances() throws Exception {
     Subtree first = tree.organ("storage");
     health.organ("storage", first.dn());

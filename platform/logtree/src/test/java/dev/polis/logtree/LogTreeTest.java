@@ -24,7 +24,8 @@ class LogTreeTest {
   private final LogTree tree = LogTree.create();
 
   @Test
-  @DisplayName("the number of an instance is left out of the name of a journal, wherever it is given")
+  @DisplayName(
+      "the number of an instance is left out of the name of a journal, wherever it is given")
   void instancesShareJournals() {
     assertEquals("root.storage.mount", Dn.journal("root.storage~2.mount"));
     assertEquals("root.storage", Dn.journal("root.storage~12"));

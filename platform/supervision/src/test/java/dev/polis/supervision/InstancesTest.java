@@ -47,8 +47,7 @@ class InstancesTest {
   @DisplayName("a second instance has a number in the tree and the log names of the first")
   void secondInstance() throws Exception {
     try (Supervised world = new Supervised();
-        LogReader follower =
-            world.logs.read(LogQuery.of("root.storage").withChildren().follow())) {
+        LogReader follower = world.logs.read(LogQuery.of("root.storage").withChildren().follow())) {
       Subtree first = world.tree.organ("storage");
       first.run("volume", saying("the first"));
       world.await("root.storage.volume", RunState.HEALTHY);

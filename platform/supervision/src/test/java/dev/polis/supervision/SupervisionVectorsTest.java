@@ -655,8 +655,7 @@ final class SupervisionVectorsTest {
         assertTrue(refusal(() -> organ.run(name, world.steady())).contains("already has a child"));
       }
       organ.subtree("sub");
-      assertTrue(
-          refusal(() -> organ.subtree("sub")).contains("already has a child named 'sub'"));
+      assertTrue(refusal(() -> organ.subtree("sub")).contains("already has a child named 'sub'"));
     }
   }
 

@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -193,6 +194,54 @@ class HealthIT {
       node.ctl("bundle", "start", "dev.polis.consensus").requireSuccess("bundle start");
       assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
     }
+  }
+
+  @Test
+  @DisplayName(
+      "remembered roles start while etcd is dead, and the screens say what the node waits for")
+  void rememberedRoles() throws Exception {
+    Path go = directory.resolve("go");
+    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
+      node.up();
+      node.takeOwnership();
+      String id = node.id();
+      Await.until(
+          TestNode.PATIENCE,
+          "the role to run",
+          () -> status(node, "KubernetesController").get("code").getAsString().startsWith("no-"));
+      ProcessHandle etcd = node.etcd();
+      node.terminate();
+      etcd.destroyForcibly();
+      etcd.onExit().get(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+
+      node.start("--etcd", etcdThatWaitsFor(go).toString());
+      Await.until(
+          TestNode.PATIENCE,
+          "the remembered role to start",
+          () -> rolesLog(node).contains("starting role KubernetesController"));
+
+      assertContains("roles remembered from before: ", rolesLog(node));
+      assertContains("etcd to become ready", String.join(", ", waits(node)));
+      Finished health = node.ctl("health");
+      assertEquals(5, health.code(), health.all());
+      assertContains("the cluster was not asked: ", health.err());
+      assertTrue(health.out().matches("(?s).*KubernetesController +role +.*"), () -> health.all());
+      assertTrue(
+          health.out().matches("(?s).*ConsensusMember +role +WAITING +consensus-not-running .*"),
+          () -> health.all());
+      Finished describe = node.ctl("node", "describe", id);
+      assertEquals(3, describe.code(), describe.all());
+      assertContains("the node's listener 'curator' is not open", describe.err());
+
+      Files.createFile(go);
+      node.awaitHome();
+      assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
+      assertContains("rolesRunning", node.ctl("node", "describe", id).out());
+    }
+  }
+
+  private static String rolesLog(TestNode node) {
+    return node.ctl("debug", "logs", "--dn", "root.roles", "--backlog", "1000").all();
   }
 
   @Test

@@ -28,8 +28,8 @@ public interface RolePlugin {
    * and with the launcher's reason when the node stops.
    *
    * <p>A plugin that runs and does not do all of its role's work says so: while it runs it holds a
-   * {@code dev.polis.health.HealthScope} of its role with a DEGRADED condition. The
-   * role is then wanted and not counted as running.
+   * {@code dev.polis.health.HealthScope} of its role with a DEGRADED condition. The role is then
+   * wanted and not counted as running.
    *
    * @param context the supervised context, cancelled when the role is to stop
    * @throws InterruptedException when cancelled

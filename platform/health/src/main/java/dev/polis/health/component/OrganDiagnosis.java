@@ -61,7 +61,8 @@ final class OrganDiagnosis {
     Search search = new Search();
     Set<String> services = search.missing(bundle);
     if (!services.isEmpty()) {
-      return HealthCondition.waiting(WAITS, name + " waits for " + search.describe(bundle, services));
+      return HealthCondition.waiting(
+          WAITS, name + " waits for " + search.describe(bundle, services));
     }
     Optional<ComponentConfigurationDTO> failed =
         configurations(bundle)

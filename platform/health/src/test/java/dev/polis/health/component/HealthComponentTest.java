@@ -118,6 +118,7 @@ final class HealthComponentTest {
   private static final Part DISK = new Part("java.lang.Thread", "java.lang.Runnable", List.of());
   private static final Part BROKEN =
       new Part("java.util.Optional", "java.lang.Runnable", List.of());
+
   /** Its activation throws, as nobody may notify without the monitor. */
   private static final Part FAILING =
       new Part("java.lang.Thread", "java.lang.Runnable", List.of(), "activate=\"notify\"");
@@ -265,7 +266,8 @@ final class HealthComponentTest {
         "dev.polis.curator waits for java.lang.Runnable, which dev.polis.storage provides: " + why,
         next.reason());
     assertEquals(
-        "dev.polis.roles waits for java.util.concurrent.Callable, which dev.polis.curator provides: " + why,
+        "dev.polis.roles waits for java.util.concurrent.Callable, which dev.polis.curator provides: "
+            + why,
         await("roles", "service-missing").reason());
   }
 
