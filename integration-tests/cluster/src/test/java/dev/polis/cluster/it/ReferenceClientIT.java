@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.FieldMask;
@@ -107,7 +108,7 @@ class ReferenceClientIT {
   @BeforeAll
   void takeANode(@TempDir Path ofAll) throws Exception {
     directory = ofAll;
-    address = Needs.isRoot() && ip("add").code() == 0 ? OUTSIDE : LOOPBACK;
+    address = Needs.isRoot() && takesAnotherAddress() ? OUTSIDE : LOOPBACK;
     node = TestNode.bare(directory.resolve("n"), address);
     give(node, StorageSecurityPolicy.STORAGE_SECURITY_POLICY_NEEDS_INSECURE);
     // Ports that are opened at 127.0.0.1, whatever the node's address, are left to other nodes.
@@ -142,6 +143,14 @@ class ReferenceClientIT {
     }
     if (OUTSIDE.equals(address)) {
       ip("del");
+    }
+  }
+
+  private static boolean takesAnotherAddress() throws Exception {
+    try {
+      return ip("replace").code() == 0;
+    } catch (IOException noSuchProgram) {
+      return false; // the test that needs the address is skipped, and says so
     }
   }
 
@@ -620,7 +629,9 @@ class ReferenceClientIT {
       "metrics are read at an address that is none of loopback, and etcd's only through them")
   void metricsFromOutside() throws Exception {
     Needs.root("giving this machine another address");
-    assertEquals(OUTSIDE, address, "this machine takes no other address");
+    assumeTrue(
+        address.equals(OUTSIDE),
+        "reading metrics at an address outside of loopback needs the program ip (iproute2)");
     for (String path : List.of("/metrics/core", "/metrics/etcd", "/metrics", "/discovery")) {
       page(path);
     }
