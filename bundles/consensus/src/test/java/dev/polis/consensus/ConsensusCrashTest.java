@@ -8,7 +8,9 @@ import dev.polis.boot.Wait;
 import dev.polis.consensus.ConsensusHarness.Instance;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.event.Watcher;
+import dev.polis.fixtures.Await;
 import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessRecord;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
@@ -137,11 +139,16 @@ class ConsensusCrashTest {
     assertFinishes();
   }
 
-  private static void lose(Crash crash, ProcessManager processes) {
+  private static void lose(Crash crash, ProcessManager processes) throws Exception {
     if (crash == Crash.MACHINE) {
       processes.records().stream()
-          .filter(record -> record.alive())
+          .filter(ProcessRecord::alive)
           .forEach(record -> ConsensusHarness.kill(record.pid()));
+      // A process that is about to die could still be adopted.
+      Await.until(
+          ConsensusHarness.PATIENCE,
+          "etcd to be gone",
+          () -> processes.records().stream().noneMatch(ProcessRecord::alive));
     }
   }
 

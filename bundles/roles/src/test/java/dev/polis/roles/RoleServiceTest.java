@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.Curator;
@@ -23,9 +24,11 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
 import dev.polis.event.Values;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
+import dev.polis.health.HealthStatus;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;
@@ -48,6 +51,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -59,6 +63,13 @@ class RoleServiceTest {
   private static final Duration SOON = Duration.ofSeconds(10);
 
   private static final RoleName BACKUP = new RoleName("NightlyBackup");
+
+  private static final DataStatus MOUNTED =
+      new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory");
+
+  /** Properties of a plugin's service. */
+  private static final Map<String, Object> PROPERTIES =
+      Map.of(RolePlugin.ROLE, BACKUP.text(), Constants.SERVICE_ID, 1L);
 
   private static final NodeReport REPORT = NodeReport.of(7835, Version.getDefaultInstance());
 
@@ -198,49 +209,121 @@ class RoleServiceTest {
     new RememberedRoles(root.data().node().roles())
         .write(new LocalRoles(new TreeSet<>(List.of(BACKUP)), true), curator.logs.log("test"));
     MutableValue<DataStatus> data = new MutableValue<>(new DataStatus.NotMounted("not yet"));
-    CountDownLatch atWork = new CountDownLatch(1);
+    CountDownLatch started = new CountDownLatch(1);
+    ClusterManager unreachable =
+        Fake.of(
+            ClusterManager.class,
+            "awaitHome",
+            () -> {
+              new CountDownLatch(1).await();
+              throw new AssertionError("not reached");
+            });
     try (HealthTable health = HealthTable.open(tree)) {
-      RoleService service =
-          new RoleService(
-              new RoleSettings(Duration.ofMillis(20), 7835),
-              new RoleService.Parts(
-                  org.osgi.framework.Version.emptyVersion,
-                  Fake.of(BootReport.class, "stopReason", () -> StopReason.CODE_REPLACED),
-                  curator.logs,
-                  tree,
-                  health,
-                  Fake.of(
-                      ClusterManager.class,
-                      "awaitHome",
-                      () -> {
-                        new CountDownLatch(1).await();
-                        throw new AssertionError("not reached");
-                      }),
-                  Fake.of(Storage.class, "data", () -> data, "root", () -> root),
-                  Fake.of(Network.class),
-                  Fake.of(
-                      Consensus.class,
-                      "status",
-                      () ->
-                          new MutableValue<>(new ConsensusStatus.Failed("no etcd can be reached"))),
-                  Fake.of(Curator.class)));
+      RoleService service = service(7835, health, data, unreachable);
       service.add(
           context -> {
             context.healthy();
-            atWork.countDown();
+            started.countDown();
             context.awaitCancelled();
           },
-          Map.of(RolePlugin.ROLE, BACKUP.text(), Constants.SERVICE_ID, 1L));
+          PROPERTIES);
       assertTrue(service.roles().peek().isEmpty(), "the disk is not open yet");
 
-      data.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
+      data.set(MOUNTED);
 
-      assertTrue(atWork.await(SOON.toSeconds(), TimeUnit.SECONDS), "the role does not run");
+      assertTrue(started.await(SOON.toSeconds(), TimeUnit.SECONDS), "the role does not run");
       assertFalse(service.roles().peek().orElseThrow().fromCluster());
-      Values.await(
-          service.running(), now -> now.equals(Set.of(BACKUP)), SOON, "the role to be running");
+      awaitRunning(service, BACKUP);
       service.close(StopReason.CODE_REPLACED);
     }
+  }
+
+  @Test
+  @DisplayName(
+      "ROL-03 a role that the cluster gives and takes twice is run, ended and reported each time, without a restart")
+  void rol03_clusterGivesAndTakes() throws Exception {
+    ClusterStatus home =
+        Fake.of(ClusterStatus.class, "credentials", () -> Optional.of(curator.credentials));
+    ClusterManager cluster =
+        Fake.of(
+            ClusterManager.class,
+            "awaitHome",
+            () -> home,
+            "status",
+            () -> new MutableValue<>(home));
+    AtomicInteger runs = new AtomicInteger();
+    try (HealthTable health = HealthTable.open(tree)) {
+      RoleService service =
+          service(curator.address().getPort(), health, new MutableValue<>(MOUNTED), cluster);
+      service.add(
+          context -> {
+            runs.incrementAndGet();
+            context.healthy();
+            context.awaitCancelled();
+          },
+          PROPERTIES);
+      awaitReported();
+      for (int round = 1; round <= 2; round++) {
+        curator.roles.set(RoleRecord.of(List.of(BACKUP)));
+        awaitRunning(service, BACKUP);
+        awaitReported(BACKUP);
+        assertEquals(round, runs.get(), "the role was run again in between");
+        assertTrue(healthOf(health).isPresent(), "its health is not there");
+
+        curator.roles.set(RoleRecord.of(List.of()));
+        awaitRunning(service);
+        awaitReported();
+        Await.until(SOON, "its health to be taken back", () -> healthOf(health).isEmpty());
+        assertEquals(Set.of(), service.roles().peek().orElseThrow().roles());
+      }
+      service.close(StopReason.CODE_REPLACED);
+    }
+    assertEquals(List.of(), logged(Severity.ERROR));
+  }
+
+  private static Optional<HealthStatus> healthOf(HealthTable health) {
+    return health.all().peek().orElseThrow().stream()
+        .filter(status -> status.name().equals(BACKUP.text()))
+        .findFirst();
+  }
+
+  private static void awaitRunning(RoleService service, RoleName... roles) throws Exception {
+    Values.await(
+        service.running(), now -> now.equals(Set.of(roles)), SOON, "running: " + List.of(roles));
+  }
+
+  private void awaitReported(RoleName... roles) throws Exception {
+    Await.until(
+        SOON,
+        "a report that says running: " + List.of(roles),
+        () ->
+            !curator.reported.isEmpty()
+                && RoleRecord.running(curator.reported.getLast())
+                    .equals(Optional.of(new TreeSet<>(List.of(roles)))));
+  }
+
+  private RoleService service(
+      int curatorPort, HealthTable health, Value<DataStatus> data, ClusterManager cluster) {
+    Root root = Root.at(directory);
+    return new RoleService(
+        new RoleSettings(Duration.ofMillis(20), curatorPort),
+        new RoleService.Parts(
+            org.osgi.framework.Version.emptyVersion,
+            Fake.of(BootReport.class, "stopReason", () -> StopReason.CODE_REPLACED),
+            curator.logs,
+            tree,
+            health,
+            cluster,
+            Fake.of(Storage.class, "data", () -> data, "root", () -> root),
+            Fake.of(
+                Network.class,
+                "status",
+                () -> new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")))),
+            Fake.of(
+                Consensus.class,
+                "status",
+                () -> new MutableValue<>(new ConsensusStatus.Failed("no etcd can be reached"))),
+            Fake.of(Curator.class, "status", () -> new MutableValue<>(new CuratorStatus.Idle()))));
   }
 
   private List<String> logged(Severity atLeast) {
