@@ -83,7 +83,7 @@ class RecoveryKeyIT {
       Finished enrolled = enroll(node, key);
       assertEquals(0, enrolled.code(), enrolled.all());
       assertEquals(0, node.ctl("recovery-key", "check", key.toString()).code());
-      assertEquals(0, node.down().code());
+      node.stop();
       opensWithTheKeyOnStandardInput(node, key);
 
       replacesALostKey(node, key);
@@ -166,12 +166,12 @@ class RecoveryKeyIT {
     Path found = directory.resolve("elsewhere/other.pem");
     assertEquals(0, enroll(node, found).code());
     assertEquals(5, node.ctl("recovery-key", "check", lost.toString()).code());
-    assertEquals(0, node.down().code());
+    node.stop();
     Finished refused = node.refused("--recovery-key", lost.toString());
     assertTrue(refused.lastLine().contains("is sealed to the recovery key"), refused.lastLine());
     node.up("--recovery-key", found.toString());
     node.id();
-    assertEquals(0, node.down().code());
+    node.stop();
   }
 
   @ParameterizedTest
@@ -195,7 +195,7 @@ class RecoveryKeyIT {
       assertEquals(CrashAgent.KILLED, node.awaitEnd());
       node.up();
       assertEquals(0, enroll(node, key).code());
-      assertEquals(0, node.down().code());
+      node.stop();
       node.up("--recovery-key", key.toString());
       node.id();
     }
@@ -213,17 +213,17 @@ class RecoveryKeyIT {
       Path original = node.state().resolve("owner/recovery-key.pem");
       node.up(encrypted(mode));
       assertTrue(node.said().contains(beside), node.said());
-      assertEquals(0, node.down().code());
+      node.stop();
       node.up("--recovery-key", original.toString());
       assertTrue(node.said().contains(beside), node.said());
       Finished moved = node.ctl("recovery-key", "move", safe.toString());
       assertEquals(0, moved.code(), moved.all());
       assertFalse(Files.exists(original), "the original is still there");
-      assertEquals(0, node.down().code());
+      node.stop();
       node.up("--recovery-key", safe.toString());
       assertFalse(node.said().contains("WARNING"), node.said());
       assertTrue(node.said().contains("data volume: " + mode.name()), node.said());
-      assertEquals(0, node.down().code());
+      node.stop();
     }
   }
 }

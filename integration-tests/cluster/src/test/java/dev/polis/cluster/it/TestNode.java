@@ -349,6 +349,16 @@ final class TestNode implements AutoCloseable {
     return command;
   }
 
+  /** Stops the node and its children, which must succeed. */
+  void stop() throws Exception {
+    Finished finished = down();
+    if (finished.code() != 0) {
+      throw new AssertionError(
+          "the node in %s was not stopped: exit code %d%n%s%s"
+              .formatted(state, finished.code(), finished.out(), finished.err()));
+    }
+  }
+
   /** A digest of every file below a folder, to see whether anything changed. */
   static Map<String, String> digests(Path folder) throws IOException {
     Map<String, String> digests = new TreeMap<>();
@@ -393,10 +403,12 @@ final class TestNode implements AutoCloseable {
   @Override
   public void close() {
     try {
-      if (Files.isDirectory(state)) {
-        down("--anyway");
-      }
+      Optional<Finished> finished =
+          Files.isDirectory(state) ? Optional.of(down("--anyway")) : Optional.empty();
       process.ifPresent(Process::destroyForcibly);
+      if (!mounts().isEmpty()) {
+        throw new AssertionError("still mounted: " + mounts() + "; its stop: " + finished);
+      }
     } catch (Exception e) {
       throw new AssertionError("the node in " + state + " cannot be cleared away", e);
     }
