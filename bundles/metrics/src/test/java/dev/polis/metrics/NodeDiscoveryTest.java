@@ -3,6 +3,7 @@ package dev.polis.metrics;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRegistration;
 import dev.polis.wire.api.GetNodesRequest;
@@ -83,6 +84,8 @@ class NodeDiscoveryTest {
     try (RpcRegistration _ = node.host.serve(RpcHost.CURATOR, new Leader());
         RpcRegistration _ = node.host.serve(RpcHost.CURATOR, new Follower())) {
       nodes.set(List.of(node("", NodeRoles.newBuilder())));
+      // On a busy machine the first call may take longer than a page waits for the leader.
+      Await.until("the leader to answer", () -> !page().body().contains("DEADLINE_EXCEEDED"));
       HttpResponse<String> early = page();
       NodeRoles.Builder roles = NodeRoles.newBuilder();
       roles.getConsensusMemberBuilder();
