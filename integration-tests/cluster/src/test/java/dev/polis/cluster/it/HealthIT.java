@@ -221,7 +221,10 @@ class HealthIT {
           () -> rolesLog(node).contains("starting role KubernetesController"));
 
       assertContains("roles remembered from before: ", rolesLog(node));
-      assertContains("etcd to become ready", String.join(", ", waits(node)));
+      Await.until(
+          TestNode.PATIENCE,
+          "the node to wait for etcd",
+          () -> waits(node).contains("etcd to become ready"));
       Finished health = node.ctl("health");
       assertEquals(5, health.code(), health.all());
       assertContains("the cluster was not asked: ", health.err());
