@@ -326,12 +326,13 @@ final class TestNode implements AutoCloseable {
 
   /** Stops the node and its children. */
   Finished down(String... more) throws Exception {
-    return finish(stop(more), Map.of());
+    return finish(stopCommand(more), Map.of());
   }
 
   /** The same at a terminal, where a question is answered so. */
   Finished downAtTerminal(String answer) throws Exception {
-    String command = stop().stream().map(word -> "'" + word + "'").collect(Collectors.joining(" "));
+    String command =
+        stopCommand().stream().map(word -> "'" + word + "'").collect(Collectors.joining(" "));
     return finish(
         List.of(
             "bash",
@@ -343,7 +344,7 @@ final class TestNode implements AutoCloseable {
         Map.of());
   }
 
-  private List<String> stop(String... more) throws IOException {
+  private List<String> stopCommand(String... more) throws IOException {
     List<String> command = Distribution.built().launcher("stop", "--state", state.toString());
     command.addAll(List.of(more));
     return command;
