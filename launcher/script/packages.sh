@@ -11,11 +11,14 @@ declare -A PACKAGE_OF=(
   [losetup]=mount
   [mkfs.xfs]=xfsprogs
   [mount]=mount
+  [prometheus-node-exporter]=prometheus-node-exporter
   [qemu-storage-daemon]=qemu-system-common
   [umount]=mount
 )
 # What an ordinary user can use although nobody installed it. The rest needs the rights of root, or a set-user-id bit, which only root can give.
-UNPACKED_RUN=" cryptsetup gocryptfs ip kill mkfs.xfs qemu-storage-daemon "
+UNPACKED_RUN=" cryptsetup gocryptfs ip kill mkfs.xfs prometheus-node-exporter qemu-storage-daemon "
+# What is unpacked for root too: its package would start a service of the machine.
+UNPACKED_ONLY=" prometheus-node-exporter "
 
 # debian_mirror: prints where this machine takes Debian from, in both notations of apt's sources.
 debian_mirror() {
@@ -69,9 +72,9 @@ use_programs() {
 # provide_programs CACHE PROGRAM...: whatever is missing is installed by root and unpacked by others. What cannot be had is said, in one line, and is no
 # failure: a node does without, and tests are skipped. Changes the PATH, so it is of no use in a subshell.
 provide_programs() {
-  local cache="$1" why
+  local cache="$1" why=""
   shift
-  local -a missing wanted=()
+  local -a missing wanted=() installed=()
   use_programs "$cache"
   mapfile -t missing < <(missing_programs "$@")
   [[ ${#missing[@]} -gt 0 ]] || return 0
@@ -79,13 +82,19 @@ provide_programs() {
   if ! has_program apt-get || ! has_program dpkg; then
     why="there is no apt-get and dpkg to fetch them with"
   elif [[ "$(id -u)" == 0 ]]; then
-    install_packages "$cache" "${missing[@]}" || why="apt-get could not install them, see $cache/packages.log"
+    local program
+    for program in "${missing[@]}"; do
+      if [[ "$UNPACKED_ONLY" == *" $program "* ]]; then wanted+=("$program"); else installed+=("$program"); fi
+    done
   else
     why="only root can install them"
     mapfile -t wanted < <(unpackable "${missing[@]}")
-    if [[ ${#wanted[@]} -gt 0 ]] && ! unpack_programs "$cache" "${wanted[@]}"; then
-      why="Debian's packages could not be fetched, see $cache/packages.log"
-    fi
+  fi
+  if [[ ${#installed[@]} -gt 0 ]] && ! install_packages "$cache" "${installed[@]}"; then
+    why="apt-get could not install them, see $cache/packages.log"
+  fi
+  if [[ ${#wanted[@]} -gt 0 ]] && ! unpack_programs "$cache" "${wanted[@]}"; then
+    why="Debian's packages could not be fetched, see $cache/packages.log"
   fi
   hash -r
   mapfile -t missing < <(missing_programs "$@")

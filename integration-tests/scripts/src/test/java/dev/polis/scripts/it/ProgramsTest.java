@@ -124,6 +124,22 @@ class ProgramsTest {
   }
 
   @Test
+  @DisplayName("What would start a service of the machine is unpacked for root too")
+  void unpackedForRootToo() throws Exception {
+    scripts.program("id", "[[ \"$1\" == -u ]] && echo 0 || exec /usr/bin/id \"$@\"");
+    Finished run =
+        scripts.functions(
+            DECLARED
+                + "UNPACKED_ONLY+=' polis-hello '; provide_programs $POLIS_CACHE polis-hello; polis-hello");
+
+    assertEquals(
+        "Hello from the library\n", run.requireSuccess("polis-hello was not provided").out());
+    assertEquals(
+        "polis: fetching the packages polis-hello-bin, which have polis-hello\n", run.err());
+    assertTrue(Files.isExecutable(directory.resolve(".polis/programs/bin/polis-hello")));
+  }
+
+  @Test
   @DisplayName("Root installs what is missing with apt-get, and says which packages")
   void rootInstalls() throws Exception {
     scripts.program("id", "echo 0");
