@@ -11,7 +11,7 @@ import dev.polis.files.layout.Root;
  */
 final class ConsensusFiles extends DirectoryPlacement {
 
-  private final Root.Etcd etcd;
+  private final EtcdFiles etcd;
   private final DirectoryPlacement sockets;
   private final FilePlacement member = file("member.json", Mode.SECRET);
   private final FilePlacement ca = file("ca.pem", Mode.SECRET);
@@ -21,13 +21,13 @@ final class ConsensusFiles extends DirectoryPlacement {
   private final FilePlacement rootKey = file("root-key.pem", Mode.SECRET);
 
   ConsensusFiles(Root root) {
-    super(root.data().etcd().path().resolve("pki"), Mode.PRIVATE_DIRECTORY);
-    this.etcd = root.data().etcd();
+    super(root.data().organFolder(EtcdFiles.FOLDER).path().resolve("pki"), Mode.PRIVATE_DIRECTORY);
+    this.etcd = new EtcdFiles(root);
     this.sockets = root.ephemeral().consensus();
   }
 
   /** Returns the files that etcd itself reads and writes. */
-  Root.Etcd etcd() {
+  EtcdFiles etcd() {
     return etcd;
   }
 

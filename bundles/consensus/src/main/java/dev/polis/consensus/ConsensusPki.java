@@ -7,7 +7,6 @@ import dev.polis.etcd.EtcdTls;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
-import dev.polis.files.layout.Root;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
@@ -124,7 +123,7 @@ final class ConsensusPki {
    * @return whether something was written
    */
   boolean ensureMember(ConsensusIdentity identity, InetAddress address) throws FileException {
-    Root.PeerPki target = files.etcd().peerPki();
+    EtcdFiles.PeerPki target = files.etcd().peerPki();
     boolean written = replace(target.ca(), Pem.encode(authority.certificate()));
     written |= replace(target.key(), Pem.encode(identity.nodeKey()));
     if (!fits(target.certificate(), identity, address)) {

@@ -1,6 +1,5 @@
 package dev.polis.consensus;
 
-import dev.polis.files.layout.Root;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.ArrayList;
@@ -23,7 +22,7 @@ record EtcdCommandLine(
     String token,
     InetAddress address,
     ConsensusSettings settings,
-    Root.Etcd files) {
+    EtcdFiles files) {
 
   /** Returns the URL that clients connect to. */
   String clientUrl() {

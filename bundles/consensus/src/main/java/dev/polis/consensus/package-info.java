@@ -42,8 +42,7 @@
  *   <li>Uses if there: none
  *   <li>Provides: Consensus, MetricsExporter
  *   <li>Configuration: dev.polis.consensus
- *   <li>Files: data/etcd/data, data/etcd/peer_pki/ca.pem, data/etcd/peer_pki/cert.pem,
- *       data/etcd/peer_pki/key.pem, ephemeral/consensus
+ *   <li>Files: data/etcd, ephemeral/consensus
  *   <li>Ports: 7833, 7834
  * </ul>
  */

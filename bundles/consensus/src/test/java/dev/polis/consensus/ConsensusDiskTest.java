@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.files.FileException;
+import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
 import dev.polis.pki.NodeId;
 import java.nio.charset.StandardCharsets;
@@ -31,6 +32,18 @@ class ConsensusDiskTest {
   void open() {
     files = new ConsensusFiles(Root.at(folder));
     disk = new ConsensusDisk(files);
+  }
+
+  @Test
+  @DisplayName("the member's files have the paths that nodes of earlier versions have")
+  void paths() {
+    Path etcd = folder.resolve("data/etcd");
+    assertEquals(etcd.resolve("data"), files.etcd().data().path());
+    assertEquals(etcd.resolve("peer_pki/ca.pem"), files.etcd().peerPki().ca().path());
+    assertEquals(etcd.resolve("peer_pki/cert.pem"), files.etcd().peerPki().certificate().path());
+    assertEquals(etcd.resolve("peer_pki/key.pem"), files.etcd().peerPki().key().path());
+    assertEquals(etcd.resolve("pki/member.json"), files.member().path());
+    assertEquals(Mode.SECRET, files.etcd().peerPki().key().mode());
   }
 
   @Test

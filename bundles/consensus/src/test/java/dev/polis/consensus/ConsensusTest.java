@@ -220,7 +220,7 @@ class ConsensusTest {
     ConsensusStatus.Running after = harness.instance().startExisting();
     assertEquals(before, after);
     assertArrayEquals(ca, Files.readAllBytes(harness.files().ca().path()));
-    assertArrayEquals(ca, Files.readAllBytes(harness.root.data().etcd().peerPki().ca().path()));
+    assertArrayEquals(ca, Files.readAllBytes(new EtcdFiles(harness.root).peerPki().ca().path()));
     assertStored("/foo");
   }
 
@@ -479,7 +479,7 @@ class ConsensusTest {
     Instance instance = harness.instance();
     instance.startNew();
     instance.consensus.stop();
-    Path data = harness.root.data().etcd().data().path();
+    Path data = new EtcdFiles(harness.root).data().path();
     for (Path path : LiveTree.bottomUp(data)) {
       Files.delete(path);
     }

@@ -83,6 +83,6 @@ class EtcdCommandLineTest {
         "POLIS-x",
         InetAddress.ofLiteral(address),
         ConsensusHarness.settings(2L << 30, Duration.ofSeconds(60), ""),
-        Root.at(Path.of("/s")).data().etcd());
+        new EtcdFiles(Root.at(Path.of("/s"))));
   }
 }

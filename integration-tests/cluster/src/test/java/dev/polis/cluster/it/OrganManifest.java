@@ -51,6 +51,10 @@ record OrganManifest(
 
   private static final String REGISTER = "registerService";
   private static final String LAYOUT = "dev/polis/files/layout/Root";
+  private static final String FOLDER = "dev/polis/files/OrganFolder";
+
+  /** Where the folders are that organs declare. */
+  private static final String VOLUME = "data/";
 
   /**
    * Reads a bundle.
@@ -126,14 +130,19 @@ record OrganManifest(
     Set<Object> constants = new TreeSet<>((a, b) -> a.toString().compareTo(b.toString()));
     for (MethodModel method : ClassFile.of().parse(classFile).methods()) {
       String lastClass = "";
+      String lastText = "";
       for (CodeElement element : method.code().map(code -> code.elementList()).orElse(List.of())) {
         switch (element) {
           case ConstantInstruction.LoadConstantInstruction loaded -> {
             constants.add(loaded.constantValue());
+            if (loaded.constantValue() instanceof String text) {
+              lastText = text;
+            }
             if (loaded.constantEntry() instanceof ClassEntry type) {
               lastClass = type.asInternalName();
             }
           }
+          case InvokeInstruction call when declaresFolder(call) -> files.add(VOLUME + lastText);
           case InvokeInstruction call -> invoked(call, lastClass, layout);
           default -> {}
         }
@@ -142,6 +151,11 @@ record OrganManifest(
     if (constants.contains(LISTENER_PROPERTY)) {
       constants.stream().map(Object::toString).filter(LISTENERS::contains).forEach(ports::add);
     }
+  }
+
+  private static boolean declaresFolder(InvokeInstruction call) {
+    return call.owner().asInternalName().equals(FOLDER)
+        && call.name().stringValue().equals("<init>");
   }
 
   private void invoked(InvokeInstruction call, String lastClass, Map<String, String> layout) {

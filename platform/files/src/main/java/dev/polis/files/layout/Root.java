@@ -14,7 +14,7 @@ import java.nio.file.Path;
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
  *               enrolment_journal.pb, recovery_share.pb, volume_format, crash.txt
  *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem}},
- *               etcd/{data/, peer_pki/{ca.pem, cert.pem, key.pem}}, and what organs declare
+ *               and the folders that organs declare, such as etcd/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
  *               launcher/{framework/, configuration/, home, power-off, crash.txt}
  *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json
@@ -215,7 +215,6 @@ public final class Root extends DirectoryPlacement {
   public static final class Data extends DirectoryPlacement {
     private final FilePlacement volume = file("volume", Mode.SECRET);
     private final Node node = new Node(this);
-    private final Etcd etcd = new Etcd(this);
 
     private Data(Root root) {
       super(root, "data", Mode.PRIVATE_DIRECTORY);
@@ -232,11 +231,6 @@ public final class Root extends DirectoryPlacement {
     /** Returns the directory with the identity of this node. */
     public Node node() {
       return node;
-    }
-
-    /** Returns the directory of the consensus member. */
-    public Etcd etcd() {
-      return etcd;
     }
 
     /**
@@ -292,52 +286,6 @@ public final class Root extends DirectoryPlacement {
     /** Returns the place of the cluster CA's certificate. */
     public FilePlacement clusterCa() {
       return clusterCa;
-    }
-  }
-
-  /** {@code data/etcd/}. */
-  public static final class Etcd extends DirectoryPlacement {
-    private final DirectoryPlacement data = directory("data", Mode.PRIVATE_DIRECTORY);
-    private final PeerPki peerPki = new PeerPki(this);
-
-    private Etcd(Data data) {
-      super(data, "etcd", Mode.PRIVATE_DIRECTORY);
-    }
-
-    /** Returns etcd's own directory; it must not be readable by others, etcd checks. */
-    public DirectoryPlacement data() {
-      return data;
-    }
-
-    /** Returns the directory of the certificates by which members know each other. */
-    public PeerPki peerPki() {
-      return peerPki;
-    }
-  }
-
-  /** {@code data/etcd/peer_pki/}. */
-  public static final class PeerPki extends DirectoryPlacement {
-    private final FilePlacement ca = file("ca.pem", Mode.PUBLIC);
-    private final FilePlacement certificate = file("cert.pem", Mode.PUBLIC);
-    private final FilePlacement key = file("key.pem", Mode.SECRET);
-
-    private PeerPki(Etcd etcd) {
-      super(etcd, "peer_pki", Mode.PRIVATE_DIRECTORY);
-    }
-
-    /** Returns the place of the CA of members. */
-    public FilePlacement ca() {
-      return ca;
-    }
-
-    /** Returns the place of this member's certificate. */
-    public FilePlacement certificate() {
-      return certificate;
-    }
-
-    /** Returns the place of its private key. */
-    public FilePlacement key() {
-      return key;
     }
   }
 

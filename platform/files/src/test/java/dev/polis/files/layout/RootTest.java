@@ -34,7 +34,6 @@ class RootTest {
     Root root = Root.at(Path.of("/"));
     assertEquals(Path.of("/esp"), root.esp().path());
     assertEquals(Path.of("/esp/sealed_configuration.pb"), root.esp().sealedConfiguration().path());
-    assertEquals(Path.of("/data/etcd"), root.data().etcd().path());
     assertEquals(
         Path.of("/data/node/credentials/cert.pem"),
         root.data().node().credentials().certificate().path());
@@ -90,8 +89,7 @@ class RootTest {
             root.esp().parameters(),
             root.esp().sealedConfiguration(),
             root.esp().enrolmentJournal(),
-            root.data().node().credentials().key(),
-            root.data().etcd().peerPki().key())) {
+            root.data().node().credentials().key())) {
       assertEquals(Mode.SECRET, secret.mode(), secret.toString());
     }
   }
@@ -99,11 +97,11 @@ class RootTest {
   @Test
   void aDirectoryIsMadeWithWhatIsAboveItAndItsMode() throws Exception {
     Root root = Root.at(directory.resolve("state"));
-    assertFalse(root.data().etcd().data().exists());
-    root.data().etcd().data().create();
+    assertFalse(root.data().node().credentials().exists());
+    root.data().node().credentials().create();
     assertEquals(
         Mode.PRIVATE_DIRECTORY.permissions(),
-        Files.getPosixFilePermissions(root.data().etcd().path()));
-    assertEquals(List.of("data"), root.data().etcd().list());
+        Files.getPosixFilePermissions(root.data().node().path()));
+    assertEquals(List.of("credentials"), root.data().node().list());
   }
 }

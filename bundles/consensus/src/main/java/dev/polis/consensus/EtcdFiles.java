@@ -1,0 +1,67 @@
+package dev.polis.consensus;
+
+import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.FolderPlacement;
+import dev.polis.files.Mode;
+import dev.polis.files.OrganFolder;
+import dev.polis.files.layout.Root;
+import java.nio.file.Path;
+
+/** The files that etcd itself reads and writes, in the organ's folder on the data volume. */
+final class EtcdFiles {
+
+  /** The organ's folder, {@code data/etcd/}. */
+  static final OrganFolder FOLDER = new OrganFolder("etcd", Mode.PRIVATE_DIRECTORY);
+
+  private final FolderPlacement folder;
+  private final DirectoryPlacement data;
+  private final PeerPki peerPki;
+
+  EtcdFiles(Root root) {
+    folder = root.data().organFolder(FOLDER);
+    data = folder.declareDirectory("data", Mode.PRIVATE_DIRECTORY);
+    peerPki = new PeerPki(folder);
+  }
+
+  /** Returns the organ's folder. */
+  Path path() {
+    return folder.path();
+  }
+
+  /** Returns etcd's own directory; it must not be readable by others, etcd checks. */
+  DirectoryPlacement data() {
+    return data;
+  }
+
+  /** Returns how members know each other. */
+  PeerPki peerPki() {
+    return peerPki;
+  }
+
+  /** {@code data/etcd/peer_pki/}. */
+  static final class PeerPki extends DirectoryPlacement {
+    private final FilePlacement ca = file("ca.pem", Mode.PUBLIC);
+    private final FilePlacement certificate = file("cert.pem", Mode.PUBLIC);
+    private final FilePlacement key = file("key.pem", Mode.SECRET);
+
+    private PeerPki(FolderPlacement etcd) {
+      super(etcd, "peer_pki", Mode.PRIVATE_DIRECTORY);
+    }
+
+    /** Returns the CA of members. */
+    FilePlacement ca() {
+      return ca;
+    }
+
+    /** Returns this member's certificate. */
+    FilePlacement certificate() {
+      return certificate;
+    }
+
+    /** Returns its private key. */
+    FilePlacement key() {
+      return key;
+    }
+  }
+}
