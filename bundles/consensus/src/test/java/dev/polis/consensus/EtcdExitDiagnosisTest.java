@@ -42,7 +42,7 @@ class EtcdExitDiagnosisTest {
     assertEquals(
         "flag provided but not defined: -x", words("a", "flag provided but not defined: -x"));
     assertEquals("[1]", words("[1]"));
-    assertEquals("nothing at all", words());
+    assertEquals("none", words());
     Path none = folder.resolve("none.log");
     assertTrue(EtcdExitDiagnosis.of(none, DATA).contains(none.toString()));
   }
