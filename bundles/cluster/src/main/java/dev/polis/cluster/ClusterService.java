@@ -17,6 +17,7 @@ import dev.polis.supervision.Context;
 import dev.polis.wire.storage.EnrolmentJournal;
 import java.time.InstantSource;
 import java.util.Set;
+import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
 
 /** Runs the enrolment once and publishes where the node stands. */
@@ -89,7 +90,9 @@ final class ClusterService implements ClusterManager {
           new CredentialRenewal(organs, credentials, this::renewed, InstantSource.system());
       context.run("renewal", renewal::run);
       context.healthy();
-    } catch (InterruptedException e) {
+    } catch (InterruptedException | CancellationException e) {
+      // A manager whose subtree is being stopped learns it from the calls of its context, before
+      // its own turn to be cancelled comes.
       throw e;
     } catch (RuntimeException e) {
       if (context.cancelled()) {

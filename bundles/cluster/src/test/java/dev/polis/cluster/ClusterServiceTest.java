@@ -16,10 +16,12 @@ import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.boot.StopReason;
 import dev.polis.cluster.NodeParameterSource.Form;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
+import dev.polis.event.Watcher;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.Stored;
@@ -30,6 +32,11 @@ import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.RunState;
+import dev.polis.supervision.RunnableStatus;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
 import dev.polis.wire.common.ClusterConfiguration;
@@ -45,6 +52,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -259,6 +267,62 @@ class ClusterServiceTest {
     assertFalse(runner.isAlive(), "the manager goes on after it was stopped in " + failing);
     assertEquals(failing, recording.calls.getLast());
     assertEquals(List.of(), recording.fatals);
+  }
+
+  @Test
+  @DisplayName("a manager whose subtree is stopped before it starts the renewal is no fatal error")
+  void stoppedBeforeRenewal() throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, "nothing");
+    try (SupervisionTree tree = SupervisionTree.open(logs)) {
+      Subtree cluster = tree.organ("cluster");
+      CompletableFuture<List<String>> refusing = new CompletableFuture<>();
+      recording.onHome =
+          () -> {
+            Thread.ofVirtual()
+                .start(() -> refusing.complete(cluster.close(StopReason.CODE_REPLACED)));
+            awaitState(tree, RunState.STOPPING);
+          };
+      ClusterService service = service(recording, SOON);
+      CountDownLatch managerEnded = new CountDownLatch(1);
+      cluster.run(
+          "manager",
+          context -> {
+            try {
+              service.run(context);
+            } finally {
+              managerEnded.countDown();
+            }
+          });
+      // Started last, it is cancelled first, and the manager only when it has returned.
+      cluster.run("last", context -> awaitAfterCancellation(context, managerEnded));
+
+      assertEquals(List.of(), refusing.get(SOON.toSeconds(), TimeUnit.SECONDS));
+    }
+    assertEquals(List.of(), recording.fatals);
+  }
+
+  private static void awaitAfterCancellation(Context context, CountDownLatch end)
+      throws InterruptedException {
+    context.healthy();
+    try {
+      context.awaitCancelled();
+    } finally {
+      // Subtree.PATIENCE is 11 s: with a manager that waits for its own turn the stop still ends.
+      end.await(4, TimeUnit.SECONDS);
+    }
+  }
+
+  private static void awaitState(SupervisionTree tree, RunState state) {
+    try (Watcher<List<RunnableStatus>> watcher = tree.runnables().watch()) {
+      watcher.get(
+          runnables ->
+              runnables.stream()
+                  .anyMatch(
+                      run -> run.dn().equals("root.cluster.manager") && run.state() == state));
+    } catch (InterruptedException e) {
+      // It was this run's turn already: it is stopped, too.
+      Thread.currentThread().interrupt();
+    }
   }
 
   @ParameterizedTest

@@ -51,6 +51,7 @@ final class RecordingOrgans {
   final List<String> fatals = new CopyOnWriteArrayList<>();
   final List<String> consensusUsers = new CopyOnWriteArrayList<>();
   final MutableValue<String> homeSummary = new MutableValue<>();
+  Runnable onHome = () -> {};
   final MutableValue<CuratorStatus> curatorStatus = new MutableValue<>(new CuratorStatus.Idle());
   final MutableValue<ConsensusStatus> consensusStatus =
       new MutableValue<>(new ConsensusStatus.Stopped());
@@ -289,6 +290,7 @@ final class RecordingOrgans {
     @Override
     public void home(String summary) {
       homeSummary.set(summary);
+      onHome.run();
     }
 
     @Override
