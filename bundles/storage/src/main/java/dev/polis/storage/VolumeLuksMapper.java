@@ -133,7 +133,7 @@ final class VolumeLuksMapper implements Volume {
     }
     withKey(key, WIPE_PATIENCE, formatCommand());
     withKey(key, Duration.ofMinutes(1), openCommand());
-    tools.run(backing, "mkfs.xfs", "-q", "-K", "-L", "polis-data", device());
+    tools.run(backing, VolumeLuksFuse.mkfsCommand(device()));
     mount();
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Refusal;
@@ -13,6 +14,8 @@ import dev.polis.api.storage.UnlockKeys;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Needs;
 import dev.polis.process.Commands;
+import dev.polis.process.ProgramPath;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -45,6 +48,21 @@ class VolumeLuksMapperTest {
         "polis-0011223344556677",
         64 << 20,
         new VolumeTools(new Commands(), root));
+  }
+
+  @Test
+  @DisplayName("a file system is made where noise looks like another one")
+  void noiseIsNoFileSystem() throws Exception {
+    assumeTrue(
+        ProgramPath.find("", List.of("mkfs.xfs")).isPresent(),
+        "making a file system needs mkfs.xfs");
+    Path device = directory.resolve("device");
+    try (RandomAccessFile file = new RandomAccessFile(device.toFile(), "rw")) {
+      file.setLength(512L << 20);
+    }
+    String[] command = VolumeLuksFuse.mkfsCommand(device.toString());
+    Shell.run(command);
+    Shell.run(command);
   }
 
   @Test

@@ -280,16 +280,17 @@ class ReferenceClientIT {
       awaitLine(refusedAt(nameless, ReferenceClient.METRICS), "certificate");
       try (Socket plain = new Socket(address, ReferenceClient.METRICS)) {
         plain.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
-        awaitLine(plain.getLocalPort(), "SSL message");
+        awaitLine(local(plain), "SSL message");
       }
     }
   }
 
-  /** Fails a handshake, and returns the client's port. */
-  private int refusedAt(ReferenceClient client, int port) throws Exception {
+  /** Fails a handshake, and returns the client's address. */
+  private String refusedAt(ReferenceClient client, int port) throws Exception {
     try (SSLSocket socket =
         (SSLSocket)
             client.tls().getSocketFactory().createSocket(InetAddress.getByName(address), port)) {
+      String local = local(socket);
       socket.setSoTimeout((int) SOON.toMillis());
       assertThrows(
           IOException.class,
@@ -301,12 +302,17 @@ class ReferenceClientIT {
               throw new IOException("closed");
             }
           });
-      return socket.getLocalPort();
+      return local;
     }
   }
 
-  private void awaitLine(int port, String reason) throws Exception {
-    String peer = address + ":" + port + " failed: ";
+  /** A client of another loopback address than 127.0.0.1 comes from 127.0.0.1 all the same. */
+  private static String local(Socket socket) {
+    return socket.getLocalAddress().getHostAddress() + ":" + socket.getLocalPort();
+  }
+
+  private void awaitLine(String client, String reason) throws Exception {
+    String peer = client + " failed: ";
     Await.until(
         SOON,
         "a line \"TLS handshake with ...%s...%s\"".formatted(peer, reason),
