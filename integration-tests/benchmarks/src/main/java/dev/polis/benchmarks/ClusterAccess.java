@@ -8,6 +8,7 @@ import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.pki.UserCredentials;
+import dev.polis.process.LocalHttp;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import io.etcd.jetcd.Client;
@@ -18,13 +19,13 @@ import io.netty.handler.ssl.SslProvider;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
+import java.net.UnixDomainSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -120,18 +121,21 @@ final class ClusterAccess implements AutoCloseable {
   }
 
   /** What etcd says of itself. */
-  Map<String, Double> etcdMetrics() throws IOException, InterruptedException {
-    URI url = URI.create(node.etcdFlag("listen-client-http-urls") + "/metrics");
+  Map<String, Double> etcdMetrics() throws IOException {
+    // The socket lies in etcd's working directory, which no path of its command line names.
+    Path socket =
+        Path.of("/proc", Long.toString(node.etcd().pid()), "cwd")
+            .resolve(node.etcdFlag("listen-client-http-urls").substring("unix://".length()));
+    byte[] page =
+        LocalHttp.get(
+                UnixDomainSocketAddress.of(socket), "/metrics", Duration.ofSeconds(10), 16 << 20)
+            .body();
     Map<String, Double> metrics = new TreeMap<>();
-    try (HttpClient client = HttpClient.newHttpClient()) {
-      client
-          .send(HttpRequest.newBuilder(url).build(), HttpResponse.BodyHandlers.ofString())
-          .body()
-          .lines()
-          .filter(line -> line.startsWith("etcd_") && line.indexOf('{') < 0)
-          .map(line -> line.split(" "))
-          .forEach(words -> metrics.put(words[0], Double.parseDouble(words[1])));
-    }
+    new String(page, StandardCharsets.UTF_8)
+        .lines()
+        .filter(line -> line.startsWith("etcd_") && line.indexOf('{') < 0)
+        .map(line -> line.split(" "))
+        .forEach(words -> metrics.put(words[0], Double.parseDouble(words[1])));
     return metrics;
   }
 
