@@ -117,7 +117,6 @@ class ConsensusCrashTest {
     "its turn, NODE",
     "keys and data on the disk, NODE",
     "etcd to answer at, NODE",
-    "etcd to answer at, MACHINE",
     "users and roles in etcd, NODE",
     "users and roles in etcd, MACHINE"
   })
