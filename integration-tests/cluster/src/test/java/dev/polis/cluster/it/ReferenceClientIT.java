@@ -763,10 +763,9 @@ class ReferenceClientIT {
       encrypted.up("--security", mode.option, "--set", StorageModesIT.SMALL);
       assertContains("WARNING: no recovery key opens the data volume", encrypted.said());
       try (ReferenceClient client = ownerOf(encrypted)) {
-        Condition problem =
-            degraded(client).stream()
-                .findFirst()
-                .orElseThrow(() -> new AssertionError("health has nothing to say"));
+        Await.until(
+            SOON, "health to say that no key opens the volume", () -> !degraded(client).isEmpty());
+        Condition problem = degraded(client).getFirst();
         assertContains("recovery", problem.getReason());
         assertContains("recovery-key enroll", problem.getRemedy());
         Finished down = encrypted.down();

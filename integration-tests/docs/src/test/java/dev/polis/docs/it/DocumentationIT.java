@@ -124,6 +124,21 @@ class DocumentationIT {
         block.conditions("with").stream()
             .map(each -> each.split("=", 2))
             .collect(Collectors.toMap(each -> each[0], each -> each[1]));
+    try {
+      runCommands(block, shell, environment);
+    } catch (Throwable failure) {
+      // The next block expects the machine as the page has it, not the node of this one.
+      try {
+        shell.stopNode();
+      } catch (Exception | AssertionError second) {
+        failure.addSuppressed(second);
+      }
+      throw failure;
+    }
+  }
+
+  private static void runCommands(Block block, PageShell shell, Map<String, String> environment)
+      throws Exception {
     for (String before : block.conditions("before")) {
       shell.run(before, environment).requireSuccess(block.place() + " before it: " + before);
     }
