@@ -109,7 +109,7 @@ final class VolumeLuksFuse implements Volume {
     allocate();
     withKey(key, formatCommand(image));
     serving(key);
-    mounting(device -> tools.run(image, mkfsCommand(device)));
+    mounting(device -> tools.makeFileSystem(image, device));
   }
 
   @Override
@@ -117,12 +117,6 @@ final class VolumeLuksFuse implements Volume {
     tools.requireOpens(key, image, testCommand(image));
     serving(key);
     mounting(device -> {});
-  }
-
-  /** Returns what makes the file system of a volume that was formatted just now. */
-  static String[] mkfsCommand(String device) {
-    // -f: what was never written decrypts to noise, in which mkfs.xfs may see a file system.
-    return new String[] {"mkfs.xfs", "-q", "-f", "-K", "-L", "polis-data", device};
   }
 
   static List<String> formatCommand(Path image) {

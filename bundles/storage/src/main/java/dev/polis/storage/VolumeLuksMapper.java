@@ -133,7 +133,7 @@ final class VolumeLuksMapper implements Volume {
     }
     withKey(key, WIPE_PATIENCE, formatCommand());
     withKey(key, Duration.ofMinutes(1), openCommand());
-    tools.run(backing, VolumeLuksFuse.mkfsCommand(device()));
+    tools.makeFileSystem(backing, device());
     mount();
   }
 

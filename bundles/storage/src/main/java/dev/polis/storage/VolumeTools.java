@@ -129,6 +129,12 @@ final class VolumeTools {
     return root;
   }
 
+  /** Makes the file system of a volume that was formatted just now. */
+  void makeFileSystem(Path place, String device) throws FileException, InterruptedException {
+    // -f: what was never written decrypts to noise, in which mkfs.xfs may see a file system.
+    run(place, "mkfs.xfs", "-q", "-f", "-K", "-L", "polis-data", device);
+  }
+
   /** Runs a program that must succeed; the place whose free space explains a failure is named. */
   String run(Path place, String... command) throws FileException, InterruptedException {
     return run(PATIENCE, new byte[0], place, List.of(command));

@@ -60,9 +60,9 @@ class VolumeLuksMapperTest {
     try (RandomAccessFile file = new RandomAccessFile(device.toFile(), "rw")) {
       file.setLength(512L << 20);
     }
-    String[] command = VolumeLuksFuse.mkfsCommand(device.toString());
-    Shell.run(command);
-    Shell.run(command);
+    VolumeTools tools = new VolumeTools(new Commands(), false);
+    tools.makeFileSystem(device, device.toString());
+    tools.makeFileSystem(device, device.toString());
   }
 
   @Test
