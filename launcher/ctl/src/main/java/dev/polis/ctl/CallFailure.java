@@ -58,6 +58,10 @@ record CallFailure(
     return saidByNode() ? refusal() : connection();
   }
 
+  private String description() {
+    return Objects.requireNonNullElse(failure.getStatus().getDescription(), "no reason given");
+  }
+
   private Status.Code code() {
     return failure.getStatus().getCode();
   }
@@ -76,8 +80,7 @@ record CallFailure(
   }
 
   private CtlException refusal() {
-    String why =
-        Objects.requireNonNullElse(failure.getStatus().getDescription(), "no reason given");
+    String why = description();
     return switch (code()) {
       case UNAVAILABLE -> unreachable("%s cannot answer now: %s".formatted(where(), why));
       case NOT_FOUND -> new CtlException(ExitCode.NOT_FOUND, why, failure);
@@ -134,6 +137,12 @@ record CallFailure(
               "what listens at %s does not speak TLS, so it is no node of a cluster: check the address"
                   .formatted(where())));
     }
+    if (description().startsWith(CLOSED_IN_HANDSHAKE)) {
+      return Optional.of(
+          unreachable(
+              "%s closed the connection during the TLS handshake: the node may be stopping, or be no node of this cluster; check the address, and try again"
+                  .formatted(where())));
+    }
     return find(SSLException.class).map(this::handshake);
   }
 
@@ -159,13 +168,6 @@ record CallFailure(
   }
 
   private CtlException stranger() {
-    String description =
-        Objects.requireNonNullElse(failure.getStatus().getDescription(), "no reason given");
-    if (description.startsWith(CLOSED_IN_HANDSHAKE)) {
-      return unreachable(
-          "%s closed the connection during the TLS handshake: the node may be stopping, or be no node of this cluster; check the address, and try again"
-              .formatted(where()));
-    }
     boolean http = failure.getTrailers() != null && failure.getTrailers().containsKey(CONTENT_TYPE);
     if (http || has(Http2Exception.class)) {
       return unreachable(
