@@ -1,5 +1,6 @@
 package dev.polis.health.component;
 
+import dev.polis.boot.FailureText;
 import dev.polis.health.HealthCondition;
 import java.util.Arrays;
 import java.util.Collection;
@@ -71,7 +72,8 @@ final class OrganDiagnosis {
     if (failed.isPresent()) {
       return HealthCondition.down(
           FAILED,
-          "%s could not be activated: %s".formatted(name, FailureText.reason(failed.get().failure)),
+          "%s could not be activated: %s"
+              .formatted(name, FailureText.rootCause(failed.get().failure)),
           "mend the cause, then: polisctl bundle stop %s; polisctl bundle start %s"
               .formatted(name, name));
     }
@@ -182,7 +184,7 @@ final class OrganDiagnosis {
       }
       return configurations(bundle)
           .filter(each -> each.state == ComponentConfigurationDTO.FAILED_ACTIVATION)
-          .map(each -> FailureText.reason(each.failure))
+          .map(each -> FailureText.rootCause(each.failure))
           .map(reason -> bundle.getSymbolicName() + " could not be activated: " + reason)
           .findFirst();
     }

@@ -1,15 +1,15 @@
-package dev.polis.health.component;
+package dev.polis.boot;
 
 import java.util.List;
 
 /** Finds the root cause in a stack trace, which is how Declarative Services report a failure. */
-final class FailureText {
+public final class FailureText {
   private static final String CAUSED_BY = "Caused by: ";
 
   private FailureText() {}
 
   /** Returns the message of the innermost cause: its lines up to the first of the stack. */
-  static String reason(String trace) {
+  public static String rootCause(String trace) {
     List<String> lines = trace.lines().toList();
     int begin = 0;
     for (int i = 0; i < lines.size(); i++) {
