@@ -1,0 +1,45 @@
+package dev.polis.plugins.swap;
+
+import java.util.List;
+import org.osgi.annotation.versioning.ConsumerType;
+
+/**
+ * Learns of each swap before services go and come because of it. A bundle of the platform registers
+ * it as a service.
+ *
+ * <pre>
+ *   begins ──▶ the successors start ──▶ switches ──▶ the predecessors stop ──▶ ends(applied)
+ *                     │                                    │
+ *                     └─ fails ──▶ ends(not applied)       └─ fails ──▶ switches (reversed) ──▶ the predecessors
+ *                                                                       start, the successors stop ──▶ ends(not applied)
+ * </pre>
+ *
+ * <p>All methods are called by the one thread of the swap, which waits for them: an implementation
+ * returns at once. What it throws is logged and ends nothing.
+ */
+@ConsumerType
+public interface SwapListener {
+
+  /**
+   * Announces a swap: the successors are installed, and none of them has been started.
+   *
+   * @param replacements what takes the place of what; empty if only configurations change
+   */
+  default void begins(List<Replacement> replacements) {}
+
+  /**
+   * Announces that the predecessors are stopped next, while their successors run.
+   *
+   * @param replacements what takes the place of what; a swap that is reverted calls this again,
+   *     with each replacement reversed
+   */
+  default void switches(List<Replacement> replacements) {}
+
+  /**
+   * Says that a swap is over: nothing that belongs to it will be started or stopped any more.
+   *
+   * @param replacements as they were announced with {@link #begins}
+   * @param applied true if the successors stay, false if the predecessors do
+   */
+  default void ends(List<Replacement> replacements, boolean applied) {}
+}

@@ -1,0 +1,32 @@
+/**
+ * Replaces bundles and configurations of the running node by others, and takes that back when the
+ * node is not well with them.
+ *
+ * <pre>
+ *   order ─▶ fetch ─▶ verify ─▶ resolve ─▶ blast radius ─▶ install ─▶ start ─▶ gate ─▶ switch ─▶ gate ─▶ commit ─▶ retire
+ *              │         │         │                          │        beside   │        │ the old    │        │
+ *              └─────────┴─────────┴── refused                └── reverted ◀────┴────────┴ ones stop ─┘        └ uninstall
+ *                                      (nothing has changed)      (old ones run)                                 and refresh
+ * </pre>
+ *
+ * <p>A swap has a target: the bundles and the configurations that the node shall run, which is a
+ * generation of the plugin store. What differs from the present one is replaced, all of it in one
+ * swap: so a new version, a changed configuration and a way back are one and the same procedure.
+ *
+ * <p>Successors are installed beside their predecessors, which go on serving. They are stopped when
+ * the successors are active and healthy, and stay installed until the node as a whole has been
+ * healthy for a while without them: until then a revert starts them again. The generation is
+ * committed before anything is uninstalled, so that a full disk reverts too.
+ *
+ * <p>Not promised: that code which does not end when it is interrupted can be removed from memory.
+ * It is stopped and uninstalled as a bundle, and the outcome says that a thread of it runs on.
+ *
+ * <p>Why not {@code Bundle.update}? It stops the old version before it knows whether the new one
+ * resolves, and it has no way back.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.plugins.swap;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;
