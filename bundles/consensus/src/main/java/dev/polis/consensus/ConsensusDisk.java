@@ -93,12 +93,14 @@ final class ConsensusDisk {
   }
 
   /**
-   * Removes the data of a first start that ended before etcd had written its log. On a full disk,
-   * for example, the database is cut off then, and no later start gets past it. Without a log
-   * nothing was ever confirmed to anybody. To be called only while etcd does not run.
+   * Removes the data of a bootstrap that was cut short. etcd does not get past what the end of a
+   * machine or a full disk leaves of its first start: a database that is cut off, or a log without
+   * the entry that makes it a voter of its own cluster, in which nobody is ever elected. Until the
+   * record is complete, nothing was confirmed to anybody, and a new start makes all of it again. To
+   * be called only while etcd does not run.
    */
   void removeUnfinishedData(ConsensusRecord record) throws FileException {
-    if (record.stage() != Stage.BOOTSTRAPPING || hasData()) {
+    if (record.stage() != Stage.BOOTSTRAPPING || !files.etcd().data().exists()) {
       return;
     }
     Path data = files.etcd().data().path();

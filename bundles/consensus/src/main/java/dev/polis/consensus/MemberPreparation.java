@@ -3,7 +3,6 @@ package dev.polis.consensus;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.files.FileException;
-import dev.polis.process.ProcessRecord;
 import java.net.InetAddress;
 
 /** Makes the disk ready for a start of etcd: the member record, keys, certificates, directories. */
@@ -28,7 +27,7 @@ final class MemberPreparation {
   PreparedMember prepare(InetAddress address) throws FileException, InterruptedException {
     ConsensusRecord record = admission.admit();
     ConsensusDisk disk = new ConsensusDisk(parts.files());
-    if (!mayRun()) {
+    if (!parts.processes().lives(EtcdProcess.NAME)) {
       disk.removeUnfinishedData(record);
     }
     boolean mayCreateAuthority = record.stage() == Stage.BOOTSTRAPPING && !disk.hasData();
@@ -46,12 +45,5 @@ final class MemberPreparation {
             parts.settings(),
             parts.files().etcd());
     return new PreparedMember(identity, address, record, pki, line);
-  }
-
-  /** Returns whether an etcd of an earlier run may still live, and be about to write. */
-  private boolean mayRun() {
-    return parts.processes().records().stream()
-        .filter(known -> known.name().equals(EtcdProcess.NAME))
-        .anyMatch(known -> known.state() == ProcessRecord.State.INTENT || known.alive());
   }
 }

@@ -118,6 +118,7 @@ class ConsensusCrashTest {
     "keys and data on the disk, NODE",
     "etcd to answer at, NODE",
     "users and roles in etcd, NODE",
+    "etcd to answer at, MACHINE",
     "users and roles in etcd, MACHINE"
   })
   @DisplayName("a bootstrap whose instance goes in the middle is finished after the next start")

@@ -127,7 +127,7 @@ class ConsensusDiskTest {
 
   @Test
   @DisplayName(
-      "what a first start of etcd left without a log is cleared; with a log, or of a member, it is not")
+      "what an unfinished bootstrap left of etcd's data is removed; that of a member is not")
   void unbegun() throws Exception {
     ConsensusRecord begun = disk.allowNew(NODE);
     Path member = files.etcd().data().path().resolve("member");
@@ -142,8 +142,11 @@ class ConsensusDiskTest {
     disk.removeUnfinishedData(begun);
 
     Files.createFile(Files.createDirectories(database.getParent()).resolve("db"));
-    Files.createFile(Files.createDirectories(member.resolve("wal")).resolve("0-0.wal"));
+    Path log = Files.createDirectories(member.resolve("wal")).resolve("0-0.wal");
+    Files.createFile(log);
+    disk.removeUnfinishedData(begun.complete("a1", "c1"));
+    assertTrue(Files.exists(log), "a member's log");
     disk.removeUnfinishedData(begun);
-    assertTrue(Files.exists(database), "a database with a log");
+    assertFalse(Files.exists(log), "a log of an unfinished bootstrap");
   }
 }

@@ -46,6 +46,14 @@ public interface ProcessManager {
   /** Returns the live process of this name that this manager started or adopted. */
   Optional<ManagedProcess> find(String name);
 
+  /**
+   * Returns whether a process of this name lives, whoever started it. A start that was cut short is
+   * settled first, which takes a second at most.
+   *
+   * @throws InterruptedException if the wait is interrupted
+   */
+  boolean lives(String name) throws InterruptedException;
+
   /** Returns the file that a process of this name appends its output to; it may not exist yet. */
   Path log(String name);
 

@@ -160,6 +160,15 @@ final class Processes implements ProcessManager.OpenManager {
   }
 
   @Override
+  public boolean lives(String name) throws InterruptedException {
+    ProcessSpec.requireName(name);
+    try (var _ = files.lock(name)) {
+      Optional<ProcessRecord> known = files.read(name);
+      return known.isPresent() && settle(known.get()).filter(ProcessRecord::alive).isPresent();
+    }
+  }
+
+  @Override
   public Path log(String name) {
     ProcessSpec.requireName(name);
     return files.log(name);

@@ -236,9 +236,11 @@ class ProcessesTest {
     assertEquals(step == StartStep.INTENT_WRITTEN ? 0 : 1, left.size());
 
     try (var next = open()) {
+      assertEquals(!left.isEmpty(), next.lives("child"));
       ManagedProcess process = next.ensure(sleeper());
 
       assertEquals(List.of(process.pid()), children.alive());
+      assertTrue(next.lives("child"));
       assertEquals(!left.isEmpty(), process.adopted());
       assertTrue(left.isEmpty() || left.contains(process.pid()), "adoption kept the pid");
     }

@@ -58,6 +58,11 @@ public final class ProcessComponent implements ProcessManager {
   }
 
   @Override
+  public boolean lives(String name) throws InterruptedException {
+    return processes.lives(name);
+  }
+
+  @Override
   public Path log(String name) {
     return processes.log(name);
   }
