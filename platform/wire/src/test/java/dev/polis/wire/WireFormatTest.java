@@ -27,6 +27,7 @@ import dev.polis.wire.ext.Authorization;
 import dev.polis.wire.ext.AuthorizationOuterClass;
 import dev.polis.wire.ext.Permission;
 import dev.polis.wire.health.HealthOuterClass;
+import dev.polis.wire.manifest.ManifestOuterClass;
 import dev.polis.wire.options.Options;
 import dev.polis.wire.plugins.PluginsOuterClass;
 import dev.polis.wire.recovery.RecoveryOuterClass;
@@ -69,6 +70,7 @@ class WireFormatTest {
           Options.getDescriptor(),
           dev.polis.wire.storage.Storage.getDescriptor(),
           PluginsOuterClass.getDescriptor(),
+          ManifestOuterClass.getDescriptor(),
           DebugOuterClass.getDescriptor(),
           HealthOuterClass.getDescriptor(),
           EtcdOuterClass.getDescriptor(),

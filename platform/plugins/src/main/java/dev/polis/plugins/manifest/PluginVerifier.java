@@ -1,0 +1,184 @@
+package dev.polis.plugins.manifest;
+
+import dev.polis.plugins.store.Digest;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Set;
+import org.osgi.framework.Version;
+
+/**
+ * Decides whether a plugin may run, before any of its classes is loaded. Immutable; usable from any
+ * thread.
+ */
+public final class PluginVerifier {
+  private final Version platform;
+  private final Set<Digest> distribution;
+
+  /**
+   * @param platform the version of this platform
+   * @param distribution the digests of the manifests that came with the platform
+   */
+  public PluginVerifier(Version platform, Set<Digest> distribution) {
+    this.platform = platform;
+    this.distribution = Set.copyOf(distribution);
+  }
+
+  /**
+   * Verifies a bundle and the manifest in a file.
+   *
+   * @param bundle the bundle's file
+   * @param manifest the manifest's file
+   * @param roots the keys that the cluster trusts
+   * @return the plugin
+   * @throws PluginRefusedException if it may not run; nothing of it was loaded
+   * @throws IOException if a file cannot be read
+   */
+  public VerifiedPlugin verify(Path bundle, Path manifest, TrustRoots roots)
+      throws PluginRefusedException, IOException {
+    return verify(bundle, read(bundle, manifest), roots);
+  }
+
+  /**
+   * Verifies a bundle and its manifest.
+   *
+   * @param bundle the bundle's file
+   * @param manifest the content of the manifest's file
+   * @param roots the keys that the cluster trusts
+   * @return the plugin
+   * @throws PluginRefusedException if it may not run; nothing of it was loaded
+   * @throws IOException if the bundle cannot be read
+   */
+  public VerifiedPlugin verify(Path bundle, byte[] manifest, TrustRoots roots)
+      throws PluginRefusedException, IOException {
+    VerifiedManifest verified = verifyManifest(manifest, roots);
+    requireContent(bundle, verified.manifest());
+    requireIdentity(bundle, verified.manifest());
+    return new VerifiedPlugin(bundle, verified.manifest(), verified.signer());
+  }
+
+  /**
+   * Verifies a manifest whose bundle is not here yet.
+   *
+   * @param manifest the content of the manifest's file
+   * @param roots the keys that the cluster trusts
+   * @return the manifest, and who vouches for it
+   * @throws PluginRefusedException if a plugin with it may not run
+   */
+  public VerifiedManifest verifyManifest(byte[] manifest, TrustRoots roots)
+      throws PluginRefusedException {
+    ManifestEnvelope envelope = ManifestEnvelope.decode(manifest);
+    Signer signer =
+        switch (envelope) {
+          case SignedManifest signed -> requireKey(signed, roots);
+          case DistributionManifest given -> requireListed(given, manifest);
+        };
+    PluginManifest content = PluginManifest.decode(envelope.manifest());
+    requirePlatform(content);
+    return new VerifiedManifest(content, signer);
+  }
+
+  private static Signer requireKey(SignedManifest signed, TrustRoots roots)
+      throws PluginRefusedException {
+    TrustedKey key =
+        roots
+            .find(signed.keyId())
+            .orElseThrow(
+                () ->
+                    new PluginRefusedException(
+                        RefusalReason.UNKNOWN_KEY,
+                        "the plugin is signed by the key %s, which this cluster does not trust (it trusts %s); add the key with \"polisctl plugin trust add\", or sign the plugin with a trusted one"
+                            .formatted(signed.keyId(), roots)));
+    if (!signed.isSignedBy(key)) {
+      throw new PluginRefusedException(
+          RefusalReason.BAD_SIGNATURE,
+          "the signature of the plugin manifest is not that of key %s: the manifest was changed after it was signed; fetch it again or pack the plugin again"
+              .formatted(key));
+    }
+    return new Signer.ClusterKey(key);
+  }
+
+  private Signer requireListed(DistributionManifest given, byte[] file)
+      throws PluginRefusedException {
+    if (!distribution.contains(Digest.of(file))) {
+      throw new PluginRefusedException(
+          RefusalReason.UNSIGNED,
+          "the plugin manifest%s says that it came with the platform, and the list of this distribution does not name it; sign it with \"polisctl plugin pack JAR --key FILE\""
+              .formatted(given.manifest().isEmpty() ? ", which is empty," : ""));
+    }
+    return new Signer.Distribution();
+  }
+
+  private void requirePlatform(PluginManifest manifest) throws PluginRefusedException {
+    if (platform.compareTo(manifest.minimumPlatform()) < 0) {
+      throw new PluginRefusedException(
+          RefusalReason.PLATFORM_TOO_OLD,
+          "%s needs the platform in version %s or newer, and this is %s; update the platform first"
+              .formatted(manifest.label(), manifest.minimumPlatform(), platform));
+    }
+  }
+
+  private static void requireContent(Path bundle, PluginManifest manifest)
+      throws PluginRefusedException, IOException {
+    long size;
+    try {
+      size = Files.size(bundle);
+    } catch (NoSuchFileException e) {
+      throw new PluginRefusedException(
+          RefusalReason.UNREADABLE_BUNDLE, bundle + " is missing, and its manifest is there", e);
+    }
+    if (size != manifest.size()) {
+      throw new PluginRefusedException(
+          RefusalReason.WRONG_SIZE,
+          "%s has %d bytes, and the manifest of %s says %d: it was cut off, changed or built again after it was packed; fetch it again or pack it again"
+              .formatted(bundle, size, manifest.label(), manifest.size()));
+    }
+    Digest digest = Digest.of(bundle);
+    if (!digest.equals(manifest.digest())) {
+      throw new PluginRefusedException(
+          RefusalReason.WRONG_DIGEST,
+          "%s has the digest %s, and the manifest of %s says %s: it was changed or built again after it was packed; fetch it again or pack it again"
+              .formatted(bundle, digest, manifest.label(), manifest.digest()));
+    }
+  }
+
+  private static void requireIdentity(Path bundle, PluginManifest manifest)
+      throws PluginRefusedException {
+    BundleHeaders headers;
+    try {
+      headers = BundleHeaders.read(bundle);
+    } catch (IOException e) {
+      throw new PluginRefusedException(
+          RefusalReason.UNREADABLE_BUNDLE,
+          "%s is no bundle: %s; build it with bnd".formatted(bundle, e.getMessage()),
+          e);
+    }
+    if (!headers.symbolicName().equals(manifest.symbolicName())
+        || !headers.version().equals(manifest.version())) {
+      throw new PluginRefusedException(
+          RefusalReason.OTHER_BUNDLE,
+          "%s is %s:%s, and its manifest is that of %s; pack the bundle again"
+              .formatted(
+                  bundle,
+                  Names.shown(headers.symbolicName()),
+                  headers.version(),
+                  manifest.label()));
+    }
+  }
+
+  private static byte[] read(Path bundle, Path manifest)
+      throws PluginRefusedException, IOException {
+    try (InputStream in = Files.newInputStream(manifest)) {
+      // One byte more than may be there, so that an oversize file is seen and not read whole.
+      return in.readNBytes(ManifestEnvelope.LARGEST + 1);
+    } catch (NoSuchFileException e) {
+      throw new PluginRefusedException(
+          RefusalReason.UNSIGNED,
+          "%s has no manifest: %s is missing; make it with \"polisctl plugin pack JAR --key FILE\""
+              .formatted(bundle, manifest),
+          e);
+    }
+  }
+}

@@ -1,0 +1,12 @@
+package dev.polis.plugins.manifest;
+
+import java.nio.file.Path;
+
+/**
+ * Holds a plugin whose bundle is the one that its verified manifest names.
+ *
+ * @param bundle its file when it was verified
+ * @param manifest what it says
+ * @param signer who vouches for it
+ */
+public record VerifiedPlugin(Path bundle, PluginManifest manifest, Signer signer) {}
