@@ -62,7 +62,7 @@ final class AaaApi extends AAAGrpc.AAAImplBase {
     }
     PublicKey wanted = wanted(message.getParameters());
     requireProof(peer, wanted, caller);
-    X509Certificate emitted = ApiCalls.run(() -> issue(wanted));
+    X509Certificate emitted = ApiCalls.run(() -> gate.during(term -> issue(term, wanted)));
     caller.onNext(
         EscrowResponse.newBuilder()
             .addFulfilled(
@@ -109,8 +109,8 @@ final class AaaApi extends AAAGrpc.AAAImplBase {
     return Ed25519.publicKey(parameters.getPublicKey().toByteArray());
   }
 
-  private X509Certificate issue(PublicKey key) throws InterruptedException {
-    LeaderTerm term = gate.require();
+  private static X509Certificate issue(LeaderTerm term, PublicKey key)
+      throws InterruptedException {
     ByteString owner = term.records().owner().getPublicKey();
     if (!owner.equals(ByteString.copyFrom(Ed25519.raw(key)))) {
       throw Refusal.denied(

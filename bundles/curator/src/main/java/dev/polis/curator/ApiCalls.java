@@ -25,7 +25,7 @@ final class ApiCalls {
 
   /** Answers a unary call with what its body computes under the present leadership. */
   static <T> void unary(LeaderGate gate, StreamObserver<T> caller, Body<T> body) {
-    T response = run(() -> body.run(gate.require()));
+    T response = run(() -> gate.during(body));
     caller.onNext(response);
     caller.onCompleted();
   }

@@ -8,6 +8,7 @@ import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
 import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
+import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
@@ -28,6 +29,7 @@ public final class CuratorComponent implements Curator {
 
   private final BootReport boot;
   private final EndpointRegistrations endpoints;
+  private final HandOvers.Membership<CuratorService> membership;
   private final CuratorService service;
 
   /** Called by Declarative Services. */
@@ -38,27 +40,26 @@ public final class CuratorComponent implements Curator {
       @Reference BootReport boot,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
+      @Reference HandOvers handOvers,
       @Reference RpcHost rpc,
       @Reference Consensus consensus,
       @Reference Network network) {
     this.boot = boot;
     this.endpoints = new EndpointRegistrations(bundle);
-    this.service =
-        new CuratorService(
-            CuratorSettings.of(config),
-            new CuratorService.Parts(
-                consensus,
-                network,
-                rpc,
-                supervisor,
-                health,
-                endpoints::register,
-                System::nanoTime));
+    CuratorSettings settings = CuratorSettings.of(config);
+    CuratorService.Parts parts =
+        new CuratorService.Parts(
+            consensus, network, rpc, supervisor, health, endpoints, System::nanoTime);
+    this.membership =
+        handOvers.join(
+            "curator", predecessor -> CuratorService.start(settings, parts, predecessor));
+    this.service = membership.instance();
   }
 
   /** Takes the endpoints back, which lets calls in flight finish, then stops campaigning. */
   @Deactivate
   void deactivate() {
+    membership.leave();
     endpoints.close();
     service.close(boot.stopReason());
   }

@@ -3,9 +3,11 @@ package dev.polis.curator;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.etcd.Election;
+import dev.polis.etcd.ElectionHandOver;
 import dev.polis.etcd.ElectionOptions;
 import dev.polis.etcd.ElectionState;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.KeyValue;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Watcher;
@@ -15,14 +17,44 @@ import dev.polis.supervision.Context;
 import dev.polis.wire.curator.stored.LeaderElectionValue;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
  * Campaigns for leadership, and opens the gate for calls while this node leads. A supervised
  * runnable.
+ *
+ * <p>It can give its place in the election to another instance in this process, and take up such a
+ * place. While it has given its place away it keeps what it has published.
  */
 final class CuratorElection {
+
+  /**
+   * How long a place may take to be taken up before anything else is published. It takes
+   * milliseconds; this is below the time that an instance has to take over.
+   */
+  static final Duration TAKE_UP = Duration.ofSeconds(3);
+
+  /**
+   * What one instance needs to go on as the leader that another one was.
+   *
+   * @param place in the election; empty if there is none
+   * @param heartbeats what this leader has heard of the nodes; empty if it does not lead
+   */
+  record Leadership(Optional<ElectionHandOver> place, Optional<HeartbeatMonitor> heartbeats) {
+
+    /** Begins at the end of the queue. */
+    static final Leadership NONE = new Leadership(Optional.empty(), Optional.empty());
+  }
+
+  /** Says whether to take part. */
+  private enum Order {
+    STAND,
+    HOLD
+  }
 
   private final Supplier<EtcdClient> connect;
   private final NodeId self;
@@ -31,6 +63,13 @@ final class CuratorElection {
   private final LeaderGate gate;
   private final MutableValue<CuratorStatus> status;
   private final LongSupplier nanoTime;
+
+  private final MutableValue<Order> order = new MutableValue<>(Order.HOLD);
+  private final CountDownLatch connected = new CountDownLatch(1);
+  // Guarded by this.
+  private Leadership next = Leadership.NONE;
+  private Election standing; // null while there is none
+  private LeaderTerm term; // null while this node does not lead
 
   CuratorElection(
       Supplier<EtcdClient> connect,
@@ -49,20 +88,107 @@ final class CuratorElection {
     this.nanoTime = nanoTime;
   }
 
+  /** Takes part from now on. */
+  synchronized void stand(Leadership taken) {
+    next = taken;
+    gate.close();
+    order.set(Order.STAND);
+  }
+
+  /** Waits a short time until etcd has answered, so that a place is taken up without delay. */
+  void awaitConnected() throws InterruptedException {
+    connected.await(TAKE_UP.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  /**
+   * Ends what the calls of this leadership write, then takes part no more and returns the place.
+   *
+   * @throws InterruptedException if interrupted before; it takes part as before
+   */
+  Leadership give() throws InterruptedException {
+    Optional<LeaderTerm> held = term();
+    gate.close();
+    try {
+      if (held.isPresent()) {
+        held.get().finish();
+      }
+    } catch (InterruptedException hurried) {
+      held.ifPresent(gate::open);
+      throw hurried;
+    }
+    order.set(Order.HOLD);
+    return new Leadership(standing().flatMap(Election::handOver), held.map(LeaderTerm::heartbeats));
+  }
+
+  private synchronized Optional<LeaderTerm> term() {
+    return Optional.ofNullable(term);
+  }
+
+  private synchronized Optional<Election> standing() {
+    return Optional.ofNullable(standing);
+  }
+
+  private boolean holds() {
+    return order.peek().orElseThrow() == Order.HOLD;
+  }
+
   /** Campaigns until cancelled. */
   void run(Context context) throws InterruptedException {
     try (EtcdClient etcd = connect.get();
-        Election election = etcd.election(options());
-        Watcher<ElectionState> watcher = election.state().watch()) {
+        Watcher<Order> orders = order.watch()) {
       context.healthy();
-      follow(etcd, watcher, context.log());
+      if (holds()) {
+        connect(etcd, context.log());
+      }
+      while (true) {
+        orders.get(Order.STAND::equals);
+        campaign(etcd, context.log());
+      }
     } finally {
-      gate.close();
-      status.set(new CuratorStatus.Campaigning("this curator has stopped campaigning"));
+      if (!holds()) {
+        gate.close();
+        status.set(new CuratorStatus.Campaigning("this curator has stopped campaigning"));
+      }
     }
   }
 
-  private ElectionOptions options() {
+  /** Opens the connection before it is needed. */
+  private void connect(EtcdClient etcd, Log log) throws InterruptedException {
+    try {
+      etcd.kv().range(RecordKeys.LEADER.range());
+    } catch (EtcdException unanswered) {
+      log.warning("Curator cannot reach consensus yet: %s", unanswered.getMessage());
+    } finally {
+      connected.countDown();
+    }
+  }
+
+  private void campaign(EtcdClient etcd, Log log) throws InterruptedException {
+    Leadership taken = begin(etcd);
+    try (Election election = standing().orElseThrow();
+        Watcher<ElectionState> watcher = election.state().watch()) {
+      follow(etcd, taken, watcher, log);
+    } finally {
+      synchronized (this) {
+        standing = null;
+      }
+    }
+  }
+
+  /** Begins to stand, in the place that was taken over if there is one. */
+  private synchronized Leadership begin(EtcdClient etcd) {
+    Leadership taken = next;
+    next = Leadership.NONE;
+    standing =
+        etcd.election(
+            options(
+                taken.place()
+                    .<ElectionOptions.Entry>map(ElectionOptions.TakeUp::new)
+                    .orElseGet(ElectionOptions.AtTheEnd::new)));
+    return taken;
+  }
+
+  private ElectionOptions options(ElectionOptions.Entry entry) {
     byte[] value =
         LeaderElectionValue.newBuilder()
             .setNodeId(self.text())
@@ -71,9 +197,8 @@ final class CuratorElection {
             .setCuratorPort(address.port())
             .build()
             .toByteArray();
-    return ElectionOptions.of(RecordKeys.LEADER, value)
-        .withTtl(ttl)
-        .removing(lock -> self.text().equals(holder(lock)));
+    return new ElectionOptions(
+        RecordKeys.LEADER, value, ttl, lock -> self.text().equals(holder(lock)), entry);
   }
 
   /** Returns the id of the node that holds a lock; empty text if the lock does not say. */
@@ -109,42 +234,79 @@ final class CuratorElection {
                         .formatted(lock.key())));
   }
 
-  private void follow(EtcdClient etcd, Watcher<ElectionState> watcher, Log log)
+  private void follow(
+      EtcdClient etcd, Leadership taken, Watcher<ElectionState> watcher, Log log)
       throws InterruptedException {
-    ElectionState state = watcher.get();
+    HeartbeatMonitor heartbeats =
+        taken.heartbeats().orElseGet(() -> new HeartbeatMonitor(nanoTime));
+    ElectionState state = taken.place().isPresent() ? awaitTakeUp(watcher) : watcher.get();
     while (true) {
-      state =
-          switch (state) {
-            case ElectionState.Leader leader -> lead(etcd, leader, watcher, log);
-            case ElectionState.Follower(KeyValue lock) -> {
-              CuratorStatus following = following(lock);
-              log.info("Curator does not lead: %s.", following.describe());
-              status.set(following);
-              yield watcher.get();
-            }
-            case ElectionState.Neither(String reason) -> {
-              status.set(new CuratorStatus.Campaigning(reason));
-              yield watcher.get();
-            }
-          };
+      switch (state) {
+        case ElectionState.Leader leader -> {
+          state = lead(etcd, leader, heartbeats, watcher, log);
+          heartbeats = new HeartbeatMonitor(nanoTime);
+        }
+        case ElectionState.Follower(KeyValue lock) -> {
+          CuratorStatus following = following(lock);
+          log.info("Curator does not lead: %s.", following.describe());
+          status.set(following);
+          state = watcher.get();
+        }
+        case ElectionState.Neither _ when holds() -> {
+          return;
+        }
+        case ElectionState.Neither(String reason) -> {
+          status.set(new CuratorStatus.Campaigning(reason));
+          state = watcher.get();
+        }
+      }
+    }
+  }
+
+  /** Returns the state once the place is taken up, or what there is after {@link #TAKE_UP}. */
+  private static ElectionState awaitTakeUp(Watcher<ElectionState> watcher)
+      throws InterruptedException {
+    try {
+      return watcher.get(state -> !(state instanceof ElectionState.Neither), TAKE_UP);
+    } catch (TimeoutException tooLong) {
+      return new ElectionState.Neither("the place in the election was not taken up");
     }
   }
 
   private ElectionState lead(
-      EtcdClient etcd, ElectionState.Leader leader, Watcher<ElectionState> watcher, Log log)
+      EtcdClient etcd,
+      ElectionState.Leader leader,
+      HeartbeatMonitor heartbeats,
+      Watcher<ElectionState> watcher,
+      Log log)
       throws InterruptedException {
-    try (LeaderTerm term = new LeaderTerm(etcd, leader.fence(), log, nanoTime)) {
-      log.info("Curator became leader. Its fencing token is %d.", term.fencingToken());
-      gate.open(term);
-      status.set(new CuratorStatus.Leading(term.fencingToken()));
+    try (LeaderTerm begun = new LeaderTerm(etcd, leader.fence(), log, heartbeats)) {
+      log.info("Curator leads. Its fencing token is %d.", begun.fencingToken());
+      open(begun);
+      CuratorStatus leading = new CuratorStatus.Leading(begun.fencingToken());
+      if (!status.peek().equals(Optional.of(leading))) {
+        status.set(leading);
+      }
       try {
         return watcher.get();
       } finally {
         // Before the term is closed, so that new calls wait for the next leadership.
-        gate.close();
+        close();
       }
     } finally {
-      log.info("Curator is no longer the leader.");
+      log.info("Curator does not lead any more.");
     }
+  }
+
+  private synchronized void open(LeaderTerm begun) {
+    term = begun;
+    if (!holds()) {
+      gate.open(begun);
+    }
+  }
+
+  private synchronized void close() {
+    term = null;
+    gate.close();
   }
 }

@@ -9,10 +9,16 @@ import dev.polis.api.curator.CuratorException;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
 import dev.polis.boot.StopReason;
+import dev.polis.etcd.ElectionHandOver;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.handover.HandOverException;
+import dev.polis.handover.HandOvers;
+import dev.polis.handover.OrganInstance;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
@@ -30,14 +36,19 @@ import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.function.Consumer;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 
 /**
  * Writes the first records of a cluster, and campaigns for leadership once it has the node's
  * credentials. Thread-safe.
+ *
+ * <p>Another instance goes on from it without an election: it serves the calls first, which wait at
+ * its gate; then this one ends its calls and gives its place in the election away.
  */
-final class CuratorService implements Curator {
+final class CuratorService implements Curator, OrganInstance {
 
   /** The etcd user, and the namespace, of the curator. */
   private static final String USER = "curator";
@@ -45,7 +56,7 @@ final class CuratorService implements Curator {
   /**
    * Holds what the organ works with.
    *
-   * @param endpoints registers the gRPC services; called once, when serving begins
+   * @param endpoints registers the gRPC services when serving begins
    * @param nanoTime a monotonic clock, for the age of heartbeats
    */
   record Parts(
@@ -54,21 +65,64 @@ final class CuratorService implements Curator {
       RpcHost rpc,
       Supervisor supervisor,
       HealthRegistry health,
-      Consumer<List<BindableService>> endpoints,
+      Endpoints endpoints,
       LongSupplier nanoTime) {}
+
+  /** Makes gRPC services known to the RPC host. */
+  interface Endpoints {
+    /** Serves these; from now on they get the new calls. */
+    void register(List<BindableService> services);
+
+    /** Serves them no more; returns when their calls have ended. */
+    void withdraw();
+  }
+
+  // Names of what one instance gives to the next.
+  private static final String CREDENTIALS = "credentials";
+  private static final String PLACE = "place-in-election";
+  private static final String TOKEN = "fencing-token";
+  private static final String LEADER_SINCE = "leader-since";
+  private static final String HEARTBEATS = "heartbeats";
 
   private final CuratorSettings settings;
   private final Parts parts;
   private final AdvertisedAddress address;
   private final Subtree subtree;
   private final HealthScope health;
-  private final MutableValue<CuratorStatus> status = new MutableValue<>(new CuratorStatus.Idle());
+  private final MutableValue<CuratorStatus> status = new MutableValue<>();
   private final CallStreams streams = new CallStreams();
   private final LeaderGate gate;
   private NodeCredentials serving; // null until asked to serve; guarded by this
+  private CuratorElection election; // null until asked to serve; guarded by this
+  private boolean gave; // guarded by this
 
   /** Creates an idle curator, which waits for {@link #serve}. */
   CuratorService(CuratorSettings settings, Parts parts) {
+    this(settings, parts, new CuratorStatus.Idle());
+  }
+
+  /** Starts a curator, which goes on from the instance before it if there is one. */
+  static CuratorService start(
+      CuratorSettings settings, Parts parts, HandOvers.Predecessor predecessor) {
+    if (!predecessor.exists()) {
+      return new CuratorService(settings, parts);
+    }
+    CuratorService service = new CuratorService(settings, parts, null);
+    try {
+      service.takeOver(predecessor);
+      return service;
+    } catch (Throwable failure) {
+      service.letGo();
+      service.close(StopReason.CODE_REPLACED);
+      throw failure;
+    }
+  }
+
+  /** Creates a curator without a status if {@code first} is null: it takes over. */
+  private CuratorService(CuratorSettings settings, Parts parts, CuratorStatus first) {
+    if (first != null) {
+      status.set(first);
+    }
     this.settings = settings;
     this.parts = parts;
     this.address = new AdvertisedAddress(parts.network(), settings.port());
@@ -94,9 +148,19 @@ final class CuratorService implements Curator {
       requireSame(serving, credentials);
       return;
     }
-    serving = credentials;
+    if (gave) {
+      throw new CuratorException(
+          "this curator has given its work to another instance, which must be asked to serve");
+    }
     status.set(new CuratorStatus.Campaigning("the election begins"));
-    CuratorElection election =
+    open(credentials);
+    election.stand(CuratorElection.Leadership.NONE);
+  }
+
+  /** Begins to serve calls, which wait until this curator takes part in the election. */
+  private synchronized void open(NodeCredentials credentials) {
+    serving = credentials;
+    election =
         new CuratorElection(
             this::connect,
             credentials.id(),
@@ -107,7 +171,15 @@ final class CuratorService implements Curator {
             parts.nanoTime());
     subtree.run("election", election::run);
     subtree.run("revocations", new RevocationWatch(this::connect, parts.rpc())::run);
-    parts.endpoints().accept(endpoints(credentials));
+    parts.endpoints().register(endpoints(credentials));
+  }
+
+  private synchronized Optional<NodeCredentials> serving() {
+    return Optional.ofNullable(serving);
+  }
+
+  private synchronized Optional<CuratorElection> election() {
+    return Optional.ofNullable(election);
   }
 
   /** Refuses credentials of another node or cluster; a renewed certificate makes no difference. */
@@ -138,7 +210,8 @@ final class CuratorService implements Curator {
   @Override
   public X509Certificate renew(NodeCredentials credentials) throws InterruptedException {
     try {
-      return gate.require().pki().ensureNode(credentials.id(), credentials.publicKey());
+      return gate.during(
+          term -> term.pki().ensureNode(credentials.id(), credentials.publicKey()));
     } catch (RpcException | EtcdException | PkiException e) {
       throw new CuratorException(
           "the certificate of %s cannot be renewed now: %s"
@@ -151,7 +224,7 @@ final class CuratorService implements Curator {
   public Secret clusterUnlockKey(NodeCredentials credentials) throws InterruptedException {
     String id = credentials.id().text();
     try {
-      ByteString half = gate.require().records().requireNode(id).getClusterUnlockKey();
+      ByteString half = gate.during(term -> term.records().requireNode(id)).getClusterUnlockKey();
       if (half.isEmpty()) {
         throw new CuratorException(
             "the record of %s holds no half of a volume key; its volume is not encrypted"
@@ -173,7 +246,150 @@ final class CuratorService implements Curator {
     return status;
   }
 
-  /** Ends the streams, stops campaigning and gives the leadership back. */
+  // ---- one instance after the other
+
+  private void takeOver(HandOvers.Predecessor predecessor) {
+    // First its endpoints, so that no call finds the other instance gone.
+    predecessor.facts().find(CREDENTIALS, NodeCredentials.class).ifPresent(this::openAndConnect);
+    OrganState state = predecessor.take();
+    Optional<NodeCredentials> credentials = state.find(CREDENTIALS, NodeCredentials.class);
+    if (credentials.isEmpty()) {
+      status.set(new CuratorStatus.Idle());
+      return;
+    }
+    if (serving().isEmpty()) {
+      open(credentials.get());
+    }
+    election().orElseThrow().stand(leadership(state));
+    awaitTakenUp(state.find(TOKEN, Long.class));
+  }
+
+  private void openAndConnect(NodeCredentials credentials) {
+    open(credentials);
+    try {
+      election().orElseThrow().awaitConnected();
+    } catch (InterruptedException hurried) {
+      // The hand-over needs no connection yet; it only takes longer.
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Waits until this curator stands where the other one stood. */
+  private void awaitTakenUp(Optional<Long> token) {
+    Optional<CuratorStatus> now = Optional.empty();
+    try (Watcher<CuratorStatus> watcher = status.watch()) {
+      now = Optional.of(watcher.get(CuratorElection.TAKE_UP));
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+    } catch (TimeoutException tooLong) {
+      now = Optional.empty();
+    }
+    if (token.isPresent() && now.filter(CuratorStatus.Leading.class::isInstance).isEmpty()) {
+      throw new HandOverException(
+          "the new curator could not take up the leadership within %d s: %s; check that etcd answers (polisctl explain consensus)"
+              .formatted(
+                  CuratorElection.TAKE_UP.toSeconds(),
+                  now.map(CuratorStatus::describe).orElse("etcd did not say who leads")));
+    }
+    if (now.isEmpty()) {
+      status.update(
+          known ->
+              known.orElseGet(
+                  () -> new CuratorStatus.Campaigning("etcd has not said yet who leads")));
+    }
+  }
+
+  @SuppressWarnings("unchecked") // what give() has put there
+  private CuratorElection.Leadership leadership(OrganState state) {
+    return new CuratorElection.Leadership(
+        state.find(PLACE, ElectionHandOver.class),
+        state
+            .find(LEADER_SINCE, Long.class)
+            .map(
+                since ->
+                    new HeartbeatMonitor(
+                        parts.nanoTime(),
+                        since,
+                        (Map<String, Long>) state.require(HEARTBEATS, Map.class))));
+  }
+
+  @Override
+  public OrganState facts() {
+    return OrganState.NONE.with(CREDENTIALS, serving());
+  }
+
+  @Override
+  public OrganState give() throws InterruptedException {
+    Optional<CuratorElection> standing = election();
+    if (standing.isEmpty()) {
+      markGave(true);
+      return OrganState.NONE;
+    }
+    gate.dismiss();
+    parts.endpoints().withdraw();
+    try {
+      CuratorElection.Leadership leadership = standing.get().give();
+      markGave(true);
+      return state(leadership);
+    } catch (InterruptedException hurried) {
+      prepare();
+      throw hurried;
+    }
+  }
+
+  private OrganState state(CuratorElection.Leadership leadership) {
+    OrganState state =
+        facts()
+            .with(PLACE, leadership.place())
+            .with(
+                TOKEN,
+                leadership.heartbeats().isPresent()
+                    ? leadership.place().map(ElectionHandOver::createRevision)
+                    : Optional.empty());
+    if (leadership.heartbeats().isEmpty()) {
+      return state;
+    }
+    HeartbeatMonitor heartbeats = leadership.heartbeats().get();
+    return state
+        .with(LEADER_SINCE, heartbeats.leaderSince())
+        .with(HEARTBEATS, heartbeats.heard());
+  }
+
+  @Override
+  public void prepare() {
+    serving().ifPresent(credentials -> parts.endpoints().register(endpoints(credentials)));
+  }
+
+  @Override
+  public void resume(OrganState state) {
+    markGave(false);
+    if (election().isPresent()) {
+      election().get().stand(leadership(state));
+    } else {
+      state.find(CREDENTIALS, NodeCredentials.class).ifPresent(this::serve);
+    }
+  }
+
+  private synchronized void markGave(boolean now) {
+    gave = now;
+  }
+
+  /** Gives up what a failed start has taken, without taking it from the instance before. */
+  private void letGo() {
+    parts.endpoints().withdraw();
+    try {
+      if (election().isPresent()) {
+        election().get().give();
+      }
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /**
+   * Ends the streams, stops campaigning and gives the leadership back, unless another instance has
+   * it.
+   */
   void close(StopReason reason) {
     health.close();
     streams.close();

@@ -13,7 +13,7 @@ import org.osgi.framework.ServiceRegistration;
  * Registers gRPC services in the OSGi registry, from where the RPC host serves them on the curator
  * listener. Thread-safe. Closing it unregisters them; later registrations are ignored.
  */
-final class EndpointRegistrations implements AutoCloseable {
+final class EndpointRegistrations implements CuratorService.Endpoints, AutoCloseable {
 
   private final BundleContext bundle;
   // Guarded by this.
@@ -24,7 +24,8 @@ final class EndpointRegistrations implements AutoCloseable {
     this.bundle = bundle;
   }
 
-  synchronized void register(List<BindableService> services) {
+  @Override
+  public synchronized void register(List<BindableService> services) {
     if (closed) {
       return;
     }
@@ -38,6 +39,11 @@ final class EndpointRegistrations implements AutoCloseable {
   @Override
   public synchronized void close() {
     closed = true;
+    withdraw();
+  }
+
+  @Override
+  public synchronized void withdraw() {
     registrations.forEach(ServiceRegistration::unregister);
     registrations.clear();
   }

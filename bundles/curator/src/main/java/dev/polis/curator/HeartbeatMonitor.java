@@ -23,8 +23,24 @@ final class HeartbeatMonitor {
   private final Map<String, Long> lastHeartbeats = new ConcurrentHashMap<>();
 
   HeartbeatMonitor(LongSupplier nanoTime) {
+    this(nanoTime, nanoTime.getAsLong(), Map.of());
+  }
+
+  /** Goes on from what another monitor on the same clock has heard. */
+  HeartbeatMonitor(LongSupplier nanoTime, long leaderSince, Map<String, Long> heard) {
     this.nanoTime = nanoTime;
-    this.leaderSince = nanoTime.getAsLong();
+    this.leaderSince = leaderSince;
+    lastHeartbeats.putAll(heard);
+  }
+
+  /** Returns since when this leader listens. */
+  long leaderSince() {
+    return leaderSince;
+  }
+
+  /** Returns when each node was last heard of. */
+  Map<String, Long> heard() {
+    return Map.copyOf(lastHeartbeats);
   }
 
   void record(NodeId node) {

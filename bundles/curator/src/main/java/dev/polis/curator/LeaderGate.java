@@ -29,6 +29,9 @@ final class LeaderGate {
 
     /** This node does not lead. */
     record None() implements Leadership {}
+
+    /** This node does not lead, and another instance serves the calls from now on. */
+    record Dismissed() implements Leadership {}
   }
 
   private final MutableValue<Leadership> leadership = new MutableValue<>(new Leadership.None());
@@ -58,6 +61,29 @@ final class LeaderGate {
     leadership.set(new Leadership.None());
   }
 
+  /** Sends calls that wait away unless this node leads: another instance serves from now on. */
+  void dismiss() {
+    leadership.update(
+        now ->
+            now.orElseThrow() instanceof Leadership.Held held
+                ? held
+                : new Leadership.Dismissed());
+  }
+
+  /** Does work under the present leadership, which does not end in order before the work has. */
+  <T> T during(ApiCalls.Body<T> work) throws InterruptedException {
+    LeaderTerm term = require();
+    while (!term.enter()) {
+      // The gate is closed before a term is finished, so this waits for the next one.
+      term = require();
+    }
+    try {
+      return work.run(term);
+    } finally {
+      term.leave();
+    }
+  }
+
   /**
    * Returns the present leadership.
    *
@@ -68,7 +94,11 @@ final class LeaderGate {
       return term;
     }
     try (Watcher<Leadership> watcher = leadership.watch()) {
-      return ((Leadership.Held) watcher.get(Leadership.Held.class::isInstance, patience)).term();
+      return switch (watcher.get(now -> !(now instanceof Leadership.None), patience)) {
+        case Leadership.Held(LeaderTerm term) -> term;
+        case Leadership.None _, Leadership.Dismissed _ ->
+            throw RpcException.unavailable("this curator is being replaced; call again", RETRY);
+      };
     } catch (TimeoutException e) {
       throw RpcException.unavailable(
           "this curator does not lead, and no election was won within %d s%s; ask for the leader again"

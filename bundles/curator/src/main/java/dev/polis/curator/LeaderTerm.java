@@ -5,7 +5,6 @@ import dev.polis.etcd.Fence;
 import dev.polis.etcd.KeyValues;
 import dev.polis.logtree.Log;
 import java.time.InstantSource;
-import java.util.function.LongSupplier;
 
 /**
  * Holds what this node has for as long as it leads: fenced access to the records, the fan-out of
@@ -19,12 +18,15 @@ final class LeaderTerm implements AutoCloseable {
   private final HeartbeatMonitor heartbeats;
   private final NodeWatchBroadcaster nodes;
 
-  LeaderTerm(EtcdClient etcd, Fence fence, Log log, LongSupplier nanoTime) {
+  private int users; // guarded by this
+  private boolean finishing; // guarded by this
+
+  LeaderTerm(EtcdClient etcd, Fence fence, Log log, HeartbeatMonitor heartbeats) {
     this.fence = fence;
     KeyValues fenced = etcd.kv().fenced(fence);
     this.records = new RecordStore(fenced);
     this.pki = new CuratorPki(etcd, fenced, InstantSource.system());
-    this.heartbeats = new HeartbeatMonitor(nanoTime);
+    this.heartbeats = heartbeats;
     this.nodes = new NodeWatchBroadcaster(etcd, log);
   }
 
@@ -46,6 +48,44 @@ final class LeaderTerm implements AutoCloseable {
 
   long fencingToken() {
     return fence.createRevision();
+  }
+
+  /** Counts a call that works under this leadership; false if the leadership is being ended. */
+  synchronized boolean enter() {
+    if (!finishing) {
+      users++;
+    }
+    return !finishing;
+  }
+
+  /** Ends the work of a call that has entered. */
+  synchronized void leave() {
+    users--;
+    notifyAll();
+  }
+
+  /**
+   * Lets no more calls enter, and waits until the last one has left and its transaction has ended.
+   *
+   * @throws InterruptedException if interrupted; calls may enter again
+   */
+  void finish() throws InterruptedException {
+    try {
+      awaitUnused();
+      records.awaitIdle();
+    } catch (InterruptedException hurried) {
+      synchronized (this) {
+        finishing = false;
+      }
+      throw hurried;
+    }
+  }
+
+  private synchronized void awaitUnused() throws InterruptedException {
+    finishing = true;
+    while (users > 0) {
+      wait();
+    }
   }
 
   @Override

@@ -55,6 +55,11 @@ final class RecordReader implements AutoCloseable {
     batch.forEach(read -> read.answer(last));
   }
 
+  /** Waits until no batch is in progress; its caller sees to it that none is begun. */
+  void awaitIdle() throws InterruptedException {
+    batcher.awaitIdle();
+  }
+
   @Override
   public void close() {
     batcher.close();

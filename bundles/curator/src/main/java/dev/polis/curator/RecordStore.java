@@ -111,6 +111,12 @@ final class RecordStore implements AutoCloseable {
     return reader.read(KeyRange.single(key)).required(key);
   }
 
+  /** Waits until no transaction is in progress; its caller sees to it that none is begun. */
+  void awaitIdle() throws InterruptedException {
+    updater.awaitIdle();
+    reader.awaitIdle();
+  }
+
   @Override
   public void close() {
     reader.close();

@@ -142,6 +142,11 @@ final class RecordUpdater implements AutoCloseable {
     }
   }
 
+  /** Waits until no batch is in progress; its caller sees to it that none is begun. */
+  void awaitIdle() throws InterruptedException {
+    batcher.awaitIdle();
+  }
+
   @Override
   public void close() {
     batcher.close();

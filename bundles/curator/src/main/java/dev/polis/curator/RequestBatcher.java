@@ -3,7 +3,6 @@ package dev.polis.curator;
 import dev.polis.rpc.RpcException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -33,7 +32,7 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
    */
   abstract static class Request<A> {
     private final CompletableFuture<A> outcome = new CompletableFuture<>();
-    private volatile Collection<?> queue; // null until it is submitted
+    private volatile RequestBatcher<?> batcher; // null until it is submitted
 
     final void answer(A answer) {
       outcome.complete(answer);
@@ -63,9 +62,9 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
     }
 
     private void withdraw() {
-      Collection<?> submittedTo = queue;
+      RequestBatcher<?> submittedTo = batcher;
       if (submittedTo != null) {
-        submittedTo.remove(this);
+        submittedTo.withdraw(this);
       }
     }
   }
@@ -86,6 +85,9 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
   private final Thread thread;
   private volatile boolean closed;
 
+  /** Requests that are queued or being handled. Guarded by this. */
+  private int unanswered;
+
   /** Starts a thread that handles batches until the batcher is closed. */
   RequestBatcher(String name, Handler<R> handler) {
     this.handler = handler;
@@ -98,11 +100,32 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
    * @throws RpcException with UNAVAILABLE if the batcher is closed
    */
   void submit(R request) {
-    ((Request<?>) request).queue = waiting;
+    ((Request<?>) request).batcher = this;
+    count(1);
     waiting.add(request);
     // Checked after the request was added: the thread fails what is queued after closed was set.
-    if (closed && waiting.remove(request)) {
+    if (closed && withdraw(request)) {
       throw leadershipEnded();
+    }
+  }
+
+  private boolean withdraw(Object request) {
+    boolean removed = waiting.remove(request);
+    if (removed) {
+      count(-1);
+    }
+    return removed;
+  }
+
+  private synchronized void count(int change) {
+    unanswered += change;
+    notifyAll();
+  }
+
+  /** Waits until no request is queued or handled; its caller sees to it that none is submitted. */
+  synchronized void awaitIdle() throws InterruptedException {
+    while (unanswered > 0) {
+      wait();
     }
   }
 
@@ -113,7 +136,11 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
         // Lets callers that are about to submit do so: larger batches under load.
         Thread.yield();
         waiting.drainTo(batch, MAX_BATCH - 1);
-        handle(batch);
+        try {
+          handle(batch);
+        } finally {
+          count(-batch.size());
+        }
       }
     } catch (InterruptedException e) {
       waiting.forEach(request -> request.fail(leadershipEnded()));

@@ -18,6 +18,8 @@ import dev.polis.etcd.EtcdClient;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.fixtures.EtcdFixture;
+import dev.polis.handover.HandOverTable;
+import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
@@ -29,6 +31,7 @@ import dev.polis.pki.TlsIdentity;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcRegistration;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.SupervisionTree;
@@ -93,6 +96,10 @@ public final class CuratorFixture implements AutoCloseable {
   final NodeId id = NodeId.of(nodeKey.getPublic());
   final LogTree logs = LogTree.create();
   final CuratorService curator;
+  final HandOvers.Membership<CuratorService> first;
+  final CuratorService.Endpoints served = new HostEndpoints();
+  final HandOverTable handOvers = HandOverTable.open(logs);
+  private final LongSupplier nanoTime;
   private final EtcdFixture etcd;
   private volatile List<String> endpoints;
   private final InetAddress address = ownAddress();
@@ -118,11 +125,9 @@ public final class CuratorFixture implements AutoCloseable {
                         true)),
                 RpcSettings.Limits.DEFAULT),
             logs);
-    this.curator =
-        new CuratorService(
-            new CuratorSettings(LEADER_TTL, PORT),
-            new CuratorService.Parts(
-                consensus(), network(), host, tree, health, this::serve, nanoTime));
+    this.nanoTime = nanoTime;
+    this.first = startNext(served);
+    this.curator = first.instance();
     host.serve(RpcHost.MANAGEMENT, new NodeManagementGrpc.NodeManagementImplBase() {});
   }
 
@@ -289,8 +294,45 @@ public final class CuratorFixture implements AutoCloseable {
             });
   }
 
-  private void serve(List<BindableService> services) {
-    services.forEach(service -> host.serve(RpcHost.CURATOR, service));
+  /** Serves the endpoints of one curator at the fixture's host. */
+  private final class HostEndpoints implements CuratorService.Endpoints {
+    private final List<RpcRegistration> registrations = new ArrayList<>();
+
+    @Override
+    public synchronized void register(List<BindableService> services) {
+      services.forEach(service -> registrations.add(host.serve(RpcHost.CURATOR, service)));
+    }
+
+    @Override
+    public synchronized void withdraw() {
+      registrations.forEach(RpcRegistration::close);
+      registrations.clear();
+    }
+  }
+
+  /** Returns endpoints at the fixture's host, for one curator. */
+  CuratorService.Endpoints endpoints() {
+    return new HostEndpoints();
+  }
+
+  /** Starts another curator on the same node, which goes on from the one that leads. */
+  HandOvers.Membership<CuratorService> startNext(CuratorService.Endpoints served) {
+    return handOvers.join("curator", predecessor -> start(served, predecessor));
+  }
+
+  CuratorService start(CuratorService.Endpoints served, HandOvers.Predecessor predecessor) {
+    return CuratorService.start(
+        new CuratorSettings(LEADER_TTL, PORT),
+        new CuratorService.Parts(consensus(), network(), host, tree, health, served, nanoTime),
+        predecessor);
+  }
+
+  /** Ends a curator as the framework does when its bundle is stopped. */
+  static void retire(
+      HandOvers.Membership<CuratorService> membership, CuratorService.Endpoints served) {
+    membership.leave();
+    served.withdraw();
+    membership.instance().close(StopReason.CODE_REPLACED);
   }
 
   /** Returns the address of the curator listener. */

@@ -238,20 +238,9 @@ public final class Election implements AutoCloseable {
     }
 
     private Place takeUp(ElectionHandOver given) throws InterruptedException {
+      // Whether the lock is still there, and says the same, is judged when the locks are read.
       Lease lease = client.leases().adopt(given.leaseId());
-      Place taken = hold(new Place(lease, given.lockKey(), given.createRevision()));
-      TxnResult result =
-          client
-              .kv()
-              .txn()
-              .when(Compare.createRevision(given.lockKey()).is(given.createRevision()))
-              .then(Op.put(given.lockKey(), options.value(), lease))
-              .commit();
-      if (!result.succeeded()) {
-        throw new EtcdLeaseLostException(
-            "the lock " + given.lockKey() + " was lost before it could be taken up", null);
-      }
-      return taken;
+      return hold(new Place(lease, given.lockKey(), given.createRevision()));
     }
 
     private synchronized Place hold(Place held) {

@@ -1,0 +1,398 @@
+package dev.polis.handover;
+
+import dev.polis.logtree.Log;
+import dev.polis.logtree.LogTree;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+
+/**
+ * Keeps who is in charge of each organ, and passes states on: for the service of that name, and for
+ * tests without a framework.
+ *
+ * <p>An organ changes hands by one thread at a time; others wait for it. Instances are called
+ * without the lock.
+ */
+public final class HandOverTable implements HandOvers {
+
+  /**
+   * How long one who comes waits for a change that goes on: for the drain of an instance and the
+   * return of another, and a little.
+   */
+  private static final Duration TURN = PATIENCE.multipliedBy(3);
+
+  private final Log log;
+  private final Duration patience;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  // Guarded by lock.
+  private final Map<String, Line> lines = new HashMap<>();
+
+  /** Lists the instances of one organ. Guarded by the lock. */
+  private static final class Line {
+    final List<Seat<?>> seats = new ArrayList<>();
+    Seat<?> incumbent; // null while nobody is in charge
+    boolean changing;
+  }
+
+  private HandOverTable(Log log, Duration patience) {
+    this.log = log;
+    this.patience = patience;
+  }
+
+  /** Opens a table; nothing needs to be closed. */
+  public static HandOverTable open(LogTree logs) {
+    return open(logs, PATIENCE);
+  }
+
+  /** Opens a table whose instances have another time than {@link #PATIENCE}. */
+  static HandOverTable open(LogTree logs, Duration patience) {
+    return new HandOverTable(logs.log("handover"), patience);
+  }
+
+  @Override
+  public <I extends OrganInstance> Membership<I> join(String organ, Starter<I> starter) {
+    beginChange(organ);
+    try {
+      return start(organ, starter);
+    } finally {
+      endChange(organ);
+    }
+  }
+
+  private <I extends OrganInstance> Seat<I> start(String organ, Starter<I> starter) {
+    Handing handing = new Handing(organ, incumbent(organ));
+    try {
+      I instance = starter.start(handing);
+      Seat<I> seat = new Seat<>(organ, instance);
+      enter(seat);
+      handing.over = true;
+      return seat;
+    } catch (Throwable failure) {
+      handing.over = true;
+      handing.giveBack(failure);
+      throw failure;
+    }
+  }
+
+  // ---- who is in charge
+
+  private void beginChange(String organ) {
+    lock.lock();
+    try {
+      Line line = lines.computeIfAbsent(organ, _ -> new Line());
+      if (!await(() -> !line.changing, TURN)) {
+        throw new HandOverException(
+            "another hand-over of %s has been going on for %d s; try again when it is over"
+                .formatted(organ, TURN.toSeconds()));
+      }
+      line.changing = true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void endChange(String organ) {
+    lock.lock();
+    try {
+      Line line = lines.get(organ);
+      line.changing = false;
+      if (line.seats.isEmpty()) {
+        lines.remove(organ);
+      }
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Waits under the lock; an interrupted caller waits all the same and keeps its interrupt. */
+  private boolean await(BooleanSupplier condition, Duration time) {
+    long end = System.nanoTime() + time.toNanos();
+    boolean interrupted = false;
+    while (!condition.getAsBoolean() && System.nanoTime() < end) {
+      try {
+        changed.awaitNanos(end - System.nanoTime());
+      } catch (InterruptedException hurried) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return condition.getAsBoolean();
+  }
+
+  private Optional<Seat<?>> incumbent(String organ) {
+    lock.lock();
+    try {
+      return Optional.ofNullable(lines.get(organ).incumbent);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void enter(Seat<?> seat) {
+    lock.lock();
+    try {
+      Line line = lines.get(seat.organ);
+      line.seats.add(seat);
+      line.incumbent = seat;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean isSeated(Seat<?> seat) {
+    lock.lock();
+    try {
+      return lines.containsKey(seat.organ) && lines.get(seat.organ).seats.contains(seat);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean mark(Seat<?> seat, boolean gave) {
+    lock.lock();
+    try {
+      seat.gave = gave;
+      changed.signalAll();
+      return lines.get(seat.organ).seats.contains(seat);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // ---- a successor comes
+
+  /** Hands the state of the instance in charge to the one that is being started. */
+  private final class Handing implements Predecessor {
+    private final String organ;
+    private final Optional<Seat<?>> giver;
+    private Optional<OrganState> taken = Optional.empty();
+    private long began;
+    private boolean over;
+
+    Handing(String organ, Optional<Seat<?>> giver) {
+      this.organ = organ;
+      this.giver = giver;
+    }
+
+    @Override
+    public boolean exists() {
+      return giver.filter(HandOverTable.this::isSeated).isPresent();
+    }
+
+    @Override
+    public OrganState facts() {
+      requireStarting();
+      return exists() ? giver.orElseThrow().facts() : OrganState.NONE;
+    }
+
+    @Override
+    public OrganState take() {
+      requireStarting();
+      if (taken.isPresent() || !exists()) {
+        return taken.orElse(OrganState.NONE);
+      }
+      began = System.nanoTime();
+      Seat<?> seat = giver.orElseThrow();
+      OrganState state = seat.give();
+      taken = Optional.of(state);
+      mark(seat, true);
+      log.info(
+          "%s: the new instance took over %s in %d ms",
+          organ, state, (System.nanoTime() - began) / 1_000_000);
+      return state;
+    }
+
+    private void requireStarting() {
+      if (over) {
+        throw new HandOverException(
+            "%s asks for its predecessor's state after its start; ask while starting"
+                .formatted(organ));
+      }
+    }
+
+    /** Lets the predecessor go on, or closes what nobody has any more. */
+    void giveBack(Throwable failure) {
+      if (taken.isEmpty()) {
+        return;
+      }
+      Seat<?> seat = giver.orElseThrow();
+      log.warning("%s: the new instance failed and its state goes back: %s", organ, failure);
+      if (mark(seat, false)) {
+        seat.prepare();
+        seat.resume(taken.get());
+      } else {
+        log.error("%s: nobody is left to take the state back; it is given up", organ);
+        taken.get().close(trouble -> log.warning("%s: %s", organ, trouble));
+      }
+    }
+  }
+
+  // ---- an instance goes
+
+  private void leave(Seat<?> seat) {
+    if (!awaitTurn(seat)) {
+      log.error("%s: an instance leaves while a hand-over goes on; it does not wait", seat.organ);
+    }
+    Optional<Seat<?>> heir = withdraw(seat);
+    if (heir.isEmpty()) {
+      return;
+    }
+    try {
+      returnState(seat, heir.get());
+    } finally {
+      endChange(seat.organ);
+    }
+  }
+
+  /** Waits until nobody may be asking this instance for its state. */
+  private boolean awaitTurn(Seat<?> seat) {
+    lock.lock();
+    try {
+      Line line = lines.get(seat.organ);
+      return line == null || await(() -> !line.changing || seat.gave, TURN);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Removes an instance; returns who gets its state, which is then in charge. */
+  private Optional<Seat<?>> withdraw(Seat<?> seat) {
+    lock.lock();
+    try {
+      Line line = lines.get(seat.organ);
+      if (line == null || !line.seats.remove(seat)) {
+        return Optional.empty();
+      }
+      changed.signalAll();
+      if (line.incumbent != seat) {
+        return Optional.empty();
+      }
+      if (line.seats.isEmpty()) {
+        line.incumbent = null;
+        if (!line.changing) {
+          lines.remove(seat.organ);
+        }
+        return Optional.empty();
+      }
+      line.incumbent = line.seats.getLast();
+      if (!line.incumbent.gave) {
+        return Optional.empty();
+      }
+      line.incumbent.gave = false;
+      line.changing = true;
+      return Optional.of(line.incumbent);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void returnState(Seat<?> from, Seat<?> to) {
+    to.prepare();
+    OrganState state = OrganState.NONE;
+    try {
+      state = from.give();
+    } catch (HandOverException failed) {
+      log.error("%s: it goes on from nothing: %s", from.organ, failed.getMessage());
+    }
+    to.resume(state);
+    log.info("%s: the instance before goes on, with %s", from.organ, state);
+  }
+
+  /** Holds an instance and calls it, each time on a thread of its own and for a limited time. */
+  private final class Seat<I extends OrganInstance> implements Membership<I> {
+    private final String organ;
+    private final I instance;
+    private boolean gave; // guarded by lock
+    private InstanceCall last = InstanceCall.none(); // for whoever changes the organ
+
+    Seat(String organ, I instance) {
+      this.organ = organ;
+      this.instance = instance;
+    }
+
+    @Override
+    public I instance() {
+      return instance;
+    }
+
+    @Override
+    public void leave() {
+      HandOverTable.this.leave(this);
+    }
+
+    OrganState facts() {
+      return call("tell", instance::facts).within(patience);
+    }
+
+    OrganState give() {
+      return call(
+                  "give",
+                  () -> {
+                    OrganState given = instance.give();
+                    try {
+                      given.requireForeignTypes(organ);
+                    } catch (HandOverException unusable) {
+                      goOn(given);
+                      throw unusable;
+                    }
+                    return given;
+                  })
+              .orLate(this::tooLate)
+              .within(patience);
+    }
+
+    private void tooLate(OrganState state) {
+      log.warning("%s: the state was given too late; the instance keeps it and goes on", organ);
+      goOn(state);
+    }
+
+    private void goOn(OrganState state) {
+      instance.prepare();
+      instance.resume(state);
+    }
+
+    void prepare() {
+      tolerate("prepare", instance::prepare);
+    }
+
+    void resume(OrganState state) {
+      tolerate("resume", () -> instance.resume(state));
+    }
+
+    /** Calls an instance that must go on, whatever happens: failures are told. */
+    private void tolerate(String what, Runnable step) {
+      try {
+        call(
+                what,
+                () -> {
+                  step.run();
+                  return OrganState.NONE;
+                })
+            .within(patience);
+      } catch (HandOverException failed) {
+        log.error("%s: %s", organ, failed.getMessage(), failed);
+      }
+    }
+
+    /** Prepares a call; an instance is called by one thread at a time. */
+    private InstanceCall call(String what, InstanceCall.Step step) {
+      if (last.isRunning()) {
+        throw new HandOverException(
+            "the instance of %s that runs is still busy: %s. If it hangs, stop it before the new one is started"
+                .formatted(organ, last));
+      }
+      last = new InstanceCall(organ, what, step);
+      return last;
+    }
+  }
+}

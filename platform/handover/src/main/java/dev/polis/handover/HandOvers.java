@@ -1,0 +1,81 @@
+package dev.polis.handover;
+
+import java.time.Duration;
+import org.osgi.annotation.versioning.ProviderType;
+
+/** Passes the state of an organ from one instance to the next. Usable from any thread. */
+@ProviderType
+public interface HandOvers {
+
+  /**
+   * How long an instance may take to give its state away or to take it back. It is below the 5 s
+   * for which Declarative Services let others wait for a component that is being activated.
+   */
+  Duration PATIENCE = Duration.ofSeconds(4);
+
+  /**
+   * Starts an instance of an organ, which may take the state of the one before it.
+   *
+   * <p>If the starter throws, a state that it has taken goes back to the predecessor, which goes on
+   * with it, before this method throws the same.
+   *
+   * @param organ the organ's name, {@code "curator"}
+   * @param starter makes the instance; called once, on the calling thread
+   * @param <I> the class of the instance
+   * @return the instance and its membership, which its opener ends with {@link Membership#leave()}
+   * @throws HandOverException if another hand-over of this organ is still going on
+   */
+  <I extends OrganInstance> Membership<I> join(String organ, Starter<I> starter);
+
+  /**
+   * Makes an instance of an organ.
+   *
+   * @param <I> the class of the instance
+   */
+  @FunctionalInterface
+  interface Starter<I extends OrganInstance> {
+    /** Returns an instance that works, or throws and leaves nothing behind. */
+    I start(Predecessor predecessor);
+  }
+
+  /** The instance that is in charge while a second one starts. For the starter only. */
+  @ProviderType
+  interface Predecessor {
+
+    /** Returns whether there is one. */
+    boolean exists();
+
+    /**
+     * Returns what the predecessor tells without giving anything away, so that the successor can
+     * prepare; {@link OrganState#NONE} if there is no predecessor.
+     */
+    OrganState facts();
+
+    /**
+     * Makes the predecessor give its state away; from now on the successor decides.
+     *
+     * @return {@link OrganState#NONE} if there is no predecessor
+     * @throws HandOverException if the predecessor does not give its state; it goes on
+     */
+    OrganState take();
+  }
+
+  /**
+   * The place of an instance among those of its organ.
+   *
+   * @param <I> the class of the instance
+   */
+  @ProviderType
+  interface Membership<I extends OrganInstance> {
+
+    /** Returns the instance. */
+    I instance();
+
+    /**
+     * Ends the membership, before the instance itself is closed. If the predecessor is still there,
+     * the instance gives it the state back and the predecessor goes on; then the instance leaves
+     * alone what it gave. Returns when that is done. Does nothing the second time.
+     */
+    void leave();
+  }
+}

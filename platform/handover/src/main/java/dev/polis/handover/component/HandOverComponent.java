@@ -1,0 +1,31 @@
+package dev.polis.handover.component;
+
+import dev.polis.handover.HandOverTable;
+import dev.polis.handover.HandOvers;
+import dev.polis.handover.OrganInstance;
+import dev.polis.logtree.LogTree;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/** Offers the node's one table of hand-overs. */
+@Component(immediate = true)
+public final class HandOverComponent implements HandOvers {
+
+  private final HandOverTable table;
+
+  /**
+   * Opens the table.
+   *
+   * @param logs where hand-overs are logged
+   */
+  @Activate
+  public HandOverComponent(@Reference LogTree logs) {
+    this.table = HandOverTable.open(logs);
+  }
+
+  @Override
+  public <I extends OrganInstance> Membership<I> join(String organ, Starter<I> starter) {
+    return table.join(organ, starter);
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * Offers the node's one table of hand-overs as a service: the one class that knows the framework.
+ *
+ * <pre>
+ *   LogTree ──▶ HandOverComponent ──offers──▶ HandOvers ◀── organs: join("curator", …), …
+ * </pre>
+ *
+ * <p>Not promised: that organs go on from each other after this component itself was replaced. It
+ * belongs to the platform, which stands still while a node runs.
+ *
+ * <p>Why not in the package of the table: tests of organs use tables without a framework.
+ */
+package dev.polis.handover.component;

@@ -1,0 +1,55 @@
+/**
+ * Lets a second instance of an organ go on from where the first one is.
+ *
+ * <pre>
+ *   first instance                       HandOvers                        second instance
+ *   (OrganInstance, in charge)              │                             (being activated)
+ *        │                                  │◀── join("curator", starter) ──────┤
+ *        │◀───────────── facts() ───────────┤◀─────── predecessor.facts() ──────┤  prepares: its endpoints
+ *        │                                  │                                   │  take the new calls
+ *        │◀───────────── give() ────────────┤◀─────── predecessor.take() ───────┤
+ *        ├─ drains, stops deciding ── state ▶ ───────────── state ─────────────▶│
+ *        ┊ (given away: leaves all alone)   │                                   │  decides from now on
+ *        │                                  │◀─────────── started ──────────────┤
+ *        ├── leave() ──────────────────────▶│  the hand-over is final           │
+ *        ×                                                                      ▼
+ *
+ *   If the second one throws while it starts, or leaves before the first one has:
+ *        │◀──── prepare(), resume(state) ───┤◀── throws, or leave(): give() ─────┤
+ *        ▼  decides again                                                       ×
+ * </pre>
+ *
+ * <p>Whoever has the state decides, and nobody else: an election is taken part in, a file is
+ * written, a process is maintained by one instance at a time. An instance that gave its state away
+ * stays able to take it back until it leaves, and touches nothing meanwhile.
+ *
+ * <p>A hand-over is final when the first instance leaves, which is when its bundle is stopped.
+ * Until then the second one's end, whatever its reason, makes the first one go on.
+ *
+ * <p>State is a set of named values of platform types or of the JDK. Two versions of an organ see
+ * the same class of such a value, and no class of the version that goes is kept. An unknown name is
+ * left out by the reader, a missing one is empty: versions with more or with less state understand
+ * each other.
+ *
+ * <p>Deadlines: a predecessor has {@link dev.polis.handover.HandOvers#PATIENCE} to drain. If it
+ * takes longer or throws, it goes on, and the second instance fails to start with a {@link
+ * dev.polis.handover.HandOverException} that says so. A state that comes later all the same goes
+ * back to the instance it came from. If the first instance leaves by itself before it is asked,
+ * there is no predecessor, and the second one begins as if it were alone.
+ *
+ * <p>No lock of this package is held while an instance is called, and instances are called on
+ * threads of their own. So a hand-over may happen while Declarative Services activate or deactivate
+ * a component.
+ *
+ * <p>Not promised: a hand-over between processes; there the records on the disk serve. Nor between
+ * an instance that ends first and one that begins later: then nobody would renew a lease meanwhile.
+ *
+ * <p>Why not a class of its own for the state of each organ: each field that a version adds would
+ * need a new platform, and so a new process.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.handover;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;

@@ -1,0 +1,395 @@
+package dev.polis.handover;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Await;
+import dev.polis.logtree.LogTree;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+class HandOverTableTest {
+
+  private static final Duration SOON = Duration.ofSeconds(15);
+  private static final Duration PATIENCE = Duration.ofMillis(200);
+
+  private final HandOverTable table = HandOverTable.open(LogTree.create(), PATIENCE);
+  private final List<String> calls = Collections.synchronizedList(new ArrayList<>());
+
+  /** Counts up, and has the count as its state. */
+  private class Counter implements OrganInstance {
+    private final String name;
+    private volatile int count;
+
+    Counter(String name, OrganState state) {
+      this.name = name;
+      this.count = state.find("count", Integer.class).orElse(0);
+    }
+
+    @Override
+    public OrganState facts() {
+      return OrganState.NONE.with("name", name);
+    }
+
+    @Override
+    public OrganState give() throws InterruptedException {
+      calls.add(name + " gives");
+      return OrganState.NONE.with("count", count);
+    }
+
+    @Override
+    public void prepare() {
+      calls.add(name + " prepares");
+    }
+
+    @Override
+    public void resume(OrganState state) {
+      calls.add(name + " resumes " + state);
+      count = state.find("count", Integer.class).orElse(0);
+    }
+  }
+
+  private HandOvers.Membership<Counter> join(String name) {
+    return table.join("organ", predecessor -> new Counter(name, predecessor.take()));
+  }
+
+  @Test
+  void theFirstInstanceHasNoPredecessor() {
+    HandOvers.Membership<Counter> first =
+        table.join(
+            "organ",
+            predecessor -> {
+              assertFalse(predecessor.exists());
+              assertTrue(predecessor.facts().isEmpty());
+              return new Counter("first", predecessor.take());
+            });
+    assertEquals(0, first.instance().count);
+    first.leave();
+    assertEquals(List.of(), calls);
+  }
+
+  @Test
+  void theSecondInstanceGoesOnFromTheState() {
+    HandOvers.Membership<Counter> first = join("first");
+    first.instance().count = 7;
+    HandOvers.Membership<Counter> second =
+        table.join(
+            "organ",
+            predecessor -> {
+              assertEquals("first", predecessor.facts().require("name", String.class));
+              return new Counter("second", predecessor.take());
+            });
+    assertEquals(7, second.instance().count);
+    first.leave();
+    second.leave();
+    assertEquals(List.of("first gives"), calls);
+  }
+
+  @Test
+  void instancesOfOtherOrgansAreNoPredecessors() {
+    join("first");
+    table.join(
+        "another",
+        predecessor -> {
+          assertFalse(predecessor.exists());
+          return new Counter("another", predecessor.take());
+        });
+  }
+
+  @Test
+  void theStateGoesBackIfTheSuccessorFailsToStart() {
+    HandOvers.Membership<Counter> first = join("first");
+    first.instance().count = 7;
+    assertThrows(
+        IllegalStateException.class,
+        () ->
+            table.join(
+                "organ",
+                predecessor -> {
+                  predecessor.take();
+                  throw new IllegalStateException("injected");
+                }));
+    assertEquals(List.of("first gives", "first prepares", "first resumes count"), calls);
+    assertEquals(7, first.instance().count);
+    assertEquals(7, join("third").instance().count);
+  }
+
+  @Test
+  void aSuccessorThatFailsBeforeItTakesTheStateChangesNothing() {
+    join("first");
+    assertThrows(
+        IllegalStateException.class,
+        () ->
+            table.join(
+                "organ",
+                predecessor -> {
+                  throw new IllegalStateException("injected");
+                }));
+    assertEquals(List.of(), calls);
+  }
+
+  @Test
+  void theStateGoesBackIfTheSuccessorLeavesFirst() {
+    HandOvers.Membership<Counter> first = join("first");
+    HandOvers.Membership<Counter> second = join("second");
+    second.instance().count = 9;
+    second.leave();
+    second.leave();
+    assertEquals(
+        List.of("first gives", "first prepares", "second gives", "first resumes count"), calls);
+    assertEquals(9, first.instance().count);
+    first.leave();
+    assertEquals(4, calls.size());
+  }
+
+  @Test
+  void thePredecessorGoesOnFromNothingIfTheSuccessorCannotGiveTheStateBack() {
+    HandOvers.Membership<Counter> first = join("first");
+    HandOvers.Membership<Counter> second =
+        table.join(
+            "organ",
+            predecessor ->
+                new Counter("second", predecessor.take()) {
+                  @Override
+                  public OrganState give() {
+                    throw new IllegalStateException("injected");
+                  }
+                });
+    second.leave();
+    assertEquals("first resumes nothing", calls.getLast());
+    assertSame(first.instance(), first.instance());
+  }
+
+  @Test
+  void aPredecessorThatThrowsStaysInChargeAndTheSuccessorDoesNotStart() {
+    AtomicBoolean broken = new AtomicBoolean(true);
+    HandOvers.Membership<Counter> first =
+        table.join(
+            "organ",
+            predecessor ->
+                new Counter("first", predecessor.take()) {
+                  @Override
+                  public OrganState give() throws InterruptedException {
+                    if (broken.get()) {
+                      throw new IllegalStateException("injected");
+                    }
+                    return super.give();
+                  }
+                });
+    String refusal = assertThrows(HandOverException.class, () -> join("second")).getMessage();
+    assertEquals(
+        "the instance of organ that runs failed to give its state to the next: injected", refusal);
+    broken.set(false);
+    assertEquals(0, join("third").instance().count);
+    first.leave();
+  }
+
+  @Test
+  void aPredecessorThatHangsIsInterruptedAndStaysInCharge() throws Exception {
+    CountDownLatch interrupted = new CountDownLatch(1);
+    table.join(
+        "organ",
+        predecessor ->
+            new Counter("first", predecessor.take()) {
+              @Override
+              public OrganState give() throws InterruptedException {
+                try {
+                  new CountDownLatch(1).await();
+                  return OrganState.NONE;
+                } finally {
+                  interrupted.countDown();
+                }
+              }
+            });
+    String refusal = assertThrows(HandOverException.class, () -> join("second")).getMessage();
+    assertTrue(refusal.contains("did not give its state to the next within 200 ms"), refusal);
+    assertTrue(refusal.contains("stop it before the new one is started"), refusal);
+    interrupted.await();
+  }
+
+  @Test
+  void aStateThatComesTooLateGoesBackToWhoGaveIt() throws Exception {
+    CountDownLatch released = new CountDownLatch(1);
+    table.join(
+        "organ",
+        predecessor ->
+            new Counter("first", predecessor.take()) {
+              @Override
+              public OrganState give() throws InterruptedException {
+                while (released.getCount() > 0) {
+                  try {
+                    released.await();
+                  } catch (InterruptedException refused) {
+                    calls.add("interrupted");
+                  }
+                }
+                return super.give();
+              }
+            });
+    assertThrows(HandOverException.class, () -> join("second"));
+    String busy = assertThrows(HandOverException.class, () -> join("third")).getMessage();
+    assertTrue(busy.contains("still busy"), busy);
+    released.countDown();
+    Await.until(SOON, "the late state to go back", () -> calls.contains("first resumes count"));
+  }
+
+  @Test
+  void aPredecessorThatHasLeftIsNotAsked() {
+    HandOvers.Membership<Counter> first = join("first");
+    HandOvers.Membership<Counter> second =
+        table.join(
+            "organ",
+            predecessor -> {
+              leaveOnAnotherThread(first);
+              assertFalse(predecessor.exists());
+              return new Counter("second", predecessor.take());
+            });
+    assertEquals(List.of(), calls);
+    second.leave();
+  }
+
+  private static void leaveOnAnotherThread(HandOvers.Membership<Counter> membership) {
+    try {
+      Thread.ofVirtual().start(membership::leave).join();
+    } catch (InterruptedException unexpected) {
+      throw new IllegalStateException(unexpected);
+    }
+  }
+
+  @Test
+  void aStateThatNobodyTakesAnyMoreIsClosed() {
+    AtomicBoolean closed = new AtomicBoolean();
+    HandOvers.Membership<Counter> first =
+        table.join(
+            "organ",
+            predecessor ->
+                new Counter("first", predecessor.take()) {
+                  @Override
+                  public OrganState give() {
+                    return OrganState.NONE.with("socket", new Socket(closed));
+                  }
+                });
+    assertThrows(
+        IllegalStateException.class,
+        () ->
+            table.join(
+                "organ",
+                predecessor -> {
+                  predecessor.take();
+                  leaveOnAnotherThread(first);
+                  throw new IllegalStateException("injected");
+                }));
+    assertTrue(closed.get());
+    assertEquals(List.of(), calls);
+  }
+
+  /** Stands for something that must be closed. */
+  private record Socket(AtomicBoolean closed) implements AutoCloseable {
+    @Override
+    public void close() {
+      closed.set(true);
+    }
+  }
+
+  @Test
+  void aClassOfTheOrganItselfIsRefusedAndTheInstanceGoesOn() {
+    table.join(
+        "handover",
+        predecessor ->
+            new Counter("first", predecessor.take()) {
+              @Override
+              public OrganState give() {
+                return OrganState.NONE.with("several", List.of(new Socket(new AtomicBoolean())));
+              }
+            });
+    String refusal =
+        assertThrows(
+                HandOverException.class,
+                () -> table.join("handover", predecessor -> new Counter("2", predecessor.take())))
+            .getMessage();
+    assertTrue(refusal.contains("gives \"several\" as a dev.polis.handover."), refusal);
+    assertEquals("first resumes several", calls.getLast());
+  }
+
+  @Test
+  void aValueOfAnotherTypeIsRefusedInWords() {
+    OrganState state = OrganState.NONE.with("count", "seven");
+    String refusal =
+        assertThrows(HandOverException.class, () -> state.find("count", Integer.class))
+            .getMessage();
+    assertTrue(refusal.contains("gave \"count\" as a java.lang.String"), refusal);
+    assertTrue(
+        assertThrows(HandOverException.class, () -> state.require("more", Integer.class))
+            .getMessage()
+            .contains("did not give \"more\", only [count]"));
+  }
+
+  @Test
+  void ofManyInstancesThatComeAndGoOneIsInChargeAtATime() throws Exception {
+    AtomicInteger inCharge = new AtomicInteger();
+    ConcurrentHashMap<String, Boolean> trouble = new ConcurrentHashMap<>();
+    class Exclusive implements OrganInstance {
+      private volatile boolean mine;
+
+      Exclusive take() {
+        if (inCharge.incrementAndGet() > 1) {
+          trouble.put("two in charge", true);
+        }
+        mine = true;
+        return this;
+      }
+
+      void close() {
+        if (mine) {
+          mine = false;
+          inCharge.decrementAndGet();
+        }
+      }
+
+      @Override
+      public OrganState give() {
+        close();
+        return OrganState.NONE;
+      }
+
+      @Override
+      public void resume(OrganState state) {
+        take();
+      }
+    }
+    HandOverTable patient = HandOverTable.open(LogTree.create());
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int thread = 0; thread < 4; thread++) {
+        threads.execute(
+            () -> {
+              for (int i = 0; i < 25; i++) {
+                HandOvers.Membership<Exclusive> here =
+                    patient.join(
+                        "organ",
+                        predecessor -> {
+                          predecessor.take();
+                          return new Exclusive().take();
+                        });
+                here.leave();
+                here.instance().close();
+              }
+            });
+      }
+    }
+    assertEquals(Map.of(), trouble);
+    assertEquals(0, inCharge.get());
+  }
+}
