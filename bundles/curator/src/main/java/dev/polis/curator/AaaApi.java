@@ -109,8 +109,7 @@ final class AaaApi extends AAAGrpc.AAAImplBase {
     return Ed25519.publicKey(parameters.getPublicKey().toByteArray());
   }
 
-  private static X509Certificate issue(LeaderTerm term, PublicKey key)
-      throws InterruptedException {
+  private static X509Certificate issue(LeaderTerm term, PublicKey key) throws InterruptedException {
     ByteString owner = term.records().owner().getPublicKey();
     if (!owner.equals(ByteString.copyFrom(Ed25519.raw(key)))) {
       throw Refusal.denied(

@@ -11,11 +11,13 @@ import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.KeyValue;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Watcher;
+import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeId;
 import dev.polis.supervision.Context;
 import dev.polis.wire.curator.stored.LeaderElectionValue;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -38,17 +40,11 @@ final class CuratorElection {
    */
   static final Duration TAKE_UP = Duration.ofSeconds(3);
 
-  /**
-   * What one instance needs to go on as the leader that another one was.
-   *
-   * @param place in the election; empty if there is none
-   * @param heartbeats what this leader has heard of the nodes; empty if it does not lead
-   */
-  record Leadership(Optional<ElectionHandOver> place, Optional<HeartbeatMonitor> heartbeats) {
-
-    /** Begins at the end of the queue. */
-    static final Leadership NONE = new Leadership(Optional.empty(), Optional.empty());
-  }
+  // Names of what one instance gives to the next.
+  private static final String PLACE = "place-in-election";
+  private static final String TOKEN = "fencing-token";
+  private static final String LEADER_SINCE = "leader-since";
+  private static final String HEARTBEATS = "heartbeats";
 
   /** Says whether to take part. */
   private enum Order {
@@ -67,7 +63,7 @@ final class CuratorElection {
   private final MutableValue<Order> order = new MutableValue<>(Order.HOLD);
   private final CountDownLatch connected = new CountDownLatch(1);
   // Guarded by this.
-  private Leadership next = Leadership.NONE;
+  private OrganState next = OrganState.NONE;
   private Election standing; // null while there is none
   private LeaderTerm term; // null while this node does not lead
 
@@ -88,8 +84,17 @@ final class CuratorElection {
     this.nanoTime = nanoTime;
   }
 
-  /** Takes part from now on. */
-  synchronized void stand(Leadership taken) {
+  /** Returns whether an instance that gave this led. */
+  static boolean led(OrganState given) {
+    return given.find(TOKEN, Long.class).isPresent();
+  }
+
+  /**
+   * Takes part from now on.
+   *
+   * @param taken what another instance gave; nothing to begin at the end of the queue
+   */
+  synchronized void stand(OrganState taken) {
     next = taken;
     gate.close();
     order.set(Order.STAND);
@@ -105,7 +110,7 @@ final class CuratorElection {
    *
    * @throws InterruptedException if interrupted before; it takes part as before
    */
-  Leadership give() throws InterruptedException {
+  OrganState give() throws InterruptedException {
     Optional<LeaderTerm> held = term();
     gate.close();
     try {
@@ -117,7 +122,26 @@ final class CuratorElection {
       throw hurried;
     }
     order.set(Order.HOLD);
-    return new Leadership(standing().flatMap(Election::handOver), held.map(LeaderTerm::heartbeats));
+    OrganState state = OrganState.NONE.with(PLACE, standing().flatMap(Election::handOver));
+    return held.map(led -> withLeadership(state, led)).orElse(state);
+  }
+
+  private static OrganState withLeadership(OrganState state, LeaderTerm led) {
+    return state
+        .with(TOKEN, led.fencingToken())
+        .with(LEADER_SINCE, led.heartbeats().leaderSince())
+        .with(HEARTBEATS, led.heartbeats().heard());
+  }
+
+  @SuppressWarnings("unchecked") // what withLeadership() has put there
+  private HeartbeatMonitor heartbeats(OrganState taken) {
+    return taken
+        .find(LEADER_SINCE, Long.class)
+        .map(
+            since ->
+                new HeartbeatMonitor(
+                    nanoTime, since, (Map<String, Long>) taken.require(HEARTBEATS, Map.class)))
+        .orElseGet(() -> new HeartbeatMonitor(nanoTime));
   }
 
   private synchronized Optional<LeaderTerm> term() {
@@ -164,7 +188,7 @@ final class CuratorElection {
   }
 
   private void campaign(EtcdClient etcd, Log log) throws InterruptedException {
-    Leadership taken = begin(etcd);
+    OrganState taken = begin(etcd);
     try (Election election = standing().orElseThrow();
         Watcher<ElectionState> watcher = election.state().watch()) {
       follow(etcd, taken, watcher, log);
@@ -176,13 +200,14 @@ final class CuratorElection {
   }
 
   /** Begins to stand, in the place that was taken over if there is one. */
-  private synchronized Leadership begin(EtcdClient etcd) {
-    Leadership taken = next;
-    next = Leadership.NONE;
+  private synchronized OrganState begin(EtcdClient etcd) {
+    OrganState taken = next;
+    next = OrganState.NONE;
     standing =
         etcd.election(
             options(
-                taken.place()
+                taken
+                    .find(PLACE, ElectionHandOver.class)
                     .<ElectionOptions.Entry>map(ElectionOptions.TakeUp::new)
                     .orElseGet(ElectionOptions.AtTheEnd::new)));
     return taken;
@@ -234,12 +259,13 @@ final class CuratorElection {
                         .formatted(lock.key())));
   }
 
-  private void follow(
-      EtcdClient etcd, Leadership taken, Watcher<ElectionState> watcher, Log log)
+  private void follow(EtcdClient etcd, OrganState taken, Watcher<ElectionState> watcher, Log log)
       throws InterruptedException {
-    HeartbeatMonitor heartbeats =
-        taken.heartbeats().orElseGet(() -> new HeartbeatMonitor(nanoTime));
-    ElectionState state = taken.place().isPresent() ? awaitTakeUp(watcher) : watcher.get();
+    HeartbeatMonitor heartbeats = heartbeats(taken);
+    ElectionState state =
+        taken.find(PLACE, ElectionHandOver.class).isPresent()
+            ? awaitTakeUp(watcher)
+            : watcher.get();
     while (true) {
       switch (state) {
         case ElectionState.Leader leader -> {

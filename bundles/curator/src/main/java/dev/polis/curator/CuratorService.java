@@ -9,7 +9,6 @@ import dev.polis.api.curator.CuratorException;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
 import dev.polis.boot.StopReason;
-import dev.polis.etcd.ElectionHandOver;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
 import dev.polis.event.MutableValue;
@@ -36,7 +35,6 @@ import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
@@ -77,12 +75,8 @@ final class CuratorService implements Curator, OrganInstance {
     void withdraw();
   }
 
-  // Names of what one instance gives to the next.
+  // What one instance gives to the next, with what its election gives.
   private static final String CREDENTIALS = "credentials";
-  private static final String PLACE = "place-in-election";
-  private static final String TOKEN = "fencing-token";
-  private static final String LEADER_SINCE = "leader-since";
-  private static final String HEARTBEATS = "heartbeats";
 
   private final CuratorSettings settings;
   private final Parts parts;
@@ -154,7 +148,7 @@ final class CuratorService implements Curator, OrganInstance {
     }
     status.set(new CuratorStatus.Campaigning("the election begins"));
     open(credentials);
-    election.stand(CuratorElection.Leadership.NONE);
+    election.stand(OrganState.NONE);
   }
 
   /** Begins to serve calls, which wait until this curator takes part in the election. */
@@ -210,8 +204,7 @@ final class CuratorService implements Curator, OrganInstance {
   @Override
   public X509Certificate renew(NodeCredentials credentials) throws InterruptedException {
     try {
-      return gate.during(
-          term -> term.pki().ensureNode(credentials.id(), credentials.publicKey()));
+      return gate.during(term -> term.pki().ensureNode(credentials.id(), credentials.publicKey()));
     } catch (RpcException | EtcdException | PkiException e) {
       throw new CuratorException(
           "the certificate of %s cannot be renewed now: %s"
@@ -260,8 +253,8 @@ final class CuratorService implements Curator, OrganInstance {
     if (serving().isEmpty()) {
       open(credentials.get());
     }
-    election().orElseThrow().stand(leadership(state));
-    awaitTakenUp(state.find(TOKEN, Long.class));
+    election().orElseThrow().stand(state);
+    awaitTakenUp(CuratorElection.led(state));
   }
 
   private void openAndConnect(NodeCredentials credentials) {
@@ -275,7 +268,7 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   /** Waits until this curator stands where the other one stood. */
-  private void awaitTakenUp(Optional<Long> token) {
+  private void awaitTakenUp(boolean leading) {
     Optional<CuratorStatus> now = Optional.empty();
     try (Watcher<CuratorStatus> watcher = status.watch()) {
       now = Optional.of(watcher.get(CuratorElection.TAKE_UP));
@@ -284,7 +277,7 @@ final class CuratorService implements Curator, OrganInstance {
     } catch (TimeoutException tooLong) {
       now = Optional.empty();
     }
-    if (token.isPresent() && now.filter(CuratorStatus.Leading.class::isInstance).isEmpty()) {
+    if (leading && now.filter(CuratorStatus.Leading.class::isInstance).isEmpty()) {
       throw new HandOverException(
           "the new curator could not take up the leadership within %d s: %s; check that etcd answers (polisctl explain consensus)"
               .formatted(
@@ -297,20 +290,6 @@ final class CuratorService implements Curator, OrganInstance {
               known.orElseGet(
                   () -> new CuratorStatus.Campaigning("etcd has not said yet who leads")));
     }
-  }
-
-  @SuppressWarnings("unchecked") // what give() has put there
-  private CuratorElection.Leadership leadership(OrganState state) {
-    return new CuratorElection.Leadership(
-        state.find(PLACE, ElectionHandOver.class),
-        state
-            .find(LEADER_SINCE, Long.class)
-            .map(
-                since ->
-                    new HeartbeatMonitor(
-                        parts.nanoTime(),
-                        since,
-                        (Map<String, Long>) state.require(HEARTBEATS, Map.class))));
   }
 
   @Override
@@ -328,31 +307,13 @@ final class CuratorService implements Curator, OrganInstance {
     gate.dismiss();
     parts.endpoints().withdraw();
     try {
-      CuratorElection.Leadership leadership = standing.get().give();
+      OrganState state = standing.get().give().with(CREDENTIALS, serving());
       markGave(true);
-      return state(leadership);
+      return state;
     } catch (InterruptedException hurried) {
       prepare();
       throw hurried;
     }
-  }
-
-  private OrganState state(CuratorElection.Leadership leadership) {
-    OrganState state =
-        facts()
-            .with(PLACE, leadership.place())
-            .with(
-                TOKEN,
-                leadership.heartbeats().isPresent()
-                    ? leadership.place().map(ElectionHandOver::createRevision)
-                    : Optional.empty());
-    if (leadership.heartbeats().isEmpty()) {
-      return state;
-    }
-    HeartbeatMonitor heartbeats = leadership.heartbeats().get();
-    return state
-        .with(LEADER_SINCE, heartbeats.leaderSince())
-        .with(HEARTBEATS, heartbeats.heard());
   }
 
   @Override
@@ -364,7 +325,7 @@ final class CuratorService implements Curator, OrganInstance {
   public void resume(OrganState state) {
     markGave(false);
     if (election().isPresent()) {
-      election().get().stand(leadership(state));
+      election().get().stand(state);
     } else {
       state.find(CREDENTIALS, NodeCredentials.class).ifPresent(this::serve);
     }

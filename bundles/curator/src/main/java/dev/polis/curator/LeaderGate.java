@@ -65,9 +65,7 @@ final class LeaderGate {
   void dismiss() {
     leadership.update(
         now ->
-            now.orElseThrow() instanceof Leadership.Held held
-                ? held
-                : new Leadership.Dismissed());
+            now.orElseThrow() instanceof Leadership.Held held ? held : new Leadership.Dismissed());
   }
 
   /** Does work under the present leadership, which does not end in order before the work has. */

@@ -104,7 +104,8 @@ final class ManagementApi extends ManagementGrpc.ManagementImplBase {
   @Override
   public void getNodes(GetNodesRequest request, StreamObserver<dev.polis.wire.api.Node> caller) {
     Predicate<dev.polis.wire.api.Node> filter = NodeFilter.compile(request.getFilter());
-    List<dev.polis.wire.api.Node> nodes = ApiCalls.run(() -> gate.during(term -> nodes(term, filter)));
+    List<dev.polis.wire.api.Node> nodes =
+        ApiCalls.run(() -> gate.during(term -> nodes(term, filter)));
     nodes.forEach(caller::onNext);
     caller.onCompleted();
   }

@@ -56,7 +56,7 @@
  * revisions, so a stale entry costs a second attempt and never a wrong answer.
  *
  * <ul>
- *   <li>Needs: BootReport, Consensus, HealthRegistry, Network, RpcHost, Supervisor
+ *   <li>Needs: BootReport, Consensus, HandOvers, HealthRegistry, Network, RpcHost, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: BindableService, Curator
  *   <li>Configuration: dev.polis.curator

@@ -154,8 +154,7 @@ class CuratorHandOverTest {
                   .watch(
                       WatchRequest.newBuilder()
                           .setNodeInCluster(
-                              WatchRequest.NodeInCluster.newBuilder()
-                                  .setNodeId(fixture.id.text()))
+                              WatchRequest.NodeInCluster.newBuilder().setNodeId(fixture.id.text()))
                           .build());
           for (WatchEvent event = call.read(); event != null; event = call.read()) {
             event.getNodesList().forEach(node -> see(node.getLabels()));

@@ -67,7 +67,7 @@ public final class HandOverTable implements HandOvers {
   }
 
   private <I extends OrganInstance> Seat<I> start(String organ, Starter<I> starter) {
-    Handing handing = new Handing(organ, incumbent(organ));
+    Handing handing = new Handing(organ, incumbent(organ).orElse(null));
     try {
       I instance = starter.start(handing);
       Seat<I> seat = new Seat<>(organ, instance);
@@ -174,42 +174,42 @@ public final class HandOverTable implements HandOvers {
   /** Hands the state of the instance in charge to the one that is being started. */
   private final class Handing implements Predecessor {
     private final String organ;
-    private final Optional<Seat<?>> giver;
-    private Optional<OrganState> taken = Optional.empty();
-    private long began;
+    private final Seat<?> giver; // null if there is none
+    private OrganState taken; // null until it is taken
     private boolean over;
 
-    Handing(String organ, Optional<Seat<?>> giver) {
+    Handing(String organ, Seat<?> giver) {
       this.organ = organ;
       this.giver = giver;
     }
 
     @Override
     public boolean exists() {
-      return giver.filter(HandOverTable.this::isSeated).isPresent();
+      return giver != null && isSeated(giver);
     }
 
     @Override
     public OrganState facts() {
       requireStarting();
-      return exists() ? giver.orElseThrow().facts() : OrganState.NONE;
+      return exists() ? giver.facts() : OrganState.NONE;
     }
 
     @Override
     public OrganState take() {
       requireStarting();
-      if (taken.isPresent() || !exists()) {
-        return taken.orElse(OrganState.NONE);
+      if (taken != null) {
+        return taken;
       }
-      began = System.nanoTime();
-      Seat<?> seat = giver.orElseThrow();
-      OrganState state = seat.give();
-      taken = Optional.of(state);
-      mark(seat, true);
+      if (!exists()) {
+        return OrganState.NONE;
+      }
+      long began = System.nanoTime();
+      taken = giver.give();
+      mark(giver, true);
       log.info(
           "%s: the new instance took over %s in %d ms",
-          organ, state, (System.nanoTime() - began) / 1_000_000);
-      return state;
+          organ, taken, Duration.ofNanos(System.nanoTime() - began).toMillis());
+      return taken;
     }
 
     private void requireStarting() {
@@ -222,17 +222,16 @@ public final class HandOverTable implements HandOvers {
 
     /** Lets the predecessor go on, or closes what nobody has any more. */
     void giveBack(Throwable failure) {
-      if (taken.isEmpty()) {
+      if (taken == null) {
         return;
       }
-      Seat<?> seat = giver.orElseThrow();
       log.warning("%s: the new instance failed and its state goes back: %s", organ, failure);
-      if (mark(seat, false)) {
-        seat.prepare();
-        seat.resume(taken.get());
+      if (mark(giver, false)) {
+        giver.prepare();
+        giver.resume(taken);
       } else {
         log.error("%s: nobody is left to take the state back; it is given up", organ);
-        taken.get().close(trouble -> log.warning("%s: %s", organ, trouble));
+        taken.close(trouble -> log.warning("%s: %s", organ, trouble));
       }
     }
   }
@@ -336,19 +335,19 @@ public final class HandOverTable implements HandOvers {
 
     OrganState give() {
       return call(
-                  "give",
-                  () -> {
-                    OrganState given = instance.give();
-                    try {
-                      given.requireForeignTypes(organ);
-                    } catch (HandOverException unusable) {
-                      goOn(given);
-                      throw unusable;
-                    }
-                    return given;
-                  })
-              .orLate(this::tooLate)
-              .within(patience);
+              "give",
+              () -> {
+                OrganState given = instance.give();
+                try {
+                  given.requireForeignTypes(organ);
+                } catch (HandOverException unusable) {
+                  goOn(given);
+                  throw unusable;
+                }
+                return given;
+              })
+          .orLate(this::tooLate)
+          .within(patience);
     }
 
     private void tooLate(OrganState state) {

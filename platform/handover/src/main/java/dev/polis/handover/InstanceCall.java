@@ -73,14 +73,18 @@ final class InstanceCall {
       thread.interrupt();
       join(thread, AFTER_INTERRUPT);
     }
-    Outcome last = outcome.getAndUpdate(now -> now instanceof Outcome.Open ? new Outcome.Unwanted() : now);
+    Outcome last =
+        outcome.getAndUpdate(now -> now instanceof Outcome.Open ? new Outcome.Unwanted() : now);
     return switch (last) {
       case Outcome.Returned(OrganState state) -> state;
       case Outcome.Thrown(InterruptedException _) -> throw tooLate(time);
       case Outcome.Thrown(Throwable failure) ->
           throw new HandOverException(
               "the instance of %s that runs failed to %s: %s"
-                  .formatted(organ, words(), failure.getMessage() == null ? failure : failure.getMessage()),
+                  .formatted(
+                      organ,
+                      words(),
+                      failure.getMessage() == null ? failure : failure.getMessage()),
               failure);
       case Outcome.Open _, Outcome.Unwanted _ -> throw tooLate(time);
     };
@@ -112,8 +116,7 @@ final class InstanceCall {
       }
     } catch (Throwable failure) {
       // Everything: it is the instance's failure, and whoever waits for it words it.
-      outcome.getAndUpdate(
-          now -> now instanceof Outcome.Open ? new Outcome.Thrown(failure) : now);
+      outcome.getAndUpdate(now -> now instanceof Outcome.Open ? new Outcome.Thrown(failure) : now);
     }
   }
 

@@ -5,6 +5,9 @@
  *   LogTree ──▶ HandOverComponent ──offers──▶ HandOvers ◀── organs: join("curator", …), …
  * </pre>
  *
+ * <p>The table has nothing to close: it holds what instances have joined, and they leave by
+ * themselves.
+ *
  * <p>Not promised: that organs go on from each other after this component itself was replaced. It
  * belongs to the platform, which stands still while a node runs.
  *
