@@ -1,5 +1,6 @@
 package dev.polis.ctl;
 
+import dev.polis.plugins.manifest.PlatformVersion;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.logging.Level;
@@ -16,7 +17,7 @@ import picocli.CommandLine.Spec;
     name = "polisctl",
     description = "Operates a Polis cluster.",
     mixinStandardHelpOptions = true,
-    version = "polisctl 0.1.0",
+    versionProvider = Ctl.Version.class,
     synopsisSubcommandLabel = "COMMAND",
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -34,6 +35,7 @@ import picocli.CommandLine.Spec;
       ClusterCommand.class,
       EtcdCommand.class,
       BundleCommand.class,
+      PluginCommand.class,
       DebugCommand.class,
       ParamsCommand.class,
       RecoveryKeyCommand.class,
@@ -42,6 +44,14 @@ import picocli.CommandLine.Spec;
       CompletionCommand.class
     })
 public final class Ctl implements Runnable {
+
+  /** Says which version this is. */
+  static final class Version implements CommandLine.IVersionProvider {
+    @Override
+    public String[] getVersion() {
+      return new String[] {"polisctl " + PlatformVersion.current()};
+    }
+  }
 
   /**
    * Libraries that log what they also throw, and what no operator can do anything about. Held,

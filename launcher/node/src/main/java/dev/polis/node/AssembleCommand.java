@@ -42,6 +42,7 @@ final class AssembleCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     Path bundles = output.resolve("bundles");
     empty(bundles);
+    empty(output.resolve("manifests"));
     Map<Path, BundleManifest> available = available();
     for (Map.Entry<String, VersionRange> wanted : wanted().entrySet()) {
       Path jar = find(available, wanted.getKey(), wanted.getValue());

@@ -1,5 +1,10 @@
 package dev.polis.node;
 
+import dev.polis.plugins.manifest.DistributionManifest;
+import dev.polis.plugins.manifest.ManifestEnvelope;
+import dev.polis.plugins.manifest.PackException;
+import dev.polis.plugins.manifest.PackOptions;
+import dev.polis.plugins.manifest.PluginPacker;
 import dev.polis.plugins.plan.BundleManifest;
 import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.Generation;
@@ -11,19 +16,23 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
 /**
  * Reads and writes a built node: {@code lib/} for the launcher's class path, {@code bundles/}, the
- * list of the bundles that the framework installs, and the list of system packages.
+ * list of the bundles that the framework installs, their plugin manifests in {@code manifests/},
+ * the list of these, and the list of system packages.
  *
  * @param folder where it lies
  */
 record Distribution(Path folder) {
   private static final String LIST = "bundles.list";
+  private static final String MANIFESTS = "manifests.list";
   private static final String BUILD_AGAIN = "build the distribution again";
 
   /** A line of the list. */
@@ -48,13 +57,15 @@ record Distribution(Path folder) {
   }
 
   /**
-   * Writes the list from the bundles that are there; the build's last step.
+   * Writes the plugin manifests and the lists from the bundles that are there; the build's last
+   * step.
    *
    * @return how many bundles the framework gets
    * @throws IOException if a file is no bundle or can not be read
    */
   int seal() throws IOException {
     List<String> lines = new ArrayList<>();
+    List<String> manifests = new ArrayList<>();
     Set<String> libraries = systemPackages().libraries();
     try (Stream<Path> jars = Files.list(folder.resolve("bundles"))) {
       for (Path jar : jars.sorted().toList()) {
@@ -65,10 +76,54 @@ record Distribution(Path folder) {
         StoredPlugin plugin =
             new StoredPlugin(manifest.symbolicName(), manifest.version(), Digest.of(jar));
         lines.add(new Line(plugin, jar.getFileName().toString()).toString());
+        manifests.add(describe(jar) + " " + jar.getFileName());
       }
     }
     Files.write(folder.resolve(LIST), lines);
+    Files.write(folder.resolve(MANIFESTS), manifests);
     return lines.size();
+  }
+
+  /** Writes the plugin manifest of a bundle and returns its digest. */
+  private Digest describe(Path jar) throws IOException {
+    try {
+      DistributionManifest manifest =
+          DistributionManifest.of(PluginPacker.describe(jar, PackOptions.NONE));
+      Path file = manifestFile(jar.getFileName().toString());
+      Files.createDirectories(file.getParent());
+      Files.write(file, manifest.encode().toByteArray());
+      return manifest.digest();
+    } catch (PackException e) {
+      throw new IOException(e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Returns the digests of the plugin manifests that came with this distribution: those that need
+   * no signature.
+   *
+   * @throws Refusal if the list is damaged
+   */
+  Set<Digest> manifestDigests() throws Refusal {
+    return Set.copyOf(manifestsByFile().values());
+  }
+
+  private Map<String, Digest> manifestsByFile() throws Refusal {
+    Path list = folder.resolve(MANIFESTS);
+    Map<String, Digest> digests = new HashMap<>();
+    try {
+      for (String line : Files.readAllLines(list)) {
+        String[] words = line.split(" ", 2);
+        digests.put(words[words.length - 1], new Digest(words[0]));
+      }
+      return digests;
+    } catch (IOException | IllegalArgumentException e) {
+      throw new Refusal(list + " can not be read (" + e.getMessage() + "); " + BUILD_AGAIN, e);
+    }
+  }
+
+  private Path manifestFile(String jar) {
+    return folder.resolve("manifests").resolve(jar + ManifestEnvelope.SUFFIX);
   }
 
   /**
@@ -147,10 +202,24 @@ record Distribution(Path folder) {
     Path jar = folder.resolve("bundles").resolve(line.file());
     try {
       store.put(line.plugin(), jar);
+      putManifest(store, line);
     } catch (NoSuchFileException e) {
       throw new Refusal(
           jar + ": the file of " + line.plugin().symbolicName() + " is missing; " + BUILD_AGAIN, e);
     }
+  }
+
+  private void putManifest(PluginStore store, Line line) throws Refusal, IOException {
+    Digest listed = manifestsByFile().get(line.file());
+    if (listed == null) {
+      return;
+    }
+    Path file = manifestFile(line.file());
+    byte[] manifest = Files.readAllBytes(file);
+    if (!Digest.of(manifest).equals(listed)) {
+      throw new Refusal(file + " is damaged: its digest is not the listed one; " + BUILD_AGAIN);
+    }
+    store.putManifest(line.plugin(), manifest);
   }
 
   private Digest identity() throws Refusal, IOException {

@@ -77,6 +77,16 @@ public final class Ed25519 {
     }
   }
 
+  /** Reads a public key from PKIX DER. */
+  public static PublicKey publicKeyFromDer(byte[] pkix) {
+    try {
+      return KeyFactory.getInstance(NAME).generatePublic(new X509EncodedKeySpec(pkix));
+    } catch (GeneralSecurityException e) {
+      throw new PkiException(
+          "the " + pkix.length + " bytes are no Ed25519 public key in PKIX DER", e);
+    }
+  }
+
   /** Returns the public half of a private key. */
   public static PublicKey publicKey(PrivateKey key) {
     byte[] seed = seed(key);

@@ -92,6 +92,11 @@ public final class Pem {
     }
   }
 
+  /** Reads the one Ed25519 public key in a text. */
+  public static PublicKey publicKey(String pem) {
+    return Ed25519.publicKeyFromDer(only(pem, PUBLIC_KEY));
+  }
+
   /** Returns the content of the one block with this label; the caller wipes it. */
   static byte[] only(String pem, String label) {
     var found = blocks(pem, label);

@@ -7,12 +7,9 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
-import org.osgi.framework.Constants;
 
 /** Finds bundles by name and knows which of them may move. */
 final class BundleDirectory {
-  private static final String OURS = "dev.polis.";
-
   private final BundleContext context;
 
   BundleDirectory(BundleContext context) {
@@ -56,38 +53,37 @@ final class BundleDirectory {
   }
 
   /**
+   * Finds a bundle that may be moved.
+   *
    * @param name of the bundle to move
-   * @return the bundle, which is an organ
-   * @throws StatusException also FAILED_PRECONDITION for what belongs to the platform
+   * @return the bundle, which provides an organ or a role
+   * @throws StatusException also FAILED_PRECONDITION for what provides neither
    */
   Bundle organ(String name) throws StatusException {
     Bundle bundle = named(name);
-    if (!isOrgan(bundle)) {
-      throw Status.FAILED_PRECONDITION
-          .withDescription(
+    return switch (BundlePlugin.of(bundle)) {
+      case BundlePlugin.Organ organ -> bundle;
+      case BundlePlugin.Library library ->
+          throw refusal(
               bundle.getSymbolicName()
                   + " belongs to the platform, which stands still while the node runs: stopping it would stop every organ that uses its classes. Restart the node"
-                  + " to change it. Organs that may be stopped: "
-                  + organs())
-          .asException();
-    }
-    return bundle;
+                  + " to change it.");
+      case BundlePlugin.Undescribed undescribed ->
+          throw refusal(
+              "nothing says that %s is an organ or a role: %s."
+                  .formatted(bundle.getSymbolicName(), undescribed.why()));
+    };
   }
 
-  /**
-   * Returns whether a bundle is an organ of ours: it exports nothing, while a bundle that exports
-   * packages carries others.
-   */
-  private static boolean isOrgan(Bundle bundle) {
-    String name = bundle.getSymbolicName();
-    return name != null
-        && name.startsWith(OURS)
-        && bundle.getHeaders("").get(Constants.EXPORT_PACKAGE) == null;
+  private StatusException refusal(String why) {
+    return Status.FAILED_PRECONDITION
+        .withDescription(why + " Organs that may be stopped: " + organs())
+        .asException();
   }
 
   private String organs() {
     return Arrays.stream(context.getBundles())
-        .filter(BundleDirectory::isOrgan)
+        .filter(bundle -> BundlePlugin.of(bundle) instanceof BundlePlugin.Organ)
         .map(Bundle::getSymbolicName)
         .sorted()
         .distinct()

@@ -5,12 +5,14 @@
  *   operator ──Plugins.List/Stop/Start──▶ management listener ──▶ PluginsService ──▶ BundleDirectory ──▶ framework
  * </pre>
  *
- * <p>Organs may be stopped and started; their manifests say which bundles are organs: an organ of
- * ours exports nothing, so no other bundle has classes from it. A bundle that exports packages
- * belongs to the platform; stopping it would stop half of the node, and is refused with the reason.
+ * <p>Organs may be stopped and started. Which bundles are organs or roles is said by the plugin
+ * manifests beside their files, never guessed from a name; one from outside is an equal. All other
+ * bundles belong to the platform; stopping one would stop half of the node, and is refused with the
+ * reason.
  *
- * <p>The two halves that need no framework lie in packages of their own, because the launcher uses
- * them before there is one: {@link dev.polis.plugins.store} and {@link dev.polis.plugins.plan}.
+ * <p>The parts that need no framework lie in packages of their own, because the launcher and the
+ * command line use them where there is none: {@link dev.polis.plugins.store}, {@link
+ * dev.polis.plugins.plan} and {@link dev.polis.plugins.manifest}.
  *
  * <p>Not promised: a stop or start made here is not remembered, after a restart of the node the
  * current generation of the store counts again.

@@ -4,6 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.plugins.manifest.DistributionManifest;
+import dev.polis.plugins.manifest.ManifestEnvelope;
+import dev.polis.plugins.manifest.PackOptions;
+import dev.polis.plugins.manifest.PluginPacker;
+import dev.polis.plugins.manifest.Provided;
 import dev.polis.wire.plugins.ListRequest;
 import dev.polis.wire.plugins.ListResponse;
 import dev.polis.wire.plugins.Plugin;
@@ -21,6 +26,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
@@ -51,8 +57,8 @@ class PluginsServiceTest {
                 "felix.log.level",
                 "0"));
     framework.start();
-    install("dev.polis.storage", "1.0.0", "").start();
-    install("dev.polis.rpc", "1.0.0", "dev.polis.rpc").start();
+    install("dev.polis.storage", "1.0.0", List.of(new Provided.Organ("storage"))).start();
+    install("dev.polis.rpc", "1.0.0", List.of()).start();
     service = new PluginsService(new BundleDirectory(framework.getBundleContext()));
   }
 
@@ -117,7 +123,7 @@ class PluginsServiceTest {
   @Test
   @DisplayName("Of two versions the request has to name one")
   void twoVersions() throws Exception {
-    install("dev.polis.storage", "2.0.0", "");
+    install("dev.polis.storage", "2.0.0", List.of(new Provided.Organ("storage")));
 
     Status status = refused(stopRequest("dev.polis.storage"));
 
@@ -130,7 +136,36 @@ class PluginsServiceTest {
     assertEquals("1.0.0", stopped.getPlugin().getVersion());
   }
 
-  private Bundle install(String name, String version, String exports) throws Exception {
+  @Test
+  @DisplayName("A plugin from outside is an organ by its manifest, whatever its name")
+  void outsiderIsAnOrgan() throws Exception {
+    install("org.example.backup", "1.0.0", List.of(new Provided.Role("NightlyBackup"))).start();
+
+    StopResponse stopped =
+        call(observer -> service.stop(stopRequest("org.example.backup"), observer));
+
+    assertEquals(Plugin.State.STATE_RESOLVED, stopped.getPlugin().getState());
+  }
+
+  @Test
+  @DisplayName("A bundle of our name without a manifest is no organ, and the refusal says why")
+  void nameIsNoManifest() throws Exception {
+    Bundle bundle = install("dev.polis.cluster", "1.0.0", List.of(new Provided.Organ("cluster")));
+    Path jar = folder.resolve("dev.polis.cluster-1.0.0.jar");
+    Files.delete(ManifestEnvelope.beside(jar));
+    String missing = refused(stopRequest("dev.polis.cluster")).getDescription();
+    assertTrue(missing.startsWith("nothing says that dev.polis.cluster is an organ"), missing);
+    assertTrue(missing.contains("has no manifest"), missing);
+
+    Files.copy(
+        ManifestEnvelope.beside(folder.resolve("dev.polis.storage-1.0.0.jar")),
+        ManifestEnvelope.beside(jar));
+    String other = refused(stopRequest("dev.polis.cluster")).getDescription();
+    assertTrue(other.contains("is that of dev.polis.storage:1.0.0"), other);
+    assertEquals("1.0.0", bundle.getVersion().toString());
+  }
+
+  private Bundle install(String name, String version, List<Provided> provides) throws Exception {
     Path jar = folder.resolve(name + "-" + version + ".jar");
     Manifest manifest = new Manifest();
     Attributes headers = manifest.getMainAttributes();
@@ -138,10 +173,11 @@ class PluginsServiceTest {
     headers.putValue("Bundle-ManifestVersion", "2");
     headers.putValue("Bundle-SymbolicName", name);
     headers.putValue("Bundle-Version", version);
-    if (!exports.isEmpty()) {
-      headers.putValue("Export-Package", exports);
-    }
     write(jar, manifest);
+    PluginPacker.write(
+        jar,
+        DistributionManifest.of(
+            PluginPacker.describe(jar, new PackOptions(provides, Optional.empty()))));
     return framework.getBundleContext().installBundle("reference:" + jar.toUri());
   }
 

@@ -2,6 +2,7 @@ package dev.polis.plugins.manifest;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.plugins.store.PluginStore;
 import dev.polis.wire.UnknownFields;
 import java.nio.file.Path;
 import java.util.List;
@@ -9,7 +10,7 @@ import java.util.List;
 /** Holds a serialized manifest and says who vouches for it. */
 public sealed interface ManifestEnvelope permits SignedManifest, DistributionManifest {
   /** The end of the name of a manifest's file; before it stands the name of the bundle's file. */
-  String SUFFIX = ".plugin";
+  String SUFFIX = PluginStore.MANIFEST_SUFFIX;
 
   /** A manifest with 2,000 packages has about 150 KiB. */
   int LARGEST = 256 * 1024;

@@ -54,8 +54,7 @@ public final class PluginVerifier {
   public VerifiedPlugin verify(Path bundle, byte[] manifest, TrustRoots roots)
       throws PluginRefusedException, IOException {
     VerifiedManifest verified = verifyManifest(manifest, roots);
-    requireContent(bundle, verified.manifest());
-    requireIdentity(bundle, verified.manifest());
+    requireBundle(bundle, verified.manifest());
     return new VerifiedPlugin(bundle, verified.manifest(), verified.signer());
   }
 
@@ -78,6 +77,42 @@ public final class PluginVerifier {
     PluginManifest content = PluginManifest.decode(envelope.manifest());
     requirePlatform(content);
     return new VerifiedManifest(content, signer);
+  }
+
+  /**
+   * Compares a bundle with a manifest, whoever vouches for it.
+   *
+   * @param bundle the bundle's file
+   * @param manifest what it should be
+   * @throws PluginRefusedException if it is another one; nothing of it was loaded
+   * @throws IOException if the bundle cannot be read
+   */
+  public static void requireBundle(Path bundle, PluginManifest manifest)
+      throws PluginRefusedException, IOException {
+    requireContent(bundle, manifest);
+    requireIdentity(bundle, manifest);
+  }
+
+  /**
+   * Reads the file of a manifest.
+   *
+   * @param bundle the bundle it should belong to
+   * @param manifest the manifest's file
+   * @return its content, cut off after the largest manifest
+   * @throws PluginRefusedException UNSIGNED if it is missing
+   * @throws IOException if it cannot be read
+   */
+  public static byte[] read(Path bundle, Path manifest) throws PluginRefusedException, IOException {
+    try (InputStream in = Files.newInputStream(manifest)) {
+      // One byte more than may be there, so that an oversize file is seen and not read whole.
+      return in.readNBytes(ManifestEnvelope.LARGEST + 1);
+    } catch (NoSuchFileException e) {
+      throw new PluginRefusedException(
+          RefusalReason.UNSIGNED,
+          "%s has no manifest: %s is missing; make it with \"polisctl plugin pack JAR --key FILE\""
+              .formatted(bundle, manifest),
+          e);
+    }
   }
 
   private static Signer requireKey(SignedManifest signed, TrustRoots roots)
@@ -165,20 +200,6 @@ public final class PluginVerifier {
                   Names.shown(headers.symbolicName()),
                   headers.version(),
                   manifest.label()));
-    }
-  }
-
-  private static byte[] read(Path bundle, Path manifest)
-      throws PluginRefusedException, IOException {
-    try (InputStream in = Files.newInputStream(manifest)) {
-      // One byte more than may be there, so that an oversize file is seen and not read whole.
-      return in.readNBytes(ManifestEnvelope.LARGEST + 1);
-    } catch (NoSuchFileException e) {
-      throw new PluginRefusedException(
-          RefusalReason.UNSIGNED,
-          "%s has no manifest: %s is missing; make it with \"polisctl plugin pack JAR --key FILE\""
-              .formatted(bundle, manifest),
-          e);
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.polis.plugins.store;
 
 import dev.polis.files.AtomicFile;
+import dev.polis.files.Mode;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -25,6 +26,9 @@ import java.util.function.Consumer;
  * write.
  */
 public final class PluginStore {
+  /** The end of the name of a plugin manifest; before it stands the name of the bundle's file. */
+  public static final String MANIFEST_SUFFIX = ".plugin";
+
   private static final String TEMPORARY = "writing-";
   private static final String RESEED =
       "move the store's folder aside: the next start seeds a new one from the distribution";
@@ -144,6 +148,21 @@ public final class PluginStore {
     checked.note(plugin.digest(), place);
   }
 
+  /**
+   * Keeps the plugin manifest of a file beside it, for as long as the file is kept.
+   *
+   * @param plugin whose
+   * @param manifest the content of the manifest's file
+   * @throws IOException if it can not be written
+   */
+  public synchronized void putManifest(StoredPlugin plugin, byte[] manifest) throws IOException {
+    AtomicFile.replace(
+        files.resolve(fileName(plugin) + MANIFEST_SUFFIX),
+        manifest,
+        Mode.PUBLIC,
+        AtomicFile.Durability.POWER_LOSS);
+  }
+
   private boolean isWhole(StoredPlugin plugin, Path place) throws IOException {
     return checked.agrees(plugin.digest(), place) || Digest.of(place).equals(plugin.digest());
   }
@@ -256,7 +275,7 @@ public final class PluginStore {
     AtomicFile.force(generations);
     int deleted = 0;
     for (Path file : list(files)) {
-      if (!named.contains(file.getFileName().toString())) {
+      if (!named.contains(jarOf(file.getFileName().toString()))) {
         Files.delete(file);
         deleted++;
         steps.accept(StoreStep.FILE_DELETED);
@@ -329,6 +348,13 @@ public final class PluginStore {
     Set<String> names = new HashSet<>();
     generation.plugins().forEach(plugin -> names.add(fileName(plugin)));
     return names;
+  }
+
+  /** Returns the file's name, or for a plugin manifest that of the file it belongs to. */
+  private static String jarOf(String name) {
+    return name.endsWith(MANIFEST_SUFFIX)
+        ? name.substring(0, name.length() - MANIFEST_SUFFIX.length())
+        : name;
   }
 
   private static String fileName(StoredPlugin plugin) {

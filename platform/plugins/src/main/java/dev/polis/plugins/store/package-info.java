@@ -7,6 +7,7 @@
  *   ├── current                 "7 &lt;digest of generations/7&gt;"      the pointer
  *   ├── generations/6, 7        "name version digest" per plugin
  *   ├── files/&lt;digest&gt;.jar      never changed once it bears its name
+ *   ├── files/&lt;digest&gt;.jar.plugin   its plugin manifest
  *   └── checked/&lt;digest&gt;        length and CRC-32C the file had when its digest was last compared
  *
  *   install:  file ──fsync──rename──▶ generation ──fsync──rename──▶ pointer ──fsync──rename

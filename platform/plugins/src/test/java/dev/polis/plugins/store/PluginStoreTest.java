@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -187,6 +188,23 @@ class PluginStoreTest {
     for (StoredPlugin plugin : StoreFixture.plugins("2.0.0")) {
       store.verified(plugin);
     }
+  }
+
+  @Test
+  @DisplayName("A plugin manifest is kept beside its file, and goes with it")
+  void manifestsGoWithTheirFiles() throws Exception {
+    for (String version : List.of("1.0.0", "2.0.0", "3.0.0")) {
+      StoreFixture.install(store, folder, StoreFixture.plugins(version));
+      for (StoredPlugin plugin : StoreFixture.plugins(version)) {
+        store.putManifest(plugin, version.getBytes(StandardCharsets.UTF_8));
+      }
+    }
+
+    store.collect();
+
+    assertEquals(12, count("files"), "six files and their manifests");
+    Path file = store.verified(StoreFixture.plugins("3.0.0").getFirst());
+    assertEquals("3.0.0", Files.readString(file.resolveSibling(file.getFileName() + ".plugin")));
   }
 
   @Test

@@ -1,0 +1,66 @@
+package dev.polis.plugins;
+
+import dev.polis.plugins.manifest.ManifestEnvelope;
+import dev.polis.plugins.manifest.PluginManifest;
+import dev.polis.plugins.manifest.PluginRefusedException;
+import dev.polis.plugins.manifest.PluginVerifier;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.FileSystemNotFoundException;
+import java.nio.file.Path;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.Constants;
+
+/**
+ * Says what an installed bundle is, by the plugin manifest beside its file. A bundle's name says
+ * nothing.
+ */
+sealed interface BundlePlugin {
+  /** How the launcher installs a file without copying it. */
+  String REFERENCE = "reference:";
+
+  /**
+   * It provides organs or roles.
+   *
+   * @param manifest which
+   */
+  record Organ(PluginManifest manifest) implements BundlePlugin {}
+
+  /** It provides neither: it belongs to the platform. */
+  record Library() implements BundlePlugin {}
+
+  /**
+   * It has no manifest that can be read, or that of another bundle.
+   *
+   * @param why in words
+   */
+  record Undescribed(String why) implements BundlePlugin {}
+
+  /** Reads the manifest of a bundle. It was verified before the bundle was installed. */
+  static BundlePlugin of(Bundle bundle) {
+    if (bundle.getBundleId() == Constants.SYSTEM_BUNDLE_ID) {
+      return new Library();
+    }
+    try {
+      Path file = Path.of(URI.create(location(bundle)));
+      PluginManifest manifest =
+          PluginManifest.decode(
+              ManifestEnvelope.decode(PluginVerifier.read(file, ManifestEnvelope.beside(file)))
+                  .manifest());
+      if (!manifest.symbolicName().equals(bundle.getSymbolicName())
+          || !manifest.version().equals(bundle.getVersion())) {
+        return new Undescribed("the manifest beside it is that of " + manifest.label());
+      }
+      return manifest.isOrganOrRole() ? new Organ(manifest) : new Library();
+    } catch (PluginRefusedException | IOException e) {
+      return new Undescribed(e.getMessage());
+    } catch (IllegalArgumentException | FileSystemNotFoundException e) {
+      return new Undescribed("it was not installed from a file but from " + bundle.getLocation());
+    }
+  }
+
+  private static String location(Bundle bundle) {
+    String location = bundle.getLocation();
+    return location.startsWith(REFERENCE) ? location.substring(REFERENCE.length()) : location;
+  }
+}

@@ -1,0 +1,14 @@
+package dev.polis.plugins.manifest;
+
+/** Reports that a bundle cannot be packed. The message names the bundle, why, and what to do. */
+public final class PackException extends Exception {
+  private static final long serialVersionUID = 1;
+
+  PackException(String message) {
+    super(message);
+  }
+
+  PackException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

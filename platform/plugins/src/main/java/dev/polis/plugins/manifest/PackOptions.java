@@ -1,0 +1,49 @@
+package dev.polis.plugins.manifest;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import org.osgi.framework.Version;
+
+/**
+ * Says about a plugin what its bundle does not say itself.
+ *
+ * @param provides organs and roles; empty for those that the bundle's headers name
+ * @param minimumPlatform the lowest version of the platform; empty for the one that the bundle's
+ *     headers name, or else that of this platform
+ */
+public record PackOptions(List<Provided> provides, Optional<Version> minimumPlatform) {
+  /** Takes everything from the bundle. */
+  public static final PackOptions NONE = new PackOptions(List.of(), Optional.empty());
+
+  /** Copies its arguments. */
+  public PackOptions {
+    provides = List.copyOf(provides);
+  }
+
+  /**
+   * Reads options as a person types them.
+   *
+   * @param organs names of organs
+   * @param roles names of roles
+   * @param minimumPlatform a version, or an empty text
+   * @throws PackException if one of them is malformed
+   */
+  public static PackOptions of(
+      Collection<String> organs, Collection<String> roles, String minimumPlatform)
+      throws PackException {
+    try {
+      List<Provided> provides = new ArrayList<>();
+      organs.forEach(name -> provides.add(new Provided.Organ(name)));
+      roles.forEach(name -> provides.add(new Provided.Role(name)));
+      return new PackOptions(
+          provides,
+          minimumPlatform.isEmpty()
+              ? Optional.empty()
+              : Optional.of(PluginManifest.version("version of a platform", minimumPlatform)));
+    } catch (IllegalArgumentException e) {
+      throw new PackException(e.getMessage(), e);
+    }
+  }
+}

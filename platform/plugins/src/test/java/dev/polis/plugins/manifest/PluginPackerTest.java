@@ -1,0 +1,129 @@
+package dev.polis.plugins.manifest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.osgi.framework.Version;
+import org.osgi.framework.VersionRange;
+
+class PluginPackerTest {
+  private static final String NAME = "org.example.backup";
+
+  @TempDir Path folder;
+
+  private Path bundle(Map<String, String> headers) throws Exception {
+    return PluginFixture.bundle(folder, NAME, "1.2.3", headers);
+  }
+
+  @Test
+  @DisplayName("what the bundle's headers say is in the manifest")
+  void headers() throws Exception {
+    Path bundle =
+        bundle(
+            Map.of(
+                "Polis-Organ", "backup",
+                "Polis-Role", "NightlyBackup,WeeklyBackup",
+                "Polis-Minimum-Platform", "0.1.0",
+                "Import-Package",
+                    "dev.polis.api.roles;version=\"[1.2,2)\",org.slf4j;version=\"2\";resolution:=optional,org.plain"));
+
+    PluginManifest manifest = PluginPacker.describe(bundle, PackOptions.NONE);
+
+    assertEquals("org.example.backup:1.2.3", manifest.label());
+    assertEquals(Files.size(bundle), manifest.size());
+    assertEquals(new Version("0.1.0"), manifest.minimumPlatform());
+    assertEquals(
+        List.of(
+            new Provided.Organ("backup"),
+            new Provided.Role("NightlyBackup"),
+            new Provided.Role("WeeklyBackup")),
+        manifest.provides());
+    assertEquals(
+        List.of(
+            new PackageRequirement("dev.polis.api.roles", new VersionRange("[1.2,2)"), false),
+            new PackageRequirement("org.slf4j", new VersionRange("2"), true),
+            new PackageRequirement("org.plain", new VersionRange("0"), false)),
+        manifest.packages());
+  }
+
+  @Test
+  @DisplayName("options go before headers, and the platform is this one unless it is said")
+  void options() throws Exception {
+    Path bundle = bundle(Map.of("Polis-Role", "NightlyBackup"));
+
+    PluginManifest manifest =
+        PluginPacker.describe(bundle, PackOptions.of(List.of("backup"), List.of(), ""));
+
+    assertEquals(List.of(new Provided.Organ("backup")), manifest.provides());
+    assertEquals(PlatformVersion.current(), manifest.minimumPlatform());
+    assertEquals(
+        Optional.of(new Version("2.0.0")),
+        PackOptions.of(List.of(), List.of(), "2").minimumPlatform());
+  }
+
+  @Test
+  @DisplayName("a packed plugin is accepted by a cluster that trusts the key")
+  void packedIsAccepted() throws Exception {
+    Path bundle = bundle(Map.of("Polis-Role", "NightlyBackup"));
+
+    PluginManifest packed =
+        PluginPacker.pack(bundle, PackOptions.NONE, PluginFixture.TRUSTED.getPrivate());
+
+    assertEquals(
+        packed,
+        new PluginVerifier(PlatformVersion.current(), Set.of())
+            .verify(bundle, ManifestEnvelope.beside(bundle), PluginFixture.ROOTS)
+            .manifest());
+  }
+
+  @Test
+  @DisplayName("a bundle that does not say what it provides is not packed, and told how to say it")
+  void nothingProvided() throws Exception {
+    Path bundle = bundle(Map.of());
+
+    PackException refusal =
+        assertThrows(
+            PackException.class,
+            () -> PluginPacker.pack(bundle, PackOptions.NONE, PluginFixture.TRUSTED.getPrivate()));
+
+    assertTrue(refusal.getMessage().contains("Polis-Organ"), refusal.getMessage());
+    assertFalse(Files.exists(ManifestEnvelope.beside(bundle)));
+  }
+
+  @Test
+  @DisplayName("what is no bundle, or says malformed things, is refused by name")
+  void malformed() throws Exception {
+    Path text = Files.writeString(folder.resolve("text.jar"), "text");
+    Path missing = folder.resolve("missing.jar");
+    for (Path each : List.of(text, missing)) {
+      String message =
+          assertThrows(PackException.class, () -> PluginPacker.describe(each, PackOptions.NONE))
+              .getMessage();
+      assertTrue(message.startsWith(each.toString()), message);
+    }
+    for (Map<String, String> headers :
+        List.of(
+            Map.of("Polis-Organ", "Backup"),
+            Map.of("Polis-Role", "nightly"),
+            Map.of("Polis-Minimum-Platform", "new"),
+            Map.of("Import-Package", "a.b;version=\"[2,1)\""))) {
+      Path bundle = bundle(headers);
+      assertThrows(
+          PackException.class,
+          () -> PluginPacker.describe(bundle, PackOptions.NONE),
+          headers.toString());
+    }
+    assertThrows(PackException.class, () -> PackOptions.of(List.of(), List.of("nightly"), ""));
+  }
+}
