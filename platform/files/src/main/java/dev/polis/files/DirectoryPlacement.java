@@ -7,8 +7,10 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -112,6 +114,21 @@ public class DirectoryPlacement {
       return path;
     } catch (IOException e) {
       throw DiskTrouble.failed("make directory", path, 0, e);
+    }
+  }
+
+  /**
+   * Lets other accounts of the machine pass through this directory to what they know the name of.
+   * They cannot list it, and what lies in it keeps its own mode.
+   */
+  public final void letOthersPass() throws FileException {
+    try {
+      Set<PosixFilePermission> permissions = EnumSet.copyOf(Files.getPosixFilePermissions(path));
+      if (permissions.add(PosixFilePermission.OTHERS_EXECUTE)) {
+        Files.setPosixFilePermissions(path, permissions);
+      }
+    } catch (IOException e) {
+      throw DiskTrouble.failed("let other accounts pass through", path, 0, e);
     }
   }
 

@@ -38,6 +38,18 @@ class OrganFolderTest {
   }
 
   @Test
+  @DisplayName("others may pass through a directory and cannot list it")
+  void othersPass() throws Exception {
+    Root root = Root.at(state);
+    root.data().create();
+    root.data().letOthersPass();
+    root.data().letOthersPass();
+    assertEquals(
+        "rwx-----x",
+        PosixFilePermissions.toString(Files.getPosixFilePermissions(root.data().path())));
+  }
+
+  @Test
   @DisplayName("the successor of an organ declares the same folder and files again")
   void declaredAgain() {
     Root root = Root.at(state);

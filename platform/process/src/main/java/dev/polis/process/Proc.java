@@ -130,7 +130,8 @@ final class Proc {
     return stat.session() == stat.pid();
   }
 
-  private static boolean hasToken(long pid, String token) {
+  /** Returns whether the process was started with this token in its environment. */
+  static boolean hasToken(long pid, String token) {
     return environment(pid).contains(TOKEN + "=" + token);
   }
 

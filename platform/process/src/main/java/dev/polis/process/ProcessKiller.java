@@ -1,10 +1,12 @@
 package dev.polis.process;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Supplier;
 
-/** Ends processes with SIGTERM, and with SIGKILL those that do not end in time. */
+/** Ends processes with the signal they expect, and with SIGKILL those that do not end in time. */
 final class ProcessKiller {
   /** Twenty polls a second: a person takes that for at once. */
   private static final Duration POLL = Duration.ofMillis(50);
@@ -18,27 +20,33 @@ final class ProcessKiller {
   /** Descendants get no more: their parent has had the time to end them in order. */
   private static final Duration LEFTOVER_GRACE = Duration.ofSeconds(1);
 
+  /** A shell starts in milliseconds; this is for a machine that has no time for it. */
+  private static final Duration SHELL = Duration.ofSeconds(10);
+
   private ProcessKiller() {}
 
   /** Ends one process. */
-  static void end(Proc.Stat process, Duration grace) throws InterruptedException {
-    end(() -> Proc.alive(process) ? List.of(process) : List.of(), grace);
+  static void end(Proc.Stat process, StopSignal signal, Duration grace)
+      throws InterruptedException {
+    end(() -> Proc.alive(process) ? List.of(process) : List.of(), signal, grace);
   }
 
   /** Ends every process whose environment holds the token, also those started meanwhile. */
   static void endAll(String token) throws InterruptedException {
-    end(() -> Proc.withToken(token), LEFTOVER_GRACE);
+    end(() -> Proc.withToken(token), StopSignal.TERM, LEFTOVER_GRACE);
   }
 
-  private static void end(Supplier<List<Proc.Stat>> targets, Duration grace)
+  private static void end(Supplier<List<Proc.Stat>> targets, StopSignal signal, Duration grace)
       throws InterruptedException {
-    targets.get().forEach(target -> signal(target, false));
+    for (Proc.Stat target : targets.get()) {
+      ask(target, signal);
+    }
     if (gone(targets, grace)) {
       return;
     }
     long end = System.nanoTime() + KILL_PATIENCE.toNanos();
     while (System.nanoTime() < end) {
-      targets.get().forEach(target -> signal(target, true));
+      targets.get().forEach(ProcessKiller::kill);
       if (gone(targets, POLL)) {
         return;
       }
@@ -61,18 +69,32 @@ final class ProcessKiller {
     return true;
   }
 
-  /** Sends a signal; the start time is checked too, so that a reused process id gets none. */
-  private static void signal(Proc.Stat target, boolean kill) {
-    ProcessHandle.of(target.pid())
-        .filter(handle -> Proc.alive(target))
-        .ifPresent(handle -> send(handle, kill));
+  private static void kill(Proc.Stat target) {
+    handle(target).ifPresent(ProcessHandle::destroyForcibly);
   }
 
-  private static void send(ProcessHandle handle, boolean kill) {
-    if (kill) {
-      handle.destroyForcibly();
-    } else {
-      handle.destroy();
+  private static void ask(Proc.Stat target, StopSignal signal) throws InterruptedException {
+    Optional<ProcessHandle> handle = handle(target);
+    if (handle.isPresent() && signal == StopSignal.TERM) {
+      handle.get().destroy();
+    } else if (handle.isPresent()) {
+      send(target.pid(), signal);
+    }
+  }
+
+  /** Finds a process; its start time is checked too, so that a reused process id gets no signal. */
+  private static Optional<ProcessHandle> handle(Proc.Stat target) {
+    return ProcessHandle.of(target.pid()).filter(handle -> Proc.alive(target));
+  }
+
+  /** Sends what Java cannot. The shell's own kill: not every machine has the program. */
+  private static void send(long pid, StopSignal signal) throws InterruptedException {
+    try {
+      new Commands()
+          .run(SHELL, List.of("sh", "-c", "kill -s \"$0\" \"$1\"", signal.name(), "" + pid));
+    } catch (IOException e) {
+      throw new ProcessException(
+          "cannot send SIG%s to process %d: %s".formatted(signal, pid, e.getMessage()), e);
     }
   }
 }

@@ -22,6 +22,7 @@ import java.util.Optional;
  * @param writtenMillis when the record was written, in ms since 1970
  * @param graceMillis how long a stop waits between SIGTERM and SIGKILL
  * @param command program and arguments, for people
+ * @param stopSignal what asks it to end
  */
 public record ProcessRecord(
     String name,
@@ -33,7 +34,13 @@ public record ProcessRecord(
     String bootId,
     long writtenMillis,
     long graceMillis,
-    List<String> command) {
+    List<String> command,
+    StopSignal stopSignal) {
+
+  /** Takes a record as it is; one that an earlier version wrote names no signal. */
+  public ProcessRecord {
+    stopSignal = stopSignal == null ? StopSignal.TERM : stopSignal;
+  }
 
   /** How far a start got. */
   public enum State {
@@ -75,7 +82,12 @@ public record ProcessRecord(
   }
 
   private boolean describes(Proc.Stat stat) {
-    return stat.startTicks() == startTicks && !stat.dead() && Proc.isOurs(pid);
+    return stat.startTicks() == startTicks && !stat.dead() && isOurs();
+  }
+
+  /** Returns whether it belongs to our user; if to another account, it still has our token. */
+  private boolean isOurs() {
+    return Proc.isOurs(pid) || Proc.hasToken(pid, token);
   }
 
   /**
@@ -105,7 +117,8 @@ public record ProcessRecord(
         bootId,
         nowMillis,
         graceMillis,
-        command);
+        command,
+        stopSignal);
   }
 
   String toJson() {

@@ -53,7 +53,9 @@ public final class ProcessRecords {
   static void stopMain(ProcessRecord record) throws InterruptedException {
     if (record.alive()) {
       ProcessKiller.end(
-          new Proc.Stat(record.pid(), 'S', record.pid(), record.startTicks()), record.grace());
+          new Proc.Stat(record.pid(), 'S', record.pid(), record.startTicks()),
+          record.stopSignal(),
+          record.grace());
     }
   }
 }

@@ -25,6 +25,9 @@ import java.util.regex.Pattern;
  * @param scope what a stop ends
  * @param grace how long a process may take to end after SIGTERM, before SIGKILL
  * @param logLimit size in bytes at which the log file is rotated
+ * @param account whose process it is where the node is root; empty for root's own. A node that is
+ *     not root starts all its processes as its own user
+ * @param stopSignal what asks it to end
  */
 public record ProcessSpec(
     String name,
@@ -34,7 +37,9 @@ public record ProcessSpec(
     String fingerprint,
     Scope scope,
     Duration grace,
-    long logLimit) {
+    long logLimit,
+    String account,
+    StopSignal stopSignal) {
 
   /** Says what a stop ends. */
   public enum Scope {
@@ -59,6 +64,9 @@ public record ProcessSpec(
    */
   public static final long DEFAULT_LOG_LIMIT = 8L << 20;
 
+  // No option of setpriv, and no number, which it would take for an id without a look.
+  private static final Pattern ACCOUNT = Pattern.compile("[A-Za-z_][A-Za-z0-9_.-]{0,31}");
+
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9_.-]{0,63}");
 
   /** Refuses a spec that could not be started. */
@@ -78,12 +86,25 @@ public record ProcessSpec(
       throw new IllegalArgumentException(
           "process %s: log limit is %d bytes".formatted(name, logLimit));
     }
+    if (!account.isEmpty() && !ACCOUNT.matcher(account).matches()) {
+      throw new IllegalArgumentException(
+          "process %s: \"%s\" is no name of an account".formatted(name, account));
+    }
   }
 
   /** Returns a spec of a process in the root directory with an empty environment. */
   public static ProcessSpec of(String name, List<String> command) {
     return new ProcessSpec(
-        name, command, Map.of(), Path.of("/"), "", Scope.TREE, DEFAULT_GRACE, DEFAULT_LOG_LIMIT);
+        name,
+        command,
+        Map.of(),
+        Path.of("/"),
+        "",
+        Scope.TREE,
+        DEFAULT_GRACE,
+        DEFAULT_LOG_LIMIT,
+        "",
+        StopSignal.TERM);
   }
 
   /** Returns a spec of a process in the root directory with an empty environment. */
@@ -93,37 +114,45 @@ public record ProcessSpec(
 
   /** Returns the same with this whole environment. */
   public ProcessSpec withEnvironment(Map<String, String> other) {
-    return new ProcessSpec(name, command, other, directory, fingerprint, scope, grace, logLimit);
+    return new ProcessSpec(name, command, other, directory, fingerprint, scope, grace, logLimit, account, stopSignal);
   }
 
   /** Returns the same in this working directory. */
   public ProcessSpec withDirectory(Path other) {
-    return new ProcessSpec(name, command, environment, other, fingerprint, scope, grace, logLimit);
+    return new ProcessSpec(name, command, environment, other, fingerprint, scope, grace, logLimit, account, stopSignal);
   }
 
   /** Returns the same with this fingerprint. */
   public ProcessSpec withFingerprint(String other) {
-    return new ProcessSpec(name, command, environment, directory, other, scope, grace, logLimit);
+    return new ProcessSpec(name, command, environment, directory, other, scope, grace, logLimit, account, stopSignal);
   }
 
   /** Returns the same with this scope. */
   public ProcessSpec withScope(Scope other) {
-    return new ProcessSpec(
-        name, command, environment, directory, fingerprint, other, grace, logLimit);
+    return new ProcessSpec(name, command, environment, directory, fingerprint, other, grace, logLimit, account, stopSignal);
   }
 
   /** Returns the same with this grace. */
   public ProcessSpec withGrace(Duration other) {
-    return new ProcessSpec(
-        name, command, environment, directory, fingerprint, scope, other, logLimit);
+    return new ProcessSpec(name, command, environment, directory, fingerprint, scope, other, logLimit, account, stopSignal);
   }
 
   /** Returns the same with this log limit in bytes. */
   public ProcessSpec withLogLimit(long other) {
-    return new ProcessSpec(name, command, environment, directory, fingerprint, scope, grace, other);
+    return new ProcessSpec(name, command, environment, directory, fingerprint, scope, grace, other, account, stopSignal);
   }
 
-  /** Returns the SHA-256, in hexadecimal, of command, environment, directory and fingerprint. */
+  /** Returns the same, run as this account where the node is root. */
+  public ProcessSpec withAccount(String other) {
+    return new ProcessSpec(name, command, environment, directory, fingerprint, scope, grace, logLimit, other, stopSignal);
+  }
+
+  /** Returns the same, asked to end by this signal. */
+  public ProcessSpec withStopSignal(StopSignal other) {
+    return new ProcessSpec(name, command, environment, directory, fingerprint, scope, grace, logLimit, account, other);
+  }
+
+  /** Returns the SHA-256, in hexadecimal, of command, environment, directory, fingerprint and account. */
   public String digest() {
     try {
       var sha = MessageDigest.getInstance("SHA-256");
@@ -132,6 +161,10 @@ public record ProcessSpec(
           .forEach((key, value) -> update(sha, "variable", key + "=" + value));
       update(sha, "directory", directory.toString());
       update(sha, "fingerprint", fingerprint);
+      // Left out where there is none: processes that run since before there were accounts stay.
+      if (!account.isEmpty()) {
+        update(sha, "account", account);
+      }
       return HexFormat.of().formatHex(sha.digest());
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("every Java runtime has SHA-256", e);

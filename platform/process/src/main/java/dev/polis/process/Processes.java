@@ -83,7 +83,7 @@ final class Processes implements ProcessManager.OpenManager {
     return track(TrackedProcess.adopted(spec, record, files));
   }
 
-  private ManagedProcess start(ProcessSpec spec) {
+  private ManagedProcess start(ProcessSpec spec) throws InterruptedException {
     ProcessRecord intent =
         new ProcessRecord(
             spec.name(),
@@ -95,7 +95,8 @@ final class Processes implements ProcessManager.OpenManager {
             Proc.bootId(),
             System.currentTimeMillis(),
             spec.grace().toMillis(),
-            spec.command());
+            spec.command(),
+            spec.stopSignal());
     Process child;
     ProcessBuilder builder = builder(spec, intent.token());
     files.write(intent);
@@ -121,7 +122,7 @@ final class Processes implements ProcessManager.OpenManager {
     return track(TrackedProcess.started(spec, record, child, files));
   }
 
-  private ProcessBuilder builder(ProcessSpec spec, String token) {
+  private ProcessBuilder builder(ProcessSpec spec, String token) throws InterruptedException {
     Path program = Path.of(spec.command().getFirst());
     if (!Files.isExecutable(program)) {
       throw new ProcessException(
@@ -133,9 +134,9 @@ final class Processes implements ProcessManager.OpenManager {
           "cannot start %s: working directory %s is not there"
               .formatted(spec.name(), spec.directory()));
     }
+    List<String> command = RunAs.command(spec.account(), spec.command());
     var builder =
-        new ProcessBuilder(
-            Stream.concat(Stream.of(Setsid.path()), spec.command().stream()).toList());
+        new ProcessBuilder(Stream.concat(Stream.of(Setsid.path()), command.stream()).toList());
     builder.environment().clear();
     builder.environment().putAll(spec.environment());
     builder.environment().put(Proc.TOKEN, token);

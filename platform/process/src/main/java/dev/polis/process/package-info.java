@@ -35,7 +35,7 @@
  * must never die.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.process;
 
 import org.osgi.annotation.bundle.Export;

@@ -135,6 +135,66 @@ class ProcessesTest {
   }
 
   @Test
+  @DisplayName("where the node is root, a process runs as the account it names, and is adopted")
+  void runsAsAnAccount() throws Exception {
+    Needs.root("running a process as another account");
+    ProcessSpec spec = sleeper().withAccount("nobody");
+    assertNotEquals(sleeper().digest(), spec.digest());
+    long pid;
+    try (var first = open()) {
+      pid = first.ensure(spec).pid();
+      Path process = Path.of("/proc/" + pid);
+      Await.until(
+          PATIENCE,
+          "the process to belong to nobody",
+          () -> Files.getOwner(process).getName().equals("nobody"));
+    }
+    try (var second = open()) {
+      ManagedProcess adopted = second.ensure(spec);
+      assertEquals(pid, adopted.pid());
+      assertTrue(adopted.adopted());
+      second.stop(spec.name());
+      assertEquals(List.of(), children.alive());
+    }
+  }
+
+  @Test
+  @DisplayName("an account that the machine does not have is named, with what makes it")
+  void unknownAccount() throws Exception {
+    Needs.root("running a process as another account");
+    try (var manager = open()) {
+      ProcessException refused =
+          assertThrows(
+              ProcessException.class,
+              () -> manager.ensure(sleeper().withAccount("polis-nobody-has-this")));
+      assertTrue(
+          refused.getMessage().contains("useradd --system polis-nobody-has-this"),
+          refused::getMessage);
+      assertEquals(List.of(), manager.records());
+    }
+  }
+
+  @Test
+  @DisplayName("a stop asks with the signal that the spec names")
+  void stopSignal() throws Exception {
+    Path said = directory.resolve("said.txt");
+    String script =
+        "trap 'echo INT >%s; exit' INT; trap '' TERM; echo ready >%s; while :; do sleep 0.05; done"
+            .formatted(said, said);
+    // A shell cannot trap a signal that was ignored when it began, as in the background of a shell.
+    ProcessSpec spec =
+        children.shell(
+            "child", "exec env --default-signal=INT sh -c \"%s\"".formatted(script));
+    try (var manager = open()) {
+      manager.ensure(spec.withStopSignal(StopSignal.INT));
+      Await.until(PATIENCE, "the child to be ready", () -> Files.exists(said));
+      manager.stop(spec.name());
+      assertEquals("INT\n", Files.readString(said));
+      assertEquals(List.of(), children.alive());
+    }
+  }
+
+  @Test
   @DisplayName("a stranger that has the recorded pid is neither adopted nor touched")
   void pidReuse() throws Exception {
     try (var manager = open()) {

@@ -3,6 +3,7 @@ package dev.polis.api.storage;
 import dev.polis.event.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
+import dev.polis.files.Mode;
 import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
@@ -27,7 +28,8 @@ public interface Storage {
 
   /**
    * Makes the folder on the data volume that an organ or a role declares for itself, and returns
-   * it. Its content stays when the organ stops, for whatever reason.
+   * it. Its content stays when the organ stops, for whatever reason. A public folder can be reached
+   * by other accounts of the machine, as far as the state directory itself can be.
    *
    * @param declared its name and mode; declaring the same one again is allowed
    * @return the folder, which exists
@@ -44,6 +46,10 @@ public interface Storage {
     }
     FolderPlacement folder = root().data().organFolder(declared);
     folder.create();
+    if (declared.mode() == Mode.PUBLIC_DIRECTORY) {
+      root().letOthersPass();
+      root().data().letOthersPass();
+    }
     return folder;
   }
 
