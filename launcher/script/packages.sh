@@ -6,19 +6,23 @@ declare -A PACKAGE_OF=(
   [cryptsetup]=cryptsetup-bin
   [fusermount3]=fuse3
   [gocryptfs]=gocryptfs
+  [initdb]=postgresql
   [ip]=iproute2
   [kill]=procps
   [losetup]=mount
   [mkfs.xfs]=xfsprogs
   [mount]=mount
+  [postgres]=postgresql
   [prometheus-node-exporter]=prometheus-node-exporter
   [qemu-storage-daemon]=qemu-system-common
   [umount]=mount
 )
 # What an ordinary user can use although nobody installed it. The rest needs the rights of root, or a set-user-id bit, which only root can give.
-UNPACKED_RUN=" cryptsetup gocryptfs ip kill mkfs.xfs prometheus-node-exporter qemu-storage-daemon "
+UNPACKED_RUN=" cryptsetup gocryptfs initdb ip kill mkfs.xfs postgres prometheus-node-exporter qemu-storage-daemon "
 # What is unpacked for root too: its package would start a service of the machine.
-UNPACKED_ONLY=" prometheus-node-exporter "
+UNPACKED_ONLY=" initdb postgres prometheus-node-exporter "
+# Where Debian puts PostgreSQL's programs, in a folder for each major version that is on nobody's PATH.
+POSTGRESQL_PLACES=usr/lib/postgresql
 
 # debian_mirror: prints where this machine takes Debian from, in both notations of apt's sources.
 debian_mirror() {
@@ -65,7 +69,11 @@ packages_of() {
 
 # use_programs CACHE: puts what was unpacked, and the folders of system programs that a user's PATH may lack, behind the PATH.
 use_programs() {
+  local place
   PATH="$PATH:/usr/sbin:/sbin:$1/programs/bin"
+  for place in "/$POSTGRESQL_PLACES"/*/bin; do
+    [[ ! -d "$place" ]] || PATH="$PATH:$place"
+  done
   export PATH
 }
 
@@ -177,10 +185,13 @@ unpack_packages() {
 # wrap_programs FOLDER PROGRAM...: makes commands in FOLDER/bin that run what lies in FOLDER/root with the libraries that came along.
 wrap_programs() {
   local folder="$1" program place
+  local -a places
   shift
   mkdir -p "$folder/bin"
+  # The shell leaves a pattern that matches nothing as it is, which then holds no program.
+  mapfile -t places < <(cd "$folder/root" && printf '%s\n' usr/sbin usr/bin sbin bin "$POSTGRESQL_PLACES"/*/bin)
   for program in "$@"; do
-    for place in usr/sbin usr/bin sbin bin; do
+    for place in "${places[@]}"; do
       [[ -x "$folder/root/$place/$program" ]] || continue
       cat >"$folder/bin/$program" <<END
 #!/bin/sh

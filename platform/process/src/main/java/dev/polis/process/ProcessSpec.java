@@ -114,45 +114,101 @@ public record ProcessSpec(
 
   /** Returns the same with this whole environment. */
   public ProcessSpec withEnvironment(Map<String, String> other) {
-    return new ProcessSpec(name, command, other, directory, fingerprint, scope, grace, logLimit, account, stopSignal);
+    return new ProcessSpec(
+        name, command, other, directory, fingerprint, scope, grace, logLimit, account, stopSignal);
   }
 
   /** Returns the same in this working directory. */
   public ProcessSpec withDirectory(Path other) {
-    return new ProcessSpec(name, command, environment, other, fingerprint, scope, grace, logLimit, account, stopSignal);
+    return new ProcessSpec(
+        name,
+        command,
+        environment,
+        other,
+        fingerprint,
+        scope,
+        grace,
+        logLimit,
+        account,
+        stopSignal);
   }
 
   /** Returns the same with this fingerprint. */
   public ProcessSpec withFingerprint(String other) {
-    return new ProcessSpec(name, command, environment, directory, other, scope, grace, logLimit, account, stopSignal);
+    return new ProcessSpec(
+        name, command, environment, directory, other, scope, grace, logLimit, account, stopSignal);
   }
 
   /** Returns the same with this scope. */
   public ProcessSpec withScope(Scope other) {
-    return new ProcessSpec(name, command, environment, directory, fingerprint, other, grace, logLimit, account, stopSignal);
+    return new ProcessSpec(
+        name,
+        command,
+        environment,
+        directory,
+        fingerprint,
+        other,
+        grace,
+        logLimit,
+        account,
+        stopSignal);
   }
 
   /** Returns the same with this grace. */
   public ProcessSpec withGrace(Duration other) {
-    return new ProcessSpec(name, command, environment, directory, fingerprint, scope, other, logLimit, account, stopSignal);
+    return new ProcessSpec(
+        name,
+        command,
+        environment,
+        directory,
+        fingerprint,
+        scope,
+        other,
+        logLimit,
+        account,
+        stopSignal);
   }
 
   /** Returns the same with this log limit in bytes. */
   public ProcessSpec withLogLimit(long other) {
-    return new ProcessSpec(name, command, environment, directory, fingerprint, scope, grace, other, account, stopSignal);
+    return new ProcessSpec(
+        name,
+        command,
+        environment,
+        directory,
+        fingerprint,
+        scope,
+        grace,
+        other,
+        account,
+        stopSignal);
   }
 
   /** Returns the same, run as this account where the node is root. */
   public ProcessSpec withAccount(String other) {
-    return new ProcessSpec(name, command, environment, directory, fingerprint, scope, grace, logLimit, other, stopSignal);
+    return new ProcessSpec(
+        name,
+        command,
+        environment,
+        directory,
+        fingerprint,
+        scope,
+        grace,
+        logLimit,
+        other,
+        stopSignal);
   }
 
   /** Returns the same, asked to end by this signal. */
   public ProcessSpec withStopSignal(StopSignal other) {
-    return new ProcessSpec(name, command, environment, directory, fingerprint, scope, grace, logLimit, account, other);
+    return new ProcessSpec(
+        name, command, environment, directory, fingerprint, scope, grace, logLimit, account, other);
   }
 
-  /** Returns the SHA-256, in hexadecimal, of command, environment, directory, fingerprint and account. */
+  /**
+   * Returns the SHA-256, in hexadecimal, of command, environment, directory, fingerprint and
+   * account.
+   */
   public String digest() {
     try {
       var sha = MessageDigest.getInstance("SHA-256");

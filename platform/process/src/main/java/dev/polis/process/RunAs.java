@@ -57,8 +57,7 @@ public final class RunAs {
 
   private static String group(String account) throws InterruptedException {
     try {
-      Commands.Result found =
-          new Commands().run(LOOKUP, List.of("id", "--group", "--", account));
+      Commands.Result found = new Commands().run(LOOKUP, List.of("id", "--group", "--", account));
       if (!found.ok()) {
         throw new ProcessException(
             "this machine has no account \"%s\" to run a program as; make it with \"useradd --system %s\", or name another"
@@ -66,7 +65,8 @@ public final class RunAs {
       }
       return found.output();
     } catch (IOException e) {
-      throw new ProcessException("cannot look up the account " + account + ": " + e.getMessage(), e);
+      throw new ProcessException(
+          "cannot look up the account " + account + ": " + e.getMessage(), e);
     }
   }
 }

@@ -183,8 +183,7 @@ class ProcessesTest {
             .formatted(said, said);
     // A shell cannot trap a signal that was ignored when it began, as in the background of a shell.
     ProcessSpec spec =
-        children.shell(
-            "child", "exec env --default-signal=INT sh -c \"%s\"".formatted(script));
+        children.shell("child", "exec env --default-signal=INT sh -c \"%s\"".formatted(script));
     try (var manager = open()) {
       manager.ensure(spec.withStopSignal(StopSignal.INT));
       Await.until(PATIENCE, "the child to be ready", () -> Files.exists(said));
