@@ -134,6 +134,14 @@ public final class BootPlan {
             Comparator.comparing(BundleManifest::symbolicName)
                 .thenComparing(BundleManifest::version));
     for (Need need : bundle.needs()) {
+      // Also of an optional one: who is bound to the provider itself does not follow.
+      all.stream()
+          .filter(other -> other != bundle && follows(other, need))
+          .forEach(
+              follower ->
+                  found
+                      .computeIfAbsent(follower, f -> new TreeSet<>())
+                      .add("proxy of " + need.what()));
       boolean met = given.stream().anyMatch(need::metBy) || offers(bundle, need);
       if (need.optional() || met) {
         continue;
@@ -146,6 +154,10 @@ public final class BootPlan {
           provider -> found.computeIfAbsent(provider, p -> new TreeSet<>()).add(need.what()));
     }
     return found;
+  }
+
+  private static boolean follows(BundleManifest bundle, Need need) {
+    return bundle.offers().stream().anyMatch(need::followedBy);
   }
 
   private static boolean offers(BundleManifest bundle, Need need) {

@@ -48,9 +48,17 @@ public record Need(String namespace, String filter, boolean optional) {
   }
 
   boolean metBy(Offer offer) {
-    if (!offer.namespace().equals(namespace)) {
-      return false;
-    }
+    return offer.namespace().equals(namespace) && matches(offer);
+  }
+
+  /** Whether who needs it gets a proxy from whoever makes this offer. */
+  boolean followedBy(Offer offer) {
+    return namespace.equals(Offer.SERVICE)
+        && offer.namespace().equals(Offer.FOLLOWING)
+        && matches(offer);
+  }
+
+  private boolean matches(Offer offer) {
     try {
       Filter parsed = FrameworkUtil.createFilter(filter);
       return parsed.matches(new HashMap<String, Object>(offer.attributes()));

@@ -3,17 +3,24 @@ package dev.polis.plugins.plan;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
- * Describes what a bundle provides: a service, or the work of an extender.
+ * Describes what a bundle provides: a service, the work of an extender, or proxies of services that
+ * others provide.
  *
- * @param namespace {@code osgi.service} or {@code osgi.extender}
+ * @param namespace {@code osgi.service}, {@code osgi.extender} or {@code polis.following}
  * @param attributes what a filter can ask for; the value is a string, a list of strings, a version
  *     or a number
  */
 public record Offer(String namespace, Map<String, Object> attributes) {
   static final String SERVICE = "osgi.service";
   static final String EXTENDER = "osgi.extender";
+
+  /** Declares contracts whose users get a proxy from the bundle, whoever provides them. */
+  static final String FOLLOWING = "polis.following";
+
+  private static final Set<String> KNOWN = Set.of(SERVICE, EXTENDER, FOLLOWING);
   private static final String OBJECT_CLASS = "objectClass";
 
   /** Copies its arguments. */
@@ -32,7 +39,7 @@ public record Offer(String namespace, Map<String, Object> attributes) {
   static List<Offer> parse(String header) {
     List<Offer> offers = new ArrayList<>();
     for (ManifestHeader.Clause clause : ManifestHeader.parse(header)) {
-      if (clause.name().equals(SERVICE) || clause.name().equals(EXTENDER)) {
+      if (KNOWN.contains(clause.name())) {
         offers.add(new Offer(clause.name(), clause.attributes()));
       }
     }

@@ -38,6 +38,40 @@ class BootPlanTest {
   }
 
   @Test
+  @DisplayName("Who follows a contract starts before all that need it, and provides nothing itself")
+  void followerStartsBeforeUsers() throws Exception {
+    BundleManifest following =
+        bundle(
+            "dev.polis.following",
+            "polis.following;objectClass:List<String>=\"dev.polis.api.Consensus,dev.polis.api.Nobody\"",
+            EXTENDER,
+            "");
+
+    BootPlan plan =
+        BootPlan.of(
+            List.of(CURATOR, CONSENSUS, NETWORK, STORAGE, following, SCR),
+            List.of(Offer.service("Report")));
+
+    assertEquals(
+        List.of(
+            List.of(SCR),
+            List.of(following, NETWORK, STORAGE),
+            List.of(CONSENSUS),
+            List.of(CURATOR)),
+        plan.levels());
+    assertTrue(
+        plan.text().contains("proxy of service dev.polis.api.Consensus  from dev.polis.following"),
+        plan.text());
+    BootPlanException refusal =
+        assertThrows(
+            BootPlanException.class,
+            () -> BootPlan.of(List.of(CURATOR, following, SCR), List.of(Offer.service("Report"))));
+    assertTrue(
+        refusal.getMessage().contains("needs the service dev.polis.api.Consensus"),
+        refusal.getMessage());
+  }
+
+  @Test
   @DisplayName("The text names each need and who meets it")
   void textNamesNeeds() throws Exception {
     String text =

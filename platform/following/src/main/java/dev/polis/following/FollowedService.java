@@ -1,0 +1,53 @@
+package dev.polis.following;
+
+import java.time.Instant;
+
+/**
+ * Tells who provides one contract at this moment.
+ *
+ * @param contract the name of the contract's interface
+ * @param provision who provides it
+ * @param since when that began
+ * @param waitingCalls how many calls wait for a provider
+ */
+public record FollowedService(
+    String contract, Provision provision, Instant since, int waitingCalls) {
+
+  /** Says who provides a contract, if anybody does. */
+  public sealed interface Provision {
+    /** Returns it as a few words for people. */
+    String text();
+  }
+
+  /**
+   * A provider is in use.
+   *
+   * @param provider who it is
+   */
+  public record Provided(ServiceProvider provider) implements Provision {
+    @Override
+    public String text() {
+      return "provided by " + provider;
+    }
+  }
+
+  /**
+   * Calls wait while the provider is replaced.
+   *
+   * @param predecessor who provided it before
+   */
+  public record Held(ServiceProvider predecessor) implements Provision {
+    @Override
+    public String text() {
+      return "calls wait while " + predecessor + " is replaced";
+    }
+  }
+
+  /** Nobody provides it, and nobody can use it. */
+  public record Absent() implements Provision {
+    @Override
+    public String text() {
+      return "no bundle provides it";
+    }
+  }
+}

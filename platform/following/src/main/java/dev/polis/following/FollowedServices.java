@@ -1,0 +1,34 @@
+package dev.polis.following;
+
+import dev.polis.event.Value;
+import java.util.List;
+import java.util.Optional;
+import org.osgi.annotation.versioning.ProviderType;
+import org.osgi.framework.Bundle;
+
+/** Shows who provides the contracts of organs, and lets a provider be replaced. Thread-safe. */
+@ProviderType
+public interface FollowedServices {
+
+  /** Returns one entry for each contract that is followed; never empty. */
+  Value<List<FollowedService>> all();
+
+  /**
+   * Announces that a bundle is about to be replaced. From now on the proxies of what it provides
+   * stay, also while nobody provides: calls wait then, for a limited time. Nothing else changes
+   * until the swap says so.
+   *
+   * @param predecessor the bundle; if it provides no contract that is followed, the swap does
+   *     nothing
+   * @return the swap, which the caller closes
+   * @throws IllegalStateException if a swap of the bundle is under way
+   */
+  ServiceSwap begin(Bundle predecessor);
+
+  /**
+   * Finds the swap of a bundle that was announced and not closed.
+   *
+   * @param predecessor the bundle that is replaced
+   */
+  Optional<ServiceSwap> swapOf(Bundle predecessor);
+}

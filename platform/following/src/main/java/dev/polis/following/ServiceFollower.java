@@ -1,0 +1,427 @@
+package dev.polis.following;
+
+import dev.polis.logtree.Log;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Dictionary;
+import java.util.Hashtable;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
+import org.osgi.framework.Filter;
+import org.osgi.framework.FrameworkUtil;
+import org.osgi.framework.InvalidSyntaxException;
+import org.osgi.framework.ServiceFactory;
+import org.osgi.framework.ServiceReference;
+import org.osgi.framework.ServiceRegistration;
+import org.osgi.util.tracker.ServiceTracker;
+import org.osgi.util.tracker.ServiceTrackerCustomizer;
+
+/**
+ * Follows the providers of one contract, and registers its proxy while there is one.
+ *
+ * <p>Its lock orders what happens to the contract. It is held while the proxy is registered or
+ * taken back, which activates or deactivates its users; those take locks of contracts further up
+ * only, since organs do not need each other in a circle. Calls never take it.
+ */
+final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceReference<Object>> {
+  /** Property of the proxy's registration that tells it from its provider's. */
+  static final String PROXY = "polis.proxy";
+
+  private final BundleContext context;
+  private final Class<?> contract;
+  private final FollowingLimits limits;
+  private final Log log;
+  private final InstantSource clock;
+  private final Runnable changed;
+  private final CallGate gate;
+  private final Object proxy;
+  private final ServiceTracker<Object, ServiceReference<Object>> tracker;
+  private final ReentrantLock lock = new ReentrantLock();
+
+  // Guarded by lock.
+  private final List<ServiceReference<Object>> providers = new ArrayList<>();
+  private ServiceRegistration<?> registration; // null while the proxy is not registered
+  private Swap swap; // null while none is announced
+  private boolean held; // by the swap
+
+  private volatile ServiceReference<Object> present; // null while nobody provides
+  private volatile FollowedService.Provision provision = new FollowedService.Absent();
+  private volatile Instant since;
+
+  /**
+   * @param context of the bundle that registers the proxy
+   * @param contract an interface
+   * @param changed called when {@link #status} has changed
+   */
+  ServiceFollower(
+      BundleContext context,
+      Class<?> contract,
+      FollowingLimits limits,
+      Log log,
+      InstantSource clock,
+      Runnable changed) {
+    this.context = context;
+    this.contract = contract;
+    this.limits = limits;
+    this.log = log;
+    this.clock = clock;
+    this.changed = changed;
+    this.since = clock.instant();
+    this.gate = new CallGate(contract.getSimpleName(), limits.hold(), changed);
+    this.proxy = ServiceProxy.of(contract, gate);
+    this.tracker = new ServiceTracker<>(context, providersOnly(), this);
+  }
+
+  private Filter providersOnly() {
+    String filter =
+        "(&(%s=%s)(!(%s=*)))".formatted(Constants.OBJECTCLASS, contract.getName(), PROXY);
+    try {
+      return FrameworkUtil.createFilter(filter);
+    } catch (InvalidSyntaxException e) {
+      throw new IllegalStateException("the filter is written here and is wrong: " + filter, e);
+    }
+  }
+
+  /** Begins to follow. */
+  void open() {
+    tracker.open();
+  }
+
+  /** Takes the proxy back and stops following. */
+  void close() {
+    lock.lock();
+    try {
+      swap = null;
+      held = false;
+      providers.clear();
+      tracker.close();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  String contract() {
+    return contract.getName();
+  }
+
+  /** Tells who provides the contract. */
+  FollowedService status() {
+    return new FollowedService(contract.getName(), provision, since, gate.waiting());
+  }
+
+  // ---- providers come and go
+
+  @Override
+  public ServiceReference<Object> addingService(ServiceReference<Object> provider) {
+    lock.lock();
+    try {
+      providers.add(provider);
+      if (present == null && !held) {
+        if (registration == null) {
+          offer(provider);
+        } else {
+          takeOver(provider);
+        }
+      }
+    } finally {
+      lock.unlock();
+    }
+    return provider;
+  }
+
+  @Override
+  public void modifiedService(ServiceReference<Object> provider, ServiceReference<Object> tracked) {
+    // Which properties a provider has makes no difference.
+  }
+
+  @Override
+  public void removedService(ServiceReference<Object> provider, ServiceReference<Object> tracked) {
+    lock.lock();
+    try {
+      providers.remove(provider);
+      if (provider.equals(present)) {
+        replace(provider);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Registers the proxy. Its provider is asked for its object by the first user only. */
+  private void offer(ServiceReference<Object> provider) {
+    present = provider;
+    gate.offer();
+    publish(new FollowedService.Provided(ServiceProvider.of(provider.getBundle())));
+    Dictionary<String, Object> properties = new Hashtable<>();
+    properties.put(PROXY, true);
+    properties.put(
+        Constants.SERVICE_DESCRIPTION, "follows the present provider of " + contract.getName());
+    registration = context.registerService(contract.getName(), new Factory(), properties);
+    if (present == null && swap == null) {
+      // It went while its users were activated.
+      withdraw();
+    }
+  }
+
+  /** Finds a successor for a provider that is going, or takes the proxy back. */
+  private void replace(ServiceReference<Object> going) {
+    ProviderCalls before = gate.latest();
+    present = null;
+    Optional<ServiceReference<Object>> next =
+        held ? Optional.empty() : providers.stream().max(Comparator.naturalOrder());
+    if (next.isPresent() && takeOver(next.get())) {
+      retire(before);
+    } else if (swap != null) {
+      gate.holdWithout(ServiceProvider.of(going.getBundle()) + " is gone, and is being replaced");
+      publish(new FollowedService.Held(ServiceProvider.of(going.getBundle())));
+      retire(before);
+    } else {
+      withdraw();
+      release(before);
+    }
+  }
+
+  /** Sends calls to a provider; returns false if its component cannot be activated. */
+  private boolean takeOver(ServiceReference<Object> next) {
+    Object service = context.getService(next);
+    ServiceProvider name = ServiceProvider.of(next.getBundle());
+    if (service == null) {
+      log.error(
+          "%s of %s is not used: its component could not be activated; see that component's log",
+          contract.getSimpleName(), name);
+      return false;
+    }
+    present = next;
+    gate.open(new ProviderCalls(next, service));
+    publish(new FollowedService.Provided(name));
+    log.info("%s is now provided by %s", contract.getSimpleName(), name);
+    return true;
+  }
+
+  /** Takes the proxy back: its users are deactivated, and may call the provider until then. */
+  private void withdraw() {
+    if (registration != null) {
+      ServiceRegistration<?> former = registration;
+      registration = null;
+      former.unregister();
+    }
+    gate.close("no bundle provides it any more");
+    publish(new FollowedService.Absent());
+  }
+
+  /** Waits for the calls of a provider that gets no more, then lets go of it. */
+  private void retire(ProviderCalls before) {
+    if (before != null && !gate.drain(before, limits.drain())) {
+      log.warning(
+          "%s of %s is retired with %d calls under way, after %d s",
+          contract.getSimpleName(),
+          before.provider(),
+          before.underWay(),
+          limits.drain().toSeconds());
+    }
+    release(before);
+  }
+
+  private void release(ProviderCalls before) {
+    if (before != null) {
+      context.ungetService(before.reference());
+    }
+  }
+
+  private void publish(FollowedService.Provision next) {
+    provision = next;
+    since = clock.instant();
+    changed.run();
+  }
+
+  /** Gives out the proxy, once its provider could be activated. */
+  private final class Factory implements ServiceFactory<Object> {
+    @Override
+    public Object getService(Bundle user, ServiceRegistration<Object> own) {
+      return acquire() ? proxy : null; // null is the framework's word for "not available"
+    }
+
+    @Override
+    public void ungetService(Bundle user, ServiceRegistration<Object> own, Object service) {
+      // The provider is let go when it goes.
+    }
+  }
+
+  /**
+   * Activates the present provider for its first user. Takes no lock: its activation may be long.
+   */
+  private boolean acquire() {
+    ServiceReference<Object> provider = present;
+    if (provider == null || gate.latest() != null) {
+      return true;
+    }
+    Object service = context.getService(provider);
+    if (service == null) {
+      return false;
+    }
+    if (!gate.openFirst(new ProviderCalls(provider, service))) {
+      context.ungetService(provider);
+    }
+    return true;
+  }
+
+  // ---- swaps
+
+  /** Announces a swap if a bundle provides the contract now. */
+  Optional<Swap> begin(Bundle predecessor) {
+    lock.lock();
+    try {
+      ServiceReference<Object> provider = present;
+      if (provider == null || !predecessor.equals(provider.getBundle())) {
+        return Optional.empty();
+      }
+      if (swap != null) {
+        throw new IllegalStateException(
+            "%s of %s is being replaced already: wait for that swap, or cancel it"
+                .formatted(contract.getSimpleName(), ServiceProvider.of(predecessor)));
+      }
+      swap = new Swap(provider);
+      return Optional.of(swap);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Replaces the provider of this contract. */
+  final class Swap {
+    private final ServiceReference<Object> predecessor;
+    private final ServiceProvider name;
+
+    private Swap(ServiceReference<Object> predecessor) {
+      this.predecessor = predecessor;
+      this.name = ServiceProvider.of(predecessor.getBundle());
+    }
+
+    String contract() {
+      return contract.getName();
+    }
+
+    /** Makes calls wait; returns whether those under way have ended. */
+    boolean hold(Duration drain) {
+      ProviderCalls before;
+      lock.lock();
+      try {
+        requireAnnounced();
+        before = gate.latest();
+        held = true;
+        gate.hold(name + " is being replaced");
+        publish(new FollowedService.Held(name));
+      } finally {
+        lock.unlock();
+      }
+      return before == null || gate.drain(before, drain);
+    }
+
+    /** Checks that a bundle can take over, and activates its component. */
+    void require(Bundle successor) {
+      ServiceReference<Object> next = of(successor);
+      if (context.getService(next) == null) {
+        throw new IllegalStateException(
+            "%s cannot take over: its component that provides %s could not be activated"
+                .formatted(ServiceProvider.of(successor), contract.getName()));
+      }
+      context.ungetService(next);
+    }
+
+    /** Sends calls to a bundle, which was checked. */
+    void switchTo(Bundle successor) {
+      lock.lock();
+      try {
+        requireAnnounced();
+        ServiceReference<Object> next = of(successor);
+        ProviderCalls before = gate.latest();
+        boolean wasHeld = held;
+        held = false;
+        if (!next.equals(present)) {
+          if (takeOver(next)) {
+            retire(before);
+          }
+        } else if (wasHeld) {
+          reopen();
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    /** Sends calls to the predecessor. */
+    void revert() {
+      Bundle bundle = predecessor.getBundle();
+      if (bundle == null) {
+        throw new IllegalStateException(
+            "%s no longer provides %s: it was stopped".formatted(name, contract.getName()));
+      }
+      switchTo(bundle);
+    }
+
+    void close() {
+      lock.lock();
+      try {
+        if (swap == this) {
+          swap = null;
+          settle();
+        }
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    private ServiceReference<Object> of(Bundle bundle) {
+      lock.lock();
+      try {
+        return providers.stream()
+            .filter(each -> bundle.equals(each.getBundle()))
+            .findFirst()
+            .orElseThrow(
+                () ->
+                    new IllegalStateException(
+                        "%s does not provide %s at present"
+                            .formatted(ServiceProvider.of(bundle), contract.getName())));
+      } finally {
+        lock.unlock();
+      }
+    }
+
+    private void requireAnnounced() {
+      if (swap != this) {
+        throw new IllegalStateException("the swap of %s has ended".formatted(name));
+      }
+    }
+  }
+
+  /** Ends what a swap has left: calls go to whoever is there, or the proxy goes. */
+  private void settle() {
+    boolean wasHeld = held;
+    held = false;
+    if (present != null) {
+      if (wasHeld) {
+        reopen();
+      }
+    } else if (providers.stream().sorted(Comparator.reverseOrder()).noneMatch(this::takeOver)) {
+      withdraw();
+    }
+  }
+
+  /** Sends calls to the present provider again. */
+  private void reopen() {
+    ProviderCalls before = gate.latest();
+    if (before == null) {
+      takeOver(present);
+    } else {
+      gate.open(before.anew());
+      publish(new FollowedService.Provided(before.provider()));
+    }
+  }
+}

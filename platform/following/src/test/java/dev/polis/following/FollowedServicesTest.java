@@ -1,0 +1,429 @@
+package dev.polis.following;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.event.Watcher;
+import dev.polis.event.WatcherClosedException;
+import dev.polis.fixtures.Await;
+import java.io.IOException;
+import java.lang.ref.WeakReference;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Hashtable;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.ServiceEvent;
+import org.osgi.framework.ServiceRegistration;
+
+/** Replaces providers of a contract in a real framework, beside a user that stays. */
+@Timeout(60)
+final class FollowedServicesTest {
+  @TempDir Path folder;
+  private TestFramework framework;
+  private Bundle first;
+  private Bundle second;
+
+  @BeforeEach
+  void start() throws Exception {
+    framework = new TestFramework(folder, TestFramework.generous());
+    first = framework.bundle("shelves", "1.0.0");
+    second = framework.bundle("shelves", "2.0.0");
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    framework.close();
+  }
+
+  @Test
+  @DisplayName(
+      "a user is given the proxy; the provider itself and the system bundle see the provider")
+  void theUserGetsTheProxy() {
+    TestShelf shelf = new TestShelf("a");
+    TestFramework.provide(first, shelf);
+
+    assertEquals(List.of("dev.polis.following"), providers(framework.user), "what the user finds");
+    assertNotSame(shelf, framework.shelf());
+    assertTrue(providers(first).contains("shelves"));
+    assertTrue(providers(framework.system()).contains("shelves"));
+    assertEquals("a:b", call(() -> framework.shelf().read("b")));
+    assertEquals(
+        new FollowedService.Provided(new ServiceProvider("shelves", "1.0.0", first.getBundleId())),
+        framework.status().provision());
+  }
+
+  @Test
+  @DisplayName("a provider with another service beside the contract is found by that one")
+  void anotherServiceIsFound() {
+    TestShelf shelf = new TestShelf("a");
+    first
+        .getBundleContext()
+        .registerService(
+            new String[] {Shelf.class.getName(), Object.class.getName()}, shelf, new Hashtable<>());
+
+    assertSame(
+        shelf,
+        framework
+            .user
+            .getBundleContext()
+            .getService(framework.user.getBundleContext().getServiceReference(Object.class)));
+    assertEquals(List.of("dev.polis.following"), providers(framework.user));
+  }
+
+  @Test
+  @DisplayName("a user is told of the proxy alone, whoever provides")
+  void theUserIsToldOfTheProxy() throws Exception {
+    List<String> events = events();
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
+    TestFramework.provide(second, new TestShelf("b"));
+    one.unregister();
+
+    assertEquals(List.of("registered dev.polis.following"), events);
+  }
+
+  @Test
+  @DisplayName("of two providers the first stays in use until it goes, then the other takes over")
+  void theOtherTakesOver() throws Exception {
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    ServiceRegistration<Shelf> two = TestFramework.provide(second, new TestShelf("b"));
+    assertEquals("a:x", shelf.read("x"));
+    one.unregister();
+    assertEquals("b:x", shelf.read("x"));
+    assertSame(shelf, framework.shelf(), "the proxy stays the same");
+    TestFramework.provide(first, new TestShelf("c"));
+    assertEquals("b:x", shelf.read("x"));
+    two.unregister();
+    assertEquals("c:x", shelf.read("x"));
+  }
+
+  @Test
+  @DisplayName(
+      "when the only provider goes unannounced, users lose the proxy and may call it until then")
+  void theProxyGoesWithItsOnlyProvider() throws Exception {
+    List<String> answers = new CopyOnWriteArrayList<>();
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    framework
+        .user
+        .getBundleContext()
+        .addServiceListener(
+            event -> {
+              if (event.getType() == ServiceEvent.UNREGISTERING) {
+                answers.add(call(() -> shelf.read("last")));
+              }
+            },
+            "(objectClass=" + Shelf.class.getName() + ")");
+    one.unregister();
+
+    assertEquals(List.of("a:last"), answers);
+    assertEquals(List.of(), providers(framework.user));
+    assertEquals(new FollowedService.Absent(), framework.status().provision());
+    String message = assertThrows(ServiceAwayException.class, () -> shelf.read("x")).getMessage();
+    assertEquals("Shelf.read cannot be called: no bundle provides it any more", message);
+  }
+
+  @Test
+  @DisplayName("answers and exceptions pass through; default methods and parts follow")
+  void methodsPassThrough() throws Exception {
+    TestShelf broken = new TestShelf("broken");
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, broken);
+    broken.label.set("old");
+    Shelf shelf = framework.shelf();
+    Shelf.Box box = shelf.box();
+    assertEquals("broken's box", box.content());
+    assertSame(box, shelf.box());
+    assertEquals(
+        "broken has no empty title",
+        assertThrows(IOException.class, () -> shelf.read("")).getMessage());
+    assertEquals("broken", assertThrows(IllegalStateException.class, shelf::title).getMessage());
+    assertEquals("Shelf of shelves 1.0.0", shelf.toString());
+    assertEquals(shelf, shelf);
+    assertNotEquals(shelf, box);
+
+    TestShelf good = new TestShelf("good");
+    good.label.set("new");
+    TestFramework.provide(second, good);
+    one.unregister();
+    assertEquals("good's box", box.content());
+    assertEquals("new with 4", shelf.title());
+  }
+
+  @Test
+  @DisplayName("an open watcher goes on with the successor and returns nothing twice")
+  void watchersGoOn() throws Exception {
+    TestShelf a = new TestShelf("a");
+    TestShelf b = new TestShelf("b");
+    a.label.set("one");
+    b.label.set("one");
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, a);
+    TestFramework.provide(second, b);
+    try (Watcher<String> watcher = framework.shelf().label().watch()) {
+      assertEquals("one", watcher.get());
+      Future<String> waiting = run(watcher::get);
+      Await.until("the watcher to wait", () -> a.label.toString().contains("one"));
+      one.unregister();
+      assertThrows(
+          TimeoutException.class,
+          () -> waiting.get(50, TimeUnit.MILLISECONDS),
+          "an equal state was returned again");
+      b.label.set("two");
+      assertEquals("two", waiting.get());
+      assertEquals(Optional.empty(), watcher.poll());
+      b.label.set("three");
+      assertEquals(Optional.of("three"), watcher.poll());
+      assertEquals(Optional.of("three"), framework.shelf().label().peek());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a watcher of a service that is away waits until it is back, or is closed or interrupted")
+  void watchersWait() throws Exception {
+    TestShelf a = new TestShelf("a");
+    a.label.set("one");
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, a);
+    Watcher<String> watcher = framework.shelf().label().watch();
+    assertEquals("one", watcher.get());
+    one.unregister();
+    assertEquals(Optional.empty(), watcher.poll());
+    assertThrows(TimeoutException.class, () -> watcher.get(Duration.ofMillis(5)));
+    Thread.currentThread().interrupt();
+    assertThrows(InterruptedException.class, watcher::get);
+    Future<String> waiting = run(watcher::get);
+    TestShelf b = new TestShelf("b");
+    b.label.set("two");
+    TestFramework.provide(second, b);
+    framework.shelf();
+    assertEquals("two", waiting.get());
+
+    Future<String> last = run(watcher::get);
+    watcher.close();
+    assertInstanceOf(
+        WatcherClosedException.class, assertThrows(ExecutionException.class, last::get).getCause());
+  }
+
+  @Test
+  @DisplayName(
+      "calls of a swap wait, and go to the successor; those under way end before it goes on")
+  void callsAreHeldAndDrained() throws Exception {
+    TestShelf a = new TestShelf("a");
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, a);
+    Shelf shelf = framework.shelf();
+    Future<String> underWay = run(shelf::await);
+    a.entered.await();
+    try (ServiceSwap swap = framework.services().begin(first)) {
+      assertEquals(Set.of(Shelf.class.getName()), swap.contracts());
+      assertFalse(swap.hold(Duration.ofMillis(1)), "a call is under way");
+      Future<String> held = run(() -> shelf.read("x"));
+      Await.until("the call to wait", () -> framework.status().waitingCalls() == 1);
+      assertInstanceOf(FollowedService.Held.class, framework.status().provision());
+      TestFramework.provide(second, new TestShelf("b"));
+      Future<Boolean> switched =
+          run(
+              () -> {
+                swap.switchTo(second);
+                return true;
+              });
+      assertEquals("b:x", held.get());
+      assertFalse(switched.isDone(), "a call is under way on the first");
+      a.released.countDown();
+      assertTrue(switched.get());
+      assertEquals("a", underWay.get());
+      one.unregister();
+    }
+    assertEquals("b:y", shelf.read("y"));
+    assertEquals(0, framework.status().waitingCalls());
+  }
+
+  @Test
+  @DisplayName(
+      "a swap keeps the proxy while nobody provides, and the next provider is used at once")
+  void theProxyStaysInASwap() throws Exception {
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    List<String> events = events();
+    try (ServiceSwap swap = framework.services().begin(first)) {
+      assertFalse(swap.contracts().isEmpty());
+      one.unregister();
+      Future<String> held = run(() -> shelf.read("x"));
+      Await.until("the call to wait", () -> framework.status().waitingCalls() == 1);
+      TestFramework.provide(second, new TestShelf("b"));
+      assertEquals("b:x", held.get());
+    }
+    assertEquals("b:y", shelf.read("y"));
+    assertEquals(List.of(), events);
+  }
+
+  @Test
+  @DisplayName("a swap that ends without a provider ends as if it had not been announced")
+  void aSwapEndsWithoutAProvider() throws Exception {
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    ServiceSwap swap = framework.services().begin(first);
+    one.unregister();
+    Future<String> held = run(() -> shelf.read("x"));
+    Await.until("the call to wait", () -> framework.status().waitingCalls() == 1);
+    swap.close();
+    assertInstanceOf(
+        ServiceAwayException.class, assertThrows(ExecutionException.class, held::get).getCause());
+    assertEquals(List.of(), providers(framework.user));
+  }
+
+  @Test
+  @DisplayName("a swap that is reverted, or closed half way, leaves the predecessor in use")
+  void aSwapIsReverted() throws Exception {
+    TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    ServiceRegistration<Shelf> two = TestFramework.provide(second, new TestShelf("b"));
+    try (ServiceSwap swap = framework.services().begin(first)) {
+      swap.hold(Duration.ofSeconds(1));
+      swap.switchTo(second);
+      assertEquals("b:x", shelf.read("x"));
+      swap.revert();
+      assertEquals("a:x", shelf.read("x"));
+      swap.switchTo(second);
+      two.unregister();
+      assertEquals("a:x", shelf.read("x"), "the successor went within the swap");
+      swap.hold(Duration.ofSeconds(1));
+    }
+    assertEquals("a:x", shelf.read("x"));
+    try (ServiceSwap swap = framework.services().begin(first)) {
+      String message =
+          assertThrows(IllegalStateException.class, () -> swap.switchTo(second)).getMessage();
+      assertEquals(
+          "shelves 2.0.0 does not provide " + Shelf.class.getName() + " at present", message);
+      assertThrows(IllegalStateException.class, () -> framework.services().begin(first));
+      assertEquals(Optional.of(swap), framework.services().swapOf(first));
+    }
+    assertEquals(Optional.empty(), framework.services().swapOf(first));
+  }
+
+  @Test
+  @DisplayName("a provider that was replaced is let go, though a watcher of it is open")
+  void theProviderIsLetGo() throws Exception {
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
+    WeakReference<Object> object = new WeakReference<>(service(one));
+    Shelf shelf = framework.shelf();
+    Watcher<String> watcher = shelf.label().watch();
+    assertEquals(Optional.empty(), watcher.poll());
+    Shelf.Box box = shelf.box();
+    assertEquals("a's box", box.content());
+    TestFramework.provide(second, new TestShelf("b"));
+    one.unregister();
+    one = null;
+    Await.until(
+        "the former provider to be collected",
+        () -> {
+          System.gc();
+          return object.get() == null;
+        });
+    assertEquals("b's box", box.content());
+    watcher.close();
+  }
+
+  private Object service(ServiceRegistration<Shelf> registration) {
+    Object service = first.getBundleContext().getService(registration.getReference());
+    first.getBundleContext().ungetService(registration.getReference());
+    return service;
+  }
+
+  @Test
+  @DisplayName("the bundle declares the contracts that it follows")
+  void theContractsAreDeclared() {
+    assertEquals(
+        FollowedContracts.ALL.stream()
+            .map(Class::getName)
+            .collect(Collectors.joining(",", "objectClass:List<String>=\"", "\"")),
+        FollowedContracts.DECLARED);
+  }
+
+  private List<String> events() throws Exception {
+    List<String> events = new CopyOnWriteArrayList<>();
+    framework
+        .user
+        .getBundleContext()
+        .addServiceListener(
+            event ->
+                events.add(
+                    (event.getType() == ServiceEvent.REGISTERED ? "registered " : "other ")
+                        + event.getServiceReference().getBundle().getSymbolicName()),
+            "(objectClass=" + Shelf.class.getName() + ")");
+    return events;
+  }
+
+  private static List<String> providers(Bundle seeker) {
+    List<String> names = new ArrayList<>();
+    TestFramework.references(seeker)
+        .forEach(reference -> names.add(reference.getBundle().getSymbolicName()));
+    return names;
+  }
+
+  private interface Body<T> {
+    T run() throws Exception;
+  }
+
+  private static <T> T call(Body<T> body) {
+    try {
+      return body.run();
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static <T> Future<T> run(Body<T> body) {
+    FutureTask<T> task = new FutureTask<>(body::run);
+    Thread.ofVirtual().start(task);
+    return task;
+  }
+
+  /** Waits that have an end of their own. */
+  @Test
+  @DisplayName("a call waits for a limited time, and an interrupt ends its wait")
+  void aWaitHasAnEnd() throws Exception {
+    try (TestFramework hasty =
+        new TestFramework(
+            folder.resolve("hasty"),
+            new FollowingLimits(Duration.ofMillis(20), Duration.ofMillis(20)))) {
+      Bundle only = hasty.bundle("shelves", "1.0.0");
+      TestFramework.provide(only, new TestShelf("a"));
+      Shelf shelf = hasty.shelf();
+      try (ServiceSwap swap = hasty.services().begin(only)) {
+        swap.hold(Duration.ZERO);
+        assertEquals(
+            "Shelf.size waited 0 s for a provider: shelves 1.0.0 is being replaced; call again,"
+                + " polisctl plugin graph shows who provides it",
+            assertThrows(ServiceAwayException.class, shelf::size).getMessage());
+        Thread.currentThread().interrupt();
+        assertThrows(InterruptedException.class, shelf::await);
+        Thread.currentThread().interrupt();
+        assertThrows(ServiceAwayException.class, shelf::size);
+        assertTrue(Thread.interrupted(), "the interrupt was lost");
+      }
+      assertEquals(1, shelf.size());
+    }
+  }
+}

@@ -1,0 +1,116 @@
+package dev.polis.following;
+
+import dev.polis.logtree.LogTree;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.Hashtable;
+import java.util.List;
+import java.util.Map;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import org.apache.felix.framework.Felix;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.Constants;
+import org.osgi.framework.ServiceReference;
+import org.osgi.framework.ServiceRegistration;
+
+/** Runs a framework in which the contract {@link Shelf} is followed. */
+final class TestFramework implements AutoCloseable {
+  private final Felix framework;
+  private final LocalFollowedServices services;
+  final Bundle user;
+
+  TestFramework(Path folder, FollowingLimits limits) throws BundleException, IOException {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(Constants.FRAMEWORK_STORAGE, folder.resolve("cache").toString());
+    settings.put("felix.service.urlhandlers", "false");
+    settings.put("felix.log.level", "1");
+    framework = new Felix(settings);
+    framework.start();
+    Bundle own = bundle("dev.polis.following", "1.0.0");
+    services =
+        LocalFollowedServices.open(
+            own.getBundleContext(),
+            List.of(Shelf.class),
+            limits,
+            LogTree.create().log("following"),
+            InstantSource.system());
+    user = bundle("user", "1.0.0");
+  }
+
+  /** Limits that a test does not wait for. */
+  static FollowingLimits generous() {
+    return new FollowingLimits(Duration.ofSeconds(60), Duration.ofSeconds(60));
+  }
+
+  FollowedServices services() {
+    return services;
+  }
+
+  FollowedService status() {
+    return services.all().peek().orElseThrow().getFirst();
+  }
+
+  Bundle system() {
+    return framework;
+  }
+
+  /** Starts an empty bundle. */
+  Bundle bundle(String name, String version) throws BundleException, IOException {
+    Manifest manifest = new Manifest();
+    Attributes headers = manifest.getMainAttributes();
+    headers.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    headers.putValue(Constants.BUNDLE_MANIFESTVERSION, "2");
+    headers.putValue(Constants.BUNDLE_SYMBOLICNAME, name);
+    headers.putValue(Constants.BUNDLE_VERSION, version);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    new JarOutputStream(bytes, manifest).close();
+    Bundle bundle =
+        framework
+            .getBundleContext()
+            .installBundle(name + ":" + version, new ByteArrayInputStream(bytes.toByteArray()));
+    bundle.start();
+    return bundle;
+  }
+
+  static ServiceRegistration<Shelf> provide(Bundle provider, Shelf shelf) {
+    return provider.getBundleContext().registerService(Shelf.class, shelf, new Hashtable<>());
+  }
+
+  /** What the user is given when it looks for the contract. */
+  Shelf shelf() {
+    return user.getBundleContext().getService(references(user).getFirst());
+  }
+
+  static List<ServiceReference<Shelf>> references(Bundle seeker) {
+    try {
+      return seeker.getBundleContext().getServiceReferences(Shelf.class, null).stream().toList();
+    } catch (org.osgi.framework.InvalidSyntaxException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Override
+  public void close() throws BundleException {
+    services.close();
+    framework.stop();
+    boolean interrupted = false;
+    while (framework.getState() != Bundle.RESOLVED) {
+      try {
+        framework.waitForStop(0);
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
