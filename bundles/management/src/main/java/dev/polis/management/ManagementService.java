@@ -28,10 +28,11 @@ final class ManagementService {
       HealthRegistry health,
       Value<List<RpcListenerStatus>> listeners) {
     this.organ = new ServingOrgan("management", supervisor, health);
+    PowerRequest power = new PowerRequest(boot, logs.log(organ.dn()));
     this.endpoints =
         List.of(
-            new NodeManagementEndpoint(
-                new LogCalls(logs, organ.streams()), new PowerRequest(boot, logs.log(organ.dn()))),
+            new NodeManagementEndpoint(new LogCalls(logs, organ.streams()), power),
+            new RuntimeEndpoint(power),
             new HealthEndpoint(new HealthCalls(health, supervisor, boot)));
     organ.follow(listeners, ListenerHealth.encrypted(RpcHost.MANAGEMENT));
   }

@@ -6,8 +6,12 @@ import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcPeer;
 import io.grpc.stub.ServerCallStreamObserver;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 
-/** Asks the launcher for a power off, once the answer to the caller is out. Safe for any thread. */
+/**
+ * Asks the launcher for a power off or a new process, once the answer to the caller is out. Safe
+ * for any thread.
+ */
 final class PowerRequest {
   private final BootReport boot;
   private final Log log;
@@ -36,16 +40,24 @@ final class PowerRequest {
    * take back what it asked for. To be called by the handler before it answers.
    */
   void offAfter(ServerCallStreamObserver<?> call) {
-    String reason = "asked for by " + RpcPeer.current().describe();
-    Runnable off = () -> off(reason);
-    call.setOnCloseHandler(off);
-    call.setOnCancelHandler(off);
+    after(call, "powering off", boot::powerOff);
   }
 
-  private void off(String reason) {
-    if (asked.compareAndSet(false, true)) {
-      log.warning("powering off, %s", reason);
-      boot.powerOff(reason);
-    }
+  /** Replaces the process when this call is over, as {@link #offAfter} powers off. */
+  void restartAfter(ServerCallStreamObserver<?> call) {
+    after(call, "restarting the process", boot::restart);
+  }
+
+  private void after(ServerCallStreamObserver<?> call, String what, Consumer<String> ending) {
+    String reason = "asked for by " + RpcPeer.current().describe();
+    Runnable end =
+        () -> {
+          if (asked.compareAndSet(false, true)) {
+            log.warning("%s, %s", what, reason);
+            ending.accept(reason);
+          }
+        };
+    call.setOnCloseHandler(end);
+    call.setOnCancelHandler(end);
   }
 }

@@ -9,6 +9,10 @@
  *                                     UpdateNode ────┼──▶ refused in words: there is no image
  *                                     Reboot ────────┼──▶ PowerRequest ──▶ launcher
  *                                                    │    (answer first)
+ *                                           RuntimeEndpoint
+ *                                     GetRuntime ────┤
+ *                                     Restart ───────┼──▶ PowerRequest ──▶ launcher
+ *                                                    │
  *                                           HealthEndpoint
  *                                     GetHealth ─────┤
  *                                     Explain ───────┴──▶ HealthCalls ──▶ health table
@@ -20,6 +24,10 @@
  * <p>A power off is asked of the launcher, which stops the organs in reverse order: leadership is
  * given away, children end, volumes are unmounted. The organ asks only after the answer has left
  * the process, since nobody is left to send it afterwards.
+ *
+ * <p>A restart replaces the process by a new one, with the platform that lies on the disk by then:
+ * what stands still while a node runs changes in this way. Children and mounts stay; the listeners
+ * are closed for about a second.
  *
  * <p>Not promised: that the answer reached the caller; the last packet may get lost on its way. Nor
  * a reboot: this node runs as a process on a machine that is not its own, which it neither boots

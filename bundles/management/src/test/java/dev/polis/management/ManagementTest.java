@@ -41,6 +41,10 @@ import dev.polis.wire.health.GetHealthResponse;
 import dev.polis.wire.health.HealthGrpc;
 import dev.polis.wire.health.Kind;
 import dev.polis.wire.health.Level;
+import dev.polis.wire.runtime.GetRuntimeRequest;
+import dev.polis.wire.runtime.GetRuntimeResponse;
+import dev.polis.wire.runtime.RestartRequest;
+import dev.polis.wire.runtime.RuntimeGrpc;
 import io.grpc.BindableService;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -399,6 +403,22 @@ class ManagementTest {
   }
 
   @Test
+  @DisplayName("a restart of the process is requested after its answer, which names the process")
+  void restart() throws Exception {
+    RuntimeGrpc.RuntimeBlockingStub runtime = RuntimeGrpc.newBlockingStub(ownersChannel());
+    GetRuntimeResponse now = runtime.getRuntime(GetRuntimeRequest.getDefaultInstance());
+    assertEquals(ProcessHandle.current().pid(), now.getProcessId());
+
+    assertEquals(
+        now.getInstance(), runtime.restart(RestartRequest.getDefaultInstance()).getInstance());
+    launcher.answered.countDown();
+
+    Await.until(PATIENCE, "the launcher to be asked", () -> !launcher.asked.isEmpty());
+    assertTrue(
+        launcher.asked.getFirst().startsWith("restart: asked for by "), launcher.asked.toString());
+  }
+
+  @Test
   @DisplayName("what makes no sense is INVALID_ARGUMENT naming the value")
   void senselessReboots() {
     assertRefused(
@@ -479,6 +499,11 @@ class ManagementTest {
     @Override
     public void fatal(String organ, Throwable cause) {
       throw new AssertionError(organ + " is fatal", cause);
+    }
+
+    @Override
+    public void restart(String reason) {
+      powerOff("restart: " + reason);
     }
 
     @Override

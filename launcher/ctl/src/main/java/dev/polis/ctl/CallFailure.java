@@ -1,5 +1,6 @@
 package dev.polis.ctl;
 
+import dev.polis.rpc.RpcException;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -56,6 +57,28 @@ record CallFailure(
   /** Returns what the operator reads. */
   CtlException explain() {
     return saidByNode() ? refusal() : connection();
+  }
+
+  /** Tells whether the call cannot have reached a node: there was no connection to send it on. */
+  boolean wasNeverSent() {
+    return has(ConnectException.class) || description().startsWith(CLOSED_IN_HANDSHAKE);
+  }
+
+  /** Tells whether the node did nothing, and asks for the same call again. */
+  boolean asksAgain() {
+    return code() == Status.Code.UNAVAILABLE
+        && failure.getTrailers() != null
+        && failure.getTrailers().containsKey(RpcException.RETRY_DELAY);
+  }
+
+  /** Tells whether the connection ended while the call was on its way, whatever became of it. */
+  boolean wasCutOff() {
+    return code() == Status.Code.UNAVAILABLE && !saidByNode() && tls().isEmpty();
+  }
+
+  /** Tells whether the time of the call was over. */
+  boolean isLate() {
+    return code() == Status.Code.DEADLINE_EXCEEDED;
   }
 
   private String description() {

@@ -100,6 +100,24 @@ record CtlTarget(
     return folder.resolve("owner-key.pem");
   }
 
+  /** Tells whether the node has its state directory here and its process is starting over. */
+  boolean isRestarting() {
+    return state()
+        .map(Root::at)
+        .map(layout -> layout.ephemeral().launcher().restarting().path())
+        .filter(CtlTarget::namesLiveProcess)
+        .isPresent();
+  }
+
+  private static boolean namesLiveProcess(Path file) {
+    try {
+      String text = Files.readString(file).strip();
+      return text.matches("[0-9]{1,18}") && ProcessHandle.of(Long.parseLong(text)).isPresent();
+    } catch (IOException e) {
+      return false; // it is not there, or not for this user
+    }
+  }
+
   /** Returns the state directory of the node; empty if it is not on this machine. */
   Optional<Path> state() {
     return Optional.ofNullable(stateOrNull);

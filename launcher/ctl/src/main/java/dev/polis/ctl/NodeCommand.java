@@ -21,7 +21,8 @@ import picocli.CommandLine.Spec;
       NodeCommand.ListCommand.class,
       NodeCommand.DescribeCommand.class,
       NodeLogsCommand.class,
-      NodeRoleCommand.class
+      NodeRoleCommand.class,
+      NodeRestartCommand.class
     })
 final class NodeCommand {
 
@@ -40,6 +41,28 @@ final class NodeCommand {
       }
     }
     return nodes.stream().filter(node -> ids.isEmpty() || ids.contains(node.getId())).toList();
+  }
+
+  /** Finds the one node an operator named; the only one if none was named. */
+  static Node single(Session session, List<String> ids) throws InterruptedException {
+    List<Node> nodes = chosen(session, ids, "");
+    if (nodes.size() != 1) {
+      throw new CtlException(
+          ExitCode.USAGE,
+          "the cluster has %d nodes; name one of %s"
+              .formatted(nodes.size(), nodes.stream().map(Node::getId).toList()));
+    }
+    return nodes.getFirst();
+  }
+
+  /** Returns where a node can be asked. */
+  static String address(Node node) {
+    String address = node.getStatus().getExternalAddress();
+    if (address.isEmpty()) {
+      throw new CtlException(
+          ExitCode.FAILED, node.getId() + " has not reported an address yet; ask again soon");
+    }
+    return address;
   }
 
   /** The nodes as a table. */

@@ -29,28 +29,14 @@ final class NodeLogsCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     try (Session session = Session.open(node.ctl.options)) {
-      Node chosen = single(NodeCommand.chosen(session, ids, ""));
+      Node chosen = NodeCommand.single(session, ids);
       PrintWriter out = spec.commandLine().getOut();
-      String address = chosen.getStatus().getExternalAddress();
-      if (address.isEmpty()) {
-        throw new CtlException(
-            ExitCode.FAILED, chosen.getId() + " has not reported an address yet; ask again soon");
-      }
+      String address = NodeCommand.address(chosen);
       LogsRequest request = printer.request(spec.commandLine());
       out.printf("=== Logs from %s (%s):%n", chosen.getId(), address);
       session.call(() -> LogPrinter.print(session.node(address).logs(request), out));
       out.println("=== Done.");
       return ExitCode.OK.code();
     }
-  }
-
-  private static Node single(List<Node> nodes) {
-    if (nodes.size() != 1) {
-      throw new CtlException(
-          ExitCode.USAGE,
-          "the cluster has %d nodes; name one of %s"
-              .formatted(nodes.size(), nodes.stream().map(Node::getId).toList()));
-    }
-    return nodes.getFirst();
   }
 }

@@ -22,10 +22,10 @@ final class NodeRows {
   private NodeRows() {}
 
   static List<Node> fetch(Session session, String filter) throws InterruptedException {
-    BlockingClientCall<?, Node> call =
-        session.management().getNodes(GetNodesRequest.newBuilder().setFilter(filter).build());
+    GetNodesRequest request = GetNodesRequest.newBuilder().setFilter(filter).build();
     return session.call(
         () -> {
+          BlockingClientCall<?, Node> call = session.management().getNodes(request);
           List<Node> nodes = new ArrayList<>();
           for (Node node = call.read(); node != null; node = call.read()) {
             nodes.add(node);

@@ -13,6 +13,7 @@ import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.health.HealthGrpc;
 import dev.polis.wire.plugins.PluginsGrpc;
 import dev.polis.wire.recovery.RecoveryGrpc;
+import dev.polis.wire.runtime.RuntimeGrpc;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
@@ -25,8 +26,11 @@ import io.grpc.stub.AbstractStub;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /** Opens and closes the channels of one command. */
@@ -42,12 +46,37 @@ final class Session implements AutoCloseable {
     T run() throws StatusException, InterruptedException;
   }
 
+  /** A restart closes the listeners for one second and a half at most; a person waits for this. */
+  private static final Duration RESTART = Duration.ofSeconds(2);
+
+  /** A node on this machine says that it starts over; on a busy machine that takes longer. */
+  private static final Duration OWN_RESTART = Duration.ofSeconds(60);
+
+  private static final Duration AGAIN = Duration.ofMillis(100);
+
+  /** Methods that a caller may make again without knowing what became of the call before. */
+  private static final Set<String> READS =
+      Set.of(
+          "GetNodes",
+          "GetClusterInfo",
+          "GetHealth",
+          "GetShare",
+          "GetRuntime",
+          "GetCondition",
+          "Explain",
+          "List",
+          "Members",
+          "Status");
+
   private final CtlTarget target;
   private final int timeout;
   private final List<ManagedChannel> channels = new ArrayList<>();
 
   /** Where the latest call was sent; null before the first. */
   private volatile InetSocketAddress asked;
+
+  /** Whether the latest call changes nothing, and prints nothing before it is complete. */
+  private volatile boolean readsOnly;
 
   /** What to type, for a refusal that it would help against. */
   private final String takeOwnership;
@@ -86,6 +115,11 @@ final class Session implements AutoCloseable {
   /** Returns a stub without a deadline: a log that is followed has no end. */
   NodeManagementGrpc.NodeManagementBlockingV2Stub node(String address) {
     return NodeManagementGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT)));
+  }
+
+  RuntimeGrpc.RuntimeBlockingV2Stub runtime(String address) {
+    return limited(
+        RuntimeGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT))));
   }
 
   HealthGrpc.HealthBlockingV2Stub health(String address) {
@@ -147,6 +181,7 @@ final class Session implements AutoCloseable {
           public <Q, A> ClientCall<Q, A> interceptCall(
               MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
             asked = address;
+            readsOnly = READS.contains(String.valueOf(method.getBareMethodName()));
             return next.newCall(method, options);
           }
         });
@@ -173,13 +208,35 @@ final class Session implements AutoCloseable {
     }
   }
 
-  /** Makes a call and turns its failure into the sentence that the operator reads. */
+  /**
+   * Makes a call and turns its failure into the sentence that the operator reads. A call of which
+   * nothing was done, and one that only reads, is repeated: a node whose process starts over ends
+   * its connections, refuses new ones for a moment, and asks for another try while its services
+   * come up.
+   */
   <T> T call(Call<T> call) throws InterruptedException {
-    try {
-      return call.run();
-    } catch (StatusException e) {
-      throw new CallFailure(e, asked, target, timeout, takeOwnership).explain();
+    long began = System.nanoTime();
+    Optional<CallFailure> before = Optional.empty();
+    while (true) {
+      try {
+        return call.run();
+      } catch (StatusException e) {
+        CallFailure failure = new CallFailure(e, asked, target, timeout, takeOwnership);
+        if (!mayRepeat(failure, Duration.ofNanos(System.nanoTime() - began))) {
+          throw before.filter(_ -> failure.isLate()).orElse(failure).explain();
+        }
+        before = Optional.of(failure);
+      }
+      Thread.sleep(AGAIN);
+      channels.forEach(ManagedChannel::resetConnectBackoff);
     }
+  }
+
+  private boolean mayRepeat(CallFailure failure, Duration since) {
+    if (failure.wasNeverSent() || failure.wasCutOff() && readsOnly) {
+      return since.compareTo(target.isRestarting() ? OWN_RESTART : RESTART) < 0;
+    }
+    return failure.asksAgain() && since.toSeconds() < timeout;
   }
 
   /** Reads a certificate that was written by this tool or by a node. */

@@ -25,6 +25,9 @@ final class BootProgress implements BootReport {
     /** A stop was requested. */
     record Asked(StopReason reason) implements Ending {}
 
+    /** A new process was requested in place of this one. */
+    record Restart() implements Ending {}
+
     /** An organ reported a fatal error. */
     record Fatal(String organ, Throwable cause) implements Ending {}
   }
@@ -45,6 +48,8 @@ final class BootProgress implements BootReport {
     void homeAgain(String summary);
 
     void poweringOff(String reason);
+
+    void restarting(String reason);
 
     void consequence(String organ, Throwable cause);
   }
@@ -105,6 +110,12 @@ final class BootProgress implements BootReport {
   }
 
   @Override
+  public void restart(String reason) {
+    listener.restarting(Objects.requireNonNull(reason, "reason"));
+    stop(StopReason.PROCESS_RESTART, new Ending.Restart());
+  }
+
+  @Override
   public Optional<String> lockOut() {
     return lockOut.get();
   }
@@ -116,8 +127,12 @@ final class BootProgress implements BootReport {
 
   /** Asks the node to stop. A power off is not taken back by a restart that is asked for later. */
   void stop(StopReason wanted) {
+    stop(wanted, new Ending.Asked(wanted));
+  }
+
+  private void stop(StopReason wanted, Ending with) {
     stopReason.accumulateAndGet(wanted, (old, now) -> old.compareTo(now) > 0 ? old : now);
-    end(new Ending.Asked(wanted));
+    end(with);
   }
 
   /**

@@ -92,6 +92,11 @@ final class BootScreen implements BootProgress.Listener, AutoCloseable {
   }
 
   @Override
+  public void restarting(String reason) {
+    terminal.line("restarting the process, children and mounts stay: " + reason);
+  }
+
+  @Override
   public void consequence(String organ, Throwable cause) {
     terminal.line("after that, " + organ + " failed too: " + RootCause.of(cause));
   }

@@ -162,6 +162,7 @@ final class Node {
     summary.lines().forEach(terminal::line);
     policy.next().lines().forEach(terminal::line);
     Files.writeString(directory.home(), summary + "\n");
+    Files.deleteIfExists(directory.restarting());
     if (policy.untilHome()) {
       progress.stop(StopReason.POWER_OFF);
     }

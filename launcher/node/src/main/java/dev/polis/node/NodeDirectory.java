@@ -42,6 +42,10 @@ record NodeDirectory(Root layout) {
     return launcher().home().path();
   }
 
+  Path restarting() {
+    return launcher().restarting().path();
+  }
+
   Path powerOff() {
     return launcher().powerOff().path();
   }

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -68,6 +69,13 @@ final class RunCommand implements Callable<Integer> {
           "What to do after a fatal error: ${COMPLETION-CANDIDATES}. Default: exit; park as process 1.")
   private OnFatal onFatal = Machine.isFirstProcess() ? OnFatal.park : OnFatal.exit;
 
+  @Option(
+      names = "--starter",
+      paramLabel = "PROGRAM",
+      description =
+          "Starts this node again after \"polisctl node restart\": gets the folder of the JVM and these arguments. Default: this very command line.")
+  private Path starterOrNull;
+
   /** The key that came on standard input; null if none was asked for. */
   private RecoveryKeyInput recoveryKeyOrNull;
 
@@ -84,14 +92,19 @@ final class RunCommand implements Callable<Integer> {
       System.setIn(key);
       recoveryKeyOrNull = key;
     }
+    Ending ending;
     try (StateLock _ = StateLock.take(directory)) {
-      return start(directory, terminal);
+      ending = start(directory, terminal);
     } catch (BundleException | IOException e) {
       throw new DiskRefusal(directory).of(e);
     }
+    if (ending instanceof Ending.Restart) {
+      ProcessRestart.replace(Optional.ofNullable(starterOrNull));
+    }
+    return Exit.OK;
   }
 
-  private int start(NodeDirectory directory, Terminal terminal) throws Exception {
+  private Ending start(NodeDirectory directory, Terminal terminal) throws Exception {
     Distribution distribution = Distribution.own();
     directory.prepare();
     Node.takeCrash(directory).ifPresent(crash -> terminal.line("the last run crashed: " + crash));
@@ -120,7 +133,7 @@ final class RunCommand implements Callable<Integer> {
     }
   }
 
-  private int run(
+  private Ending run(
       NodeDirectory directory,
       NodeBundles bundles,
       Map<String, Dictionary<String, Object>> configuration,
@@ -134,6 +147,11 @@ final class RunCommand implements Callable<Integer> {
       List<AutoCloseable> duties = new ArrayList<>();
       if (Machine.isFirstProcess()) {
         duties.add(Pid1Duties.take(terminal::line));
+      } else if (ProcessHandle.current().children().findAny().isPresent()) {
+        // Children of the program that this process ran before its restart: the JDK waits for none.
+        ChildReaper reaper = new ChildReaper(ChildTable.ofKernel(), terminal::line);
+        reaper.start();
+        duties.add(reaper);
       }
       screen.follow(progress);
       Ending ending =
@@ -146,15 +164,20 @@ final class RunCommand implements Callable<Integer> {
                   progress)
               .run();
       attempt(() -> Files.deleteIfExists(directory.home()), terminal);
-      int code = conclude(directory, ending, terminal);
+      if (ending instanceof Ending.Restart) {
+        String pid = ProcessHandle.current().pid() + "\n";
+        attempt(() -> Files.writeString(directory.restarting(), pid), terminal);
+      }
+      conclude(directory, ending, terminal);
       for (AutoCloseable duty : duties) {
         duty.close();
       }
-      return code;
+      return ending;
     }
   }
 
-  private int conclude(NodeDirectory directory, Ending ending, Terminal terminal) throws Exception {
+  private void conclude(NodeDirectory directory, Ending ending, Terminal terminal)
+      throws Exception {
     if (ending instanceof Ending.Fatal fatal) {
       attempt(() -> Node.keepCrash(directory, fatal, Instant.now()), terminal);
       String next =
@@ -169,7 +192,6 @@ final class RunCommand implements Callable<Integer> {
           Exit.FAILED, fatal.organ() + ": " + RootCause.of(fatal.cause()), fatal.cause());
     }
     terminal.line("stopped");
-    return Exit.OK;
   }
 
   /** A write to the state directory at the end of a run. */

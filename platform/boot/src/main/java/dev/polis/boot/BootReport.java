@@ -65,6 +65,19 @@ public interface BootReport {
   void powerOff(String reason);
 
   /**
+   * Asks for a new process in place of this one: organs are stopped in reverse order with {@link
+   * StopReason#PROCESS_RESTART}, so that children and mounts stay, then the process starts over
+   * with the platform that lies on the disk now. It returns at once; the organ of the caller is
+   * stopped from another thread. After another ending has begun it changes nothing.
+   *
+   * @param reason who wants it and why, for the person at the keyboard: one line
+   * @throws UnsupportedOperationException where nobody could start the process again
+   */
+  default void restart(String reason) {
+    throw new UnsupportedOperationException("nothing here starts the process again");
+  }
+
+  /**
    * Returns why a power-off would lock the owner out, and what to do first. Whoever is asked for a
    * power-off refuses it with these words.
    *

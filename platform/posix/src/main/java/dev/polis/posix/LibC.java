@@ -88,6 +88,14 @@ final class LibC {
     private Host() {}
   }
 
+  static final class Program {
+    static final MethodHandle EXECV = function("execv", JAVA_INT, ADDRESS, ADDRESS);
+    static final MethodHandle CLOSE_RANGE =
+        function("close_range", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
+
+    private Program() {}
+  }
+
   private static final class Text {
     static final MethodHandle STRERROR =
         LINKER.downcallHandle(

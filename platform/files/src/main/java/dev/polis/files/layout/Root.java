@@ -16,7 +16,7 @@ import java.nio.file.Path;
  *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem}},
  *               and the folders that organs declare, such as etcd/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
- *               launcher/{framework/, configuration/, home, power-off, crash.txt}
+ *               launcher/{framework/, configuration/, home, power-off, restarting, crash.txt}
  *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json
  *   plugins/    node.lock    volume.luks    volume.gocryptfs/
  * </pre>
@@ -351,6 +351,7 @@ public final class Root extends DirectoryPlacement {
         directory("configuration", Mode.PRIVATE_DIRECTORY);
     private final FilePlacement home = file("home", Mode.PUBLIC);
     private final FilePlacement powerOff = file("power-off", Mode.PUBLIC);
+    private final FilePlacement restarting = file("restarting", Mode.PUBLIC);
     private final FilePlacement crash = file("crash.txt", Mode.SECRET);
 
     private Launcher(Ephemeral ephemeral) {
@@ -370,6 +371,14 @@ public final class Root extends DirectoryPlacement {
     /** Returns the place of the summary, which is present from HOME to the end. */
     public FilePlacement home() {
       return home;
+    }
+
+    /**
+     * Returns the place of the process id of a node that starts over; present from the end of the
+     * old program until the new one is HOME.
+     */
+    public FilePlacement restarting() {
+      return restarting;
     }
 
     /** Asks that SIGTERM be taken for a power off. */

@@ -1,0 +1,42 @@
+package dev.polis.management;
+
+import com.google.protobuf.Timestamp;
+import dev.polis.boot.RuntimeInstance;
+import dev.polis.wire.runtime.GetRuntimeRequest;
+import dev.polis.wire.runtime.GetRuntimeResponse;
+import dev.polis.wire.runtime.RestartRequest;
+import dev.polis.wire.runtime.RestartResponse;
+import dev.polis.wire.runtime.RuntimeGrpc;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+
+/** Serves the process of this node to operators: which one it is, and its restart. */
+final class RuntimeEndpoint extends RuntimeGrpc.RuntimeImplBase {
+  private final PowerRequest power;
+
+  RuntimeEndpoint(PowerRequest power) {
+    this.power = power;
+  }
+
+  @Override
+  public void getRuntime(GetRuntimeRequest request, StreamObserver<GetRuntimeResponse> caller) {
+    RuntimeInstance now = RuntimeInstance.current();
+    caller.onNext(
+        GetRuntimeResponse.newBuilder()
+            .setInstance(now.id())
+            .setProcessId(ProcessHandle.current().pid())
+            .setStarted(
+                Timestamp.newBuilder()
+                    .setSeconds(now.started().getEpochSecond())
+                    .setNanos(now.started().getNano()))
+            .build());
+    caller.onCompleted();
+  }
+
+  @Override
+  public void restart(RestartRequest request, StreamObserver<RestartResponse> caller) {
+    power.restartAfter((ServerCallStreamObserver<RestartResponse>) caller);
+    caller.onNext(RestartResponse.newBuilder().setInstance(RuntimeInstance.current().id()).build());
+    caller.onCompleted();
+  }
+}

@@ -1,0 +1,98 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Finished;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Restarts the process of a node under callers. */
+class RuntimeRestartIT {
+  private static final String ADDRESS = "127.0.33.1";
+  private static final int MANAGEMENT = 7839;
+  private static final int RESTARTS = Boolean.getBoolean("polis.long") ? 50 : 3;
+
+  @TempDir Path directory;
+
+  /** Connects to a port without a pause, and keeps the longest time without a connection. */
+  private static final class Refusals implements AutoCloseable {
+    private final AtomicLong longest = new AtomicLong();
+    private final Thread thread = Thread.ofVirtual().name("connects").start(this::run);
+
+    private void run() {
+      long open = System.nanoTime();
+      while (!Thread.currentThread().isInterrupted()) {
+        if (connects()) {
+          long now = System.nanoTime();
+          longest.accumulateAndGet(now - open, Math::max);
+          open = now;
+        }
+      }
+    }
+
+    private static boolean connects() {
+      try (Socket socket = new Socket()) {
+        socket.connect(new InetSocketAddress(ADDRESS, MANAGEMENT), 1000);
+        return true;
+      } catch (IOException e) {
+        return false;
+      }
+    }
+
+    Duration longest() {
+      return Duration.ofNanos(longest.get());
+    }
+
+    @Override
+    public void close() {
+      thread.interrupt();
+    }
+  }
+
+  @Test
+  @DisplayName("a restart replaces the process: children live, and no command of a caller fails")
+  void restart() throws Exception {
+    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
+      node.up();
+      node.takeOwnership();
+      long etcd = node.etcd().pid();
+      long process = node.jvmPid();
+      try (SteadyCaller caller = SteadyCaller.of(() -> list(node))) {
+        caller.awaitMore("before the restart");
+        for (int i = 0; i < RESTARTS; i++) {
+          try (Refusals refusals = new Refusals()) {
+            Finished restart = node.ctl("node", "restart", "--runtime");
+            assertEquals(0, restart.code(), () -> restart.all() + "\nnode: " + node.said());
+            assertTrue(restart.out().contains("a new process answers after"), restart.all());
+            caller.awaitMore("after restart " + i);
+            System.out.printf(
+                "restart %d: no connection for %d ms%n", i, refusals.longest().toMillis());
+          }
+        }
+        caller.check("during the restarts");
+      }
+      assertEquals(etcd, node.etcd().pid(), "etcd is another process");
+      assertEquals(process, node.jvmPid());
+      assertEquals(RESTARTS, restarts(node), node.said());
+    }
+  }
+
+  private static void list(TestNode node) {
+    Finished finished = node.ctl("node", "list");
+    if (finished.code() != 0) {
+      throw new IllegalStateException("node list: " + finished.all());
+    }
+  }
+
+  private static long restarts(TestNode node) {
+    return node.said().lines().filter(line -> line.startsWith("restarting the process")).count();
+  }
+}
