@@ -12,6 +12,7 @@ import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.plugins.manifest.InstalledManifests;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Supervisor;
 import java.security.cert.X509Certificate;
@@ -29,6 +30,7 @@ public final class CuratorComponent implements Curator {
 
   private final BootReport boot;
   private final EndpointRegistrations endpoints;
+  private final TrustRegistration trust;
   private final HandOvers.Membership<CuratorService> membership;
   private final CuratorService service;
 
@@ -46,10 +48,19 @@ public final class CuratorComponent implements Curator {
       @Reference Network network) {
     this.boot = boot;
     this.endpoints = new EndpointRegistrations(bundle);
+    this.trust = new TrustRegistration(bundle);
     CuratorSettings settings = CuratorSettings.of(config);
     CuratorService.Parts parts =
         new CuratorService.Parts(
-            consensus, network, rpc, supervisor, health, endpoints, System::nanoTime);
+            consensus,
+            network,
+            rpc,
+            supervisor,
+            health,
+            endpoints,
+            System::nanoTime,
+            key -> InstalledManifests.signedBy(bundle, key),
+            trust);
     this.membership =
         handOvers.join(
             "curator", predecessor -> CuratorService.start(settings, parts, predecessor));
@@ -61,6 +72,7 @@ public final class CuratorComponent implements Curator {
   void deactivate() {
     membership.leave();
     endpoints.close();
+    trust.close();
     service.close(boot.stopReason());
   }
 

@@ -25,6 +25,7 @@ import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
+import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcHost;
@@ -37,6 +38,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
@@ -56,6 +58,8 @@ final class CuratorService implements Curator, OrganInstance {
    *
    * @param endpoints registers the gRPC services when serving begins
    * @param nanoTime a monotonic clock, for the age of heartbeats
+   * @param signed finds the running plugins that a key has signed
+   * @param trust gets the keys whose signatures on plugins the cluster trusts, at each change
    */
   record Parts(
       Consensus consensus,
@@ -64,7 +68,9 @@ final class CuratorService implements Curator, OrganInstance {
       Supervisor supervisor,
       HealthRegistry health,
       Endpoints endpoints,
-      LongSupplier nanoTime) {}
+      LongSupplier nanoTime,
+      SignedPlugins signed,
+      Consumer<TrustRoots> trust) {}
 
   /** Makes gRPC services known to the RPC host. */
   interface Endpoints {
@@ -165,6 +171,7 @@ final class CuratorService implements Curator, OrganInstance {
             parts.nanoTime());
     subtree.run("election", election::run);
     subtree.run("revocations", new RevocationWatch(this::connect, parts.rpc())::run);
+    subtree.run("trusted-keys", new TrustedKeysWatch(this::connect, parts.trust())::run);
     parts.endpoints().register(endpoints(credentials));
   }
 
@@ -198,6 +205,7 @@ final class CuratorService implements Curator, OrganInstance {
         new AaaApi(gate),
         new CuratorApi(gate, streams, parts.consensus(), InstantSource.system()),
         new EtcdApi(parts.consensus()),
+        new PluginTrustApi(gate, parts.signed()),
         new CuratorLocalApi(credentials.id(), clusterCa, status, address, streams));
   }
 

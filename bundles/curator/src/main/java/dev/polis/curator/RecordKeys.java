@@ -19,6 +19,9 @@ final class RecordKeys {
   static final String INITIAL_OWNER = "/global/initial_owner";
   static final String REGISTER_TICKET = "/global/register_ticket";
 
+  /** The keys whose signatures on plugins are trusted. */
+  static final String TRUSTED_KEYS = "/plugins/trusted_keys";
+
   /** The lock of the leader. */
   static final KeyPrefix LEADER = KeyPrefix.of("/leader/");
 

@@ -4,6 +4,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import dev.polis.etcd.KeyValue;
+import dev.polis.wire.cluster.TrustedKeys;
 import dev.polis.wire.common.ClusterConfiguration;
 
 /** Says what etcd holds of one record, and since which revision. */
@@ -26,7 +27,10 @@ sealed interface RecordState {
   /** The stored bytes cannot be parsed. */
   record Damaged(long revision, IllegalStateException reason) implements RecordState {}
 
-  /** Parses a record that can be updated: a node's, or the cluster's configuration. */
+  /**
+   * Parses a record that can be updated: a node's, the trusted keys, or the cluster's
+   * configuration.
+   */
   static RecordState of(KeyValue stored) {
     try {
       return new Present(stored.modRevision(), parse(stored));
@@ -36,6 +40,9 @@ sealed interface RecordState {
   }
 
   private static MessageLite parse(KeyValue stored) {
+    if (stored.key().equals(RecordKeys.TRUSTED_KEYS)) {
+      return parse(stored, TrustedKeys.parser());
+    }
     return RecordKeys.NODES.extractId(stored.key()).isPresent()
         ? NodeRecords.parse(stored)
         : parse(stored, ClusterConfiguration.parser());

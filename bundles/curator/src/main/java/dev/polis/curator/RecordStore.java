@@ -6,6 +6,7 @@ import dev.polis.etcd.KeyRange;
 import dev.polis.etcd.KeyValue;
 import dev.polis.etcd.KeyValues;
 import dev.polis.etcd.Op;
+import dev.polis.wire.cluster.TrustedKeys;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.curator.stored.InitialOwner;
 import dev.polis.wire.curator.stored.Node;
@@ -80,6 +81,24 @@ final class RecordStore implements AutoCloseable {
     return updater.update(
         new RecordUpdate<>(
             key, ClusterConfiguration.class, () -> RecordSnapshot.missing(key), change));
+  }
+
+  /** Returns the keys whose signatures on plugins are trusted; none if none was ever added. */
+  TrustedKeys trustedKeys() throws InterruptedException {
+    return one(RecordKeys.TRUSTED_KEYS)
+        .map(stored -> RecordState.parse(stored, TrustedKeys.parser()))
+        .orElseGet(TrustedKeys::getDefaultInstance);
+  }
+
+  /** Updates the trusted keys, as {@link #updateNode} does a node's record. */
+  TrustedKeys updateTrustedKeys(UnaryOperator<TrustedKeys> change) throws InterruptedException {
+    String key = RecordKeys.TRUSTED_KEYS;
+    kv.txn()
+        .when(Compare.absent(key))
+        .then(Op.put(key, TrustedKeys.getDefaultInstance().toByteArray()))
+        .commit();
+    return updater.update(
+        new RecordUpdate<>(key, TrustedKeys.class, () -> RecordSnapshot.missing(key), change));
   }
 
   InitialOwner owner() throws InterruptedException {

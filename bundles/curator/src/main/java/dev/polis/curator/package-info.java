@@ -5,13 +5,13 @@
  *   CuratorConfig ─▶ CuratorSettings ─▶ CuratorService ◀─ CuratorComponent ◀─ cluster organ
  *                                          │ supervises
  *                 ┌────────────────────────┼──────────────────────┐
- *         CuratorElection            RevocationWatch           health
+ *         CuratorElection   RevocationWatch · TrustedKeysWatch   health
  *                 │ won
  *             LeaderTerm   HeartbeatMonitor · NodeWatchBroadcaster · RecordStore
  *                 │                                                     │ RequestBatcher:
- *             LeaderGate ◀── ManagementApi · AaaApi · CuratorApi        │ one fenced transaction
- *                            (EtcdApi and CuratorLocalApi need          │ for all waiting calls
- *                             no leader)                                ▼
+ *             LeaderGate ◀── ManagementApi · AaaApi · CuratorApi ·      │ one fenced transaction
+ *                            PluginTrustApi (EtcdApi and                │ for all waiting calls
+ *                            CuratorLocalApi need no leader)            ▼
  *                                                         etcd, namespace curator/
  * </pre>
  *
@@ -23,6 +23,9 @@
  *       {@code LeaderTerm}, which only this package's API classes use.
  *   <li>{@code RevocationWatch}: In: the revocation list in etcd. Out: the same list, to the RPC
  *       host, which refuses revoked certificates on all listeners of this node.
+ *   <li>{@code TrustedKeysWatch}: In: the record of the trusted keys in etcd. Out: the same keys,
+ *       as the service {@code TrustSource}, by which this node verifies plugins. The service
+ *       appears with the first keys that were read.
  *   <li>{@code NodeWatchBroadcaster}, while leading. In: one etcd watch on the node records. Out:
  *       the streams of {@code Curator.Watch}, for nodes; records without their keys.
  *   <li>{@code RecordStore}, while leading. In: reads and updates of API calls. Out: one etcd

@@ -28,6 +28,8 @@ import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.TlsIdentity;
+import dev.polis.plugins.manifest.KeyId;
+import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
@@ -68,6 +70,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
@@ -99,6 +102,13 @@ public final class CuratorFixture implements AutoCloseable {
   final HandOvers.Membership<CuratorService> first;
   final CuratorService.Endpoints served = new HostEndpoints();
   final HandOverTable handOvers = HandOverTable.open(logs);
+
+  /** The running plugins by the key that has signed them, as the curator finds them. */
+  final Map<KeyId, List<String>> signed = new ConcurrentHashMap<>();
+
+  /** The keys that the curator told this node to trust. */
+  final MutableValue<TrustRoots> trusted = new MutableValue<>();
+
   private final LongSupplier nanoTime;
   private final EtcdFixture etcd;
   private volatile List<String> endpoints;
@@ -323,7 +333,16 @@ public final class CuratorFixture implements AutoCloseable {
   CuratorService start(CuratorService.Endpoints served, HandOvers.Predecessor predecessor) {
     return CuratorService.start(
         new CuratorSettings(LEADER_TTL, PORT),
-        new CuratorService.Parts(consensus(), network(), host, tree, health, served, nanoTime),
+        new CuratorService.Parts(
+            consensus(),
+            network(),
+            host,
+            tree,
+            health,
+            served,
+            nanoTime,
+            key -> signed.getOrDefault(key, List.of()),
+            trusted::set),
         predecessor);
   }
 

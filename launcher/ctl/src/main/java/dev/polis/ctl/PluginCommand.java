@@ -5,12 +5,17 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParentCommand;
 
-/** Packs, signs and inspects plugins. */
+/** Packs, signs and inspects plugins, and says which keys may sign them. */
 @Command(
     name = "plugin",
-    description = "Packs, signs and inspects plugins: bundles with a signed manifest.",
+    description = "Packs, signs and inspects plugins, and says which keys may sign them.",
     mixinStandardHelpOptions = true,
-    subcommands = {PluginPackCommand.class, PluginInspectCommand.class, PluginKeyCommand.class})
+    subcommands = {
+      PluginPackCommand.class,
+      PluginInspectCommand.class,
+      PluginKeyCommand.class,
+      PluginTrustCommand.class
+    })
 final class PluginCommand {
 
   @ParentCommand Ctl ctl;

@@ -28,9 +28,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "inspect",
     description = {
-      "Shows the manifest of a plugin, and checks that the bundle beside it is the one it was",
-      "packed for. Exit code 5 if it is not. No node is asked, so whether a cluster trusts the key",
-      "is not said."
+      "Shows the manifest of a plugin, and checks that the bundle is the one it was packed for.",
+      "Exit code 5 if it is not. No node is asked, so whether a cluster trusts the key is not said."
     },
     mixinStandardHelpOptions = true)
 final class PluginInspectCommand implements Callable<Integer> {

@@ -25,8 +25,8 @@ final class PluginKeyCommand {
   @Command(
       name = "make",
       description = {
-        "Makes an Ed25519 key: the private one in FILE, for you alone, and the public one in",
-        "FILE.pub. No node is asked."
+        "Makes an Ed25519 key: the private one in FILE, the public one in FILE.pub.",
+        "No node is asked."
       },
       mixinStandardHelpOptions = true)
   static final class Make implements Callable<Integer> {

@@ -25,9 +25,9 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "pack",
     description = {
-      "Writes the signed manifest of a plugin beside its bundle, as JAR.plugin. What the bundle",
-      "provides is taken from its headers Polis-Organ and Polis-Role, or from the options. No node",
-      "is asked."
+      "Writes the signed manifest of a plugin beside its bundle, as JAR.plugin.",
+      "What the bundle provides is taken from its headers Polis-Organ and Polis-Role, or from the",
+      "options. No node is asked."
     },
     mixinStandardHelpOptions = true)
 final class PluginPackCommand implements Callable<Integer> {

@@ -9,6 +9,7 @@ import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeDebugServiceGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
+import dev.polis.wire.cluster.PluginTrustGrpc;
 import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.health.HealthGrpc;
 import dev.polis.wire.plugins.PluginsGrpc;
@@ -102,6 +103,10 @@ final class Session implements AutoCloseable {
 
   EtcdGrpc.EtcdBlockingV2Stub etcd() {
     return limited(EtcdGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  PluginTrustGrpc.PluginTrustBlockingV2Stub pluginTrust() {
+    return limited(PluginTrustGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
   }
 
   PluginsGrpc.PluginsBlockingV2Stub bundles() {

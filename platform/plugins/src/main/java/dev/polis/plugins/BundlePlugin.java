@@ -1,13 +1,9 @@
 package dev.polis.plugins;
 
-import dev.polis.plugins.manifest.ManifestEnvelope;
+import dev.polis.plugins.manifest.InstalledManifests;
 import dev.polis.plugins.manifest.PluginManifest;
 import dev.polis.plugins.manifest.PluginRefusedException;
-import dev.polis.plugins.manifest.PluginVerifier;
 import java.io.IOException;
-import java.net.URI;
-import java.nio.file.FileSystemNotFoundException;
-import java.nio.file.Path;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.Constants;
 
@@ -16,9 +12,6 @@ import org.osgi.framework.Constants;
  * nothing.
  */
 sealed interface BundlePlugin {
-  /** How the launcher installs a file without copying it. */
-  String REFERENCE = "reference:";
-
   /**
    * It provides organs or roles.
    *
@@ -42,11 +35,7 @@ sealed interface BundlePlugin {
       return new Library();
     }
     try {
-      Path file = Path.of(URI.create(location(bundle)));
-      PluginManifest manifest =
-          PluginManifest.decode(
-              ManifestEnvelope.decode(PluginVerifier.read(file, ManifestEnvelope.beside(file)))
-                  .manifest());
+      PluginManifest manifest = PluginManifest.decode(InstalledManifests.read(bundle).manifest());
       if (!manifest.symbolicName().equals(bundle.getSymbolicName())
           || !manifest.version().equals(bundle.getVersion())) {
         return new Undescribed("the manifest beside it is that of " + manifest.label());
@@ -54,13 +43,6 @@ sealed interface BundlePlugin {
       return manifest.isOrganOrRole() ? new Organ(manifest) : new Library();
     } catch (PluginRefusedException | IOException e) {
       return new Undescribed(e.getMessage());
-    } catch (IllegalArgumentException | FileSystemNotFoundException e) {
-      return new Undescribed("it was not installed from a file but from " + bundle.getLocation());
     }
-  }
-
-  private static String location(Bundle bundle) {
-    String location = bundle.getLocation();
-    return location.startsWith(REFERENCE) ? location.substring(REFERENCE.length()) : location;
   }
 }

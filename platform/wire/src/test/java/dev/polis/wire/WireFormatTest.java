@@ -18,6 +18,7 @@ import dev.polis.wire.api.Configuration;
 import dev.polis.wire.api.Debug;
 import dev.polis.wire.api.ManagementOuterClass;
 import dev.polis.wire.cluster.EtcdOuterClass;
+import dev.polis.wire.cluster.Plugins;
 import dev.polis.wire.common.Common;
 import dev.polis.wire.curator.Api;
 import dev.polis.wire.curator.stored.Lock;
@@ -74,6 +75,7 @@ class WireFormatTest {
           DebugOuterClass.getDescriptor(),
           HealthOuterClass.getDescriptor(),
           EtcdOuterClass.getDescriptor(),
+          Plugins.getDescriptor(),
           Roles.getDescriptor(),
           RecoveryOuterClass.getDescriptor());
 

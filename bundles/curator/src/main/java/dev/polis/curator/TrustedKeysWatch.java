@@ -1,0 +1,48 @@
+package dev.polis.curator;
+
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdWatch;
+import dev.polis.etcd.KeyRange;
+import dev.polis.etcd.WatchOptions;
+import dev.polis.etcd.WatchUpdate;
+import dev.polis.plugins.manifest.TrustRoots;
+import dev.polis.supervision.Context;
+import dev.polis.wire.cluster.TrustedKeys;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/**
+ * Watches the keys whose signatures on plugins the cluster trusts, and gives them to this node at
+ * each change. A supervised runnable of each curator, leader or not.
+ */
+final class TrustedKeysWatch {
+
+  private final Supplier<EtcdClient> connect;
+  private final Consumer<TrustRoots> trust;
+
+  TrustedKeysWatch(Supplier<EtcdClient> connect, Consumer<TrustRoots> trust) {
+    this.connect = connect;
+    this.trust = trust;
+  }
+
+  /** Watches until cancelled. */
+  void run(Context context) throws InterruptedException {
+    try (EtcdClient etcd = connect.get();
+        EtcdWatch watch =
+            etcd.watch(KeyRange.single(RecordKeys.TRUSTED_KEYS), WatchOptions.snapshot())) {
+      context.healthy();
+      while (true) {
+        if (!(watch.next() instanceof WatchUpdate.Progress)) {
+          trust.accept(read(etcd));
+        }
+      }
+    }
+  }
+
+  private static TrustRoots read(EtcdClient etcd) throws InterruptedException {
+    return etcd.kv()
+        .get(RecordKeys.TRUSTED_KEYS)
+        .map(stored -> TrustedKeyRules.roots(RecordState.parse(stored, TrustedKeys.parser())))
+        .orElse(TrustRoots.NONE);
+  }
+}
