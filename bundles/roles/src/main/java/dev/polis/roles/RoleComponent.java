@@ -11,6 +11,7 @@ import dev.polis.api.roles.RolePlugin;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
+import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.Supervisor;
@@ -31,6 +32,7 @@ import org.osgi.service.metatype.annotations.Designate;
 public final class RoleComponent implements LocalRoleServer {
 
   private final BootReport boot;
+  private final HandOvers.Membership<RoleService> membership;
   private final RoleService service;
 
   /** Called by Declarative Services. */
@@ -42,26 +44,36 @@ public final class RoleComponent implements LocalRoleServer {
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
+      @Reference HandOvers handOvers,
       @Reference ClusterManager cluster,
       @Reference Storage storage,
       @Reference Network network,
       @Reference Consensus consensus,
       @Reference Curator curator) {
     this.boot = boot;
-    this.service =
-        new RoleService(
-            RoleSettings.of(config),
-            new RoleService.Parts(
-                bundle.getBundle().getVersion(),
-                boot,
-                logs,
-                supervisor,
-                health,
-                cluster,
-                storage,
-                network,
-                consensus,
-                curator));
+    RoleSettings settings = RoleSettings.of(config);
+    RoleService.Parts parts =
+        new RoleService.Parts(
+            bundle.getBundle().getVersion(),
+            boot,
+            logs,
+            supervisor,
+            health,
+            cluster,
+            storage,
+            network,
+            consensus,
+            curator);
+    this.membership =
+        handOvers.join(
+            "roles", predecessor -> new RoleService(settings, parts, predecessor.take()));
+    this.service = membership.instance();
+  }
+
+  /** Called by Declarative Services when all plugins that are there have been added. */
+  @Activate
+  void activated() {
+    service.expectNoMorePlugins();
   }
 
   /** Called by Declarative Services when a bundle brings a role. */
@@ -77,6 +89,7 @@ public final class RoleComponent implements LocalRoleServer {
 
   @Deactivate
   void deactivate() {
+    membership.leave();
     service.close(boot.stopReason());
   }
 

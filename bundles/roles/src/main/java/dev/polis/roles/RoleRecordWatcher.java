@@ -20,9 +20,20 @@ final class RoleRecordWatcher {
   private final RoleConnection connection;
   private final RememberedRoles remembered;
   private final MutableValue<LocalRoles> roles;
+  private final Charge charge;
 
   RoleRecordWatcher(
       RoleConnection connection, RememberedRoles remembered, MutableValue<LocalRoles> roles) {
+    this(connection, remembered, roles, new Charge());
+  }
+
+  /** Publishes and remembers only while this instance is in charge. */
+  RoleRecordWatcher(
+      RoleConnection connection,
+      RememberedRoles remembered,
+      MutableValue<LocalRoles> roles,
+      Charge charge) {
+    this.charge = charge;
     this.connection = connection;
     this.remembered = remembered;
     this.roles = roles;
@@ -64,12 +75,12 @@ final class RoleRecordWatcher {
   private void accept(WatchEvent event, Log log) {
     for (Node node : event.getNodesList()) {
       if (node.getId().equals(connection.self().text())) {
-        publish(node.getRoles(), log);
+        charge.whileHeld(() -> publish(node.getRoles(), log));
       }
     }
     if (event.getNodeTombstonesCount() > 0) {
       log.error("the cluster has removed this node; its roles end");
-      publish(NodeRoles.getDefaultInstance(), log);
+      charge.whileHeld(() -> publish(NodeRoles.getDefaultInstance(), log));
     }
   }
 

@@ -16,6 +16,8 @@ import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
+import dev.polis.handover.OrganInstance;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;
@@ -26,8 +28,10 @@ import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedSet;
 import org.osgi.framework.Constants;
 import org.osgi.framework.Version;
@@ -38,7 +42,11 @@ import org.osgi.framework.Version;
  * <p>The two do not wait for each other: roles that are remembered run before the cluster is
  * reached.
  */
-final class RoleService implements LocalRoleServer {
+final class RoleService implements LocalRoleServer, OrganInstance {
+
+  // Names of what one instance gives to the next, with what its plugins give.
+  private static final String WANTED = "wanted-roles";
+  private static final String RUNNING = "running-roles";
 
   /** Holds what the organ works with. */
   record Parts(
@@ -62,21 +70,29 @@ final class RoleService implements LocalRoleServer {
   private final RunningRoles running;
   private final NodeReport report;
   private final MutableValue<LocalRoles> roles = new MutableValue<>();
+  private final Charge charge = new Charge();
 
   /** Starts all runnables of the organ; roles run once they are known and their plugin is there. */
   RoleService(RoleSettings settings, Parts parts) {
+    this(settings, parts, OrganState.NONE);
+  }
+
+  /** Goes on from another instance: what it ran runs on. */
+  RoleService(RoleSettings settings, Parts parts, OrganState taken) {
     this.settings = settings;
     this.parts = parts;
     this.subtree = parts.supervisor().organ("roles");
     this.log = parts.logs().log(subtree.dn());
     this.report = NodeReport.of(settings.curatorPort(), wire(parts.version()));
-    this.plugins = new RolePlugins(subtree.subtree("plugins"), log, parts.boot()::stopReason);
+    this.plugins = new RolePlugins(subtree, log, parts.boot()::stopReason, taken);
+    taken.find(WANTED, LocalRoles.class).ifPresent(roles::set);
     this.running =
         new RunningRoles(
             plugins.subtrees(),
             parts.supervisor().runnables(),
             parts.health().all(),
-            parts.consensus().status());
+            parts.consensus().status(),
+            running(taken));
     RoleHealth roleHealth =
         new RoleHealth(parts.health(), roles, plugins.subtrees(), parts.consensus().status());
     subtree.run("remembered", this::publishRemembered);
@@ -85,6 +101,14 @@ final class RoleService implements LocalRoleServer {
     subtree.run("health", roleHealth::run);
     subtree.run("server", this::serve);
     this.health = parts.health().organ("roles", subtree.dn());
+  }
+
+  @SuppressWarnings("unchecked") // what give() has put there
+  private static SortedSet<RoleName> running(OrganState taken) {
+    return taken
+        .find(RUNNING, SortedSet.class)
+        .map(found -> (SortedSet<RoleName>) found)
+        .orElse(Collections.emptySortedSet());
   }
 
   private static dev.polis.wire.version.Version wire(Version version) {
@@ -140,17 +164,43 @@ final class RoleService implements LocalRoleServer {
     remembered()
         .read(context.log())
         .ifPresent(
-            before -> {
-              LocalRoles now = roles.update(known -> known.orElse(before));
-              if (now == before) {
-                context.log().info("roles remembered from before: %s", before.describe());
-              }
-            });
+            before -> charge.whileHeld(() -> publishRemembered(before, context.log())));
     context.done();
+  }
+
+  private void publishRemembered(LocalRoles before, Log at) {
+    LocalRoles now = roles.update(known -> known.orElse(before));
+    if (now == before) {
+      at.info("roles remembered from before: %s", before.describe());
+    }
   }
 
   private RememberedRoles remembered() {
     return new RememberedRoles(parts.storage().root().data().node().roles());
+  }
+
+  /** Says that all plugins that are there have been added. */
+  void expectNoMorePlugins() {
+    plugins.expectNoMore();
+  }
+
+  /** Gives the runs and what is known to another instance; they are neither stopped nor started. */
+  @Override
+  public OrganState give() throws InterruptedException {
+    charge.give();
+    try {
+      return plugins.give().with(WANTED, roles.peek()).with(RUNNING, running.value().peek());
+    } catch (InterruptedException hurried) {
+      charge.resume();
+      throw hurried;
+    }
+  }
+
+  @Override
+  public void resume(OrganState state) {
+    state.find(WANTED, LocalRoles.class).ifPresent(roles::set);
+    plugins.resume(state, roles.peek().<Set<RoleName>>map(LocalRoles::roles).orElse(Set.of()));
+    charge.resume();
   }
 
   private void startRoles(Context context) throws InterruptedException {
@@ -167,7 +217,7 @@ final class RoleService implements LocalRoleServer {
     InetSocketAddress seed = new InetSocketAddress(awaitAddress(), settings.curatorPort());
     try (RoleConnection connection =
         new RoleConnection(this::credentials, seed, context.subLog("resolver"))) {
-      RoleRecordWatcher record = new RoleRecordWatcher(connection, remembered(), roles);
+      RoleRecordWatcher record = new RoleRecordWatcher(connection, remembered(), roles, charge);
       RoleStatusPush push =
           new RoleStatusPush(
               connection,
@@ -193,7 +243,10 @@ final class RoleService implements LocalRoleServer {
     }
   }
 
-  /** Ends all runnables of this organ, and all plugins, for this reason. */
+  /**
+   * Ends all runnables of this organ, and all plugins, for this reason; those that another instance
+   * has run on.
+   */
   void close(StopReason reason) {
     health.close();
     plugins.close();

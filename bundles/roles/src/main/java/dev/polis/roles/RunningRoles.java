@@ -30,8 +30,7 @@ final class RunningRoles {
   private final Value<List<RunnableStatus>> runnables;
   private final Value<List<HealthStatus>> health;
   private final Value<ConsensusStatus> consensus;
-  private final MutableValue<SortedSet<RoleName>> running =
-      new MutableValue<>(Collections.emptySortedSet());
+  private final MutableValue<SortedSet<RoleName>> running;
 
   /**
    * @param started the subtrees of the roles whose plugins were started
@@ -42,6 +41,17 @@ final class RunningRoles {
       Value<List<RunnableStatus>> runnables,
       Value<List<HealthStatus>> health,
       Value<ConsensusStatus> consensus) {
+    this(started, runnables, health, consensus, Collections.emptySortedSet());
+  }
+
+  /** Begins with what another instance has published. */
+  RunningRoles(
+      Value<SortedMap<RoleName, String>> started,
+      Value<List<RunnableStatus>> runnables,
+      Value<List<HealthStatus>> health,
+      Value<ConsensusStatus> consensus,
+      SortedSet<RoleName> before) {
+    this.running = new MutableValue<>(before);
     this.started = started;
     this.runnables = runnables;
     this.health = health;

@@ -12,6 +12,7 @@ import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthScope;
@@ -55,7 +56,10 @@ class RolePluginsTest {
       new MutableValue<>(new ConsensusStatus.Starting("its turn"));
   private final RolePlugins plugins =
       new RolePlugins(
-          organ.subtree("plugins"), logs.log("root.roles"), () -> codeGoes.peek().orElseThrow());
+          organ,
+          logs.log("root.roles"),
+          () -> codeGoes.peek().orElseThrow(),
+          OrganState.NONE);
   private final RunningRoles running =
       new RunningRoles(plugins.subtrees(), tree.runnables(), health.all(), consensus);
 

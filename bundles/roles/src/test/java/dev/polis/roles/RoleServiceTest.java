@@ -28,6 +28,9 @@ import dev.polis.event.Value;
 import dev.polis.event.Values;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
+import dev.polis.handover.HandOverTable;
+import dev.polis.handover.HandOvers;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthStatus;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogEntry;
@@ -52,6 +55,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.example.CountingRole;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -302,8 +306,126 @@ class RoleServiceTest {
                     .equals(Optional.of(new TreeSet<>(List.of(roles)))));
   }
 
+  /** Two instances of the organ, of which the second goes on from the first. */
+  private final class Two implements AutoCloseable {
+    final CountingRole plugin = new CountingRole();
+    final HandOverTable handOvers = HandOverTable.open(curator.logs);
+    final HealthTable health = HealthTable.open(tree);
+    final HandOvers.Membership<RoleService> first = join();
+    final RoleService one = first.instance();
+
+    Two() throws Exception {
+      one.add(plugin, PROPERTIES);
+      one.expectNoMorePlugins();
+      curator.roles.set(RoleRecord.of(List.of(BACKUP)));
+      awaitRunning(one, BACKUP);
+    }
+
+    HandOvers.Membership<RoleService> join() {
+      ClusterStatus home =
+          Fake.of(ClusterStatus.class, "credentials", () -> Optional.of(curator.credentials));
+      ClusterManager cluster =
+          Fake.of(
+              ClusterManager.class,
+              "awaitHome",
+              () -> home,
+              "status",
+              () -> new MutableValue<>(home));
+      return handOvers.join(
+          "roles",
+          predecessor ->
+              service(
+                  curator.address().getPort(),
+                  health,
+                  new MutableValue<>(MOUNTED),
+                  cluster,
+                  predecessor.take()));
+    }
+
+    /** Ends an instance as the framework does when its bundle is stopped. */
+    void retire(HandOvers.Membership<RoleService> membership) {
+      membership.leave();
+      membership.instance().close(StopReason.CODE_REPLACED);
+      membership.instance().remove(plugin);
+    }
+
+    @Override
+    public void close() {
+      health.close();
+    }
+  }
+
+  @Test
+  @DisplayName("a second instance goes on with the roles of the first: no run ends or begins")
+  void aSecondInstanceGoesOnWithTheRuns() throws Exception {
+    try (Two two = new Two()) {
+      HandOvers.Membership<RoleService> second = two.join();
+      assertEquals(Optional.of(Set.of(BACKUP)), second.instance().running().peek());
+      assertEquals(two.one.roles().peek(), second.instance().roles().peek());
+      second.instance().add(two.plugin, PROPERTIES);
+      second.instance().expectNoMorePlugins();
+      assertEquals(Optional.of(Set.of(BACKUP)), two.one.running().peek(), "what was given stays");
+
+      two.retire(two.first);
+
+      assertEquals(List.of("begins"), two.plugin.events());
+      assertEquals(Optional.of(Set.of(BACKUP)), second.instance().running().peek());
+      curator.roles.set(RoleRecord.of(List.of()));
+      awaitRunning(second.instance());
+      assertEquals(List.of("begins", "ends: ROLE_REMOVED"), two.plugin.events());
+      curator.roles.set(RoleRecord.of(List.of(BACKUP)));
+      awaitRunning(second.instance(), BACKUP);
+      two.retire(second);
+      assertEquals("ends: CODE_REPLACED", two.plugin.events().getLast());
+    }
+    assertEquals(List.of(), logged(Severity.ERROR));
+  }
+
+  @Test
+  @DisplayName("a second instance that ends first gives the runs back: none ends or begins")
+  void theRunsAreGivenBack() throws Exception {
+    try (Two two = new Two()) {
+      HandOvers.Membership<RoleService> second = two.join();
+      second.instance().add(two.plugin, PROPERTIES);
+      second.instance().expectNoMorePlugins();
+
+      two.retire(second);
+
+      assertEquals(List.of("begins"), two.plugin.events());
+      assertEquals(Optional.of(Set.of(BACKUP)), two.one.running().peek());
+      CountingRole update = new CountingRole();
+      two.one.add(
+          update, Map.of(RolePlugin.ROLE, BACKUP.text(), Constants.SERVICE_ID, 2L));
+      assertEquals(List.of("begins", "ends: CODE_REPLACED"), two.plugin.events());
+      Await.until(SOON, "the update to run", () -> update.events().equals(List.of("begins")));
+      two.retire(two.first);
+      assertEquals(List.of("begins", "ends: CODE_REPLACED"), update.events());
+    }
+  }
+
+  @Test
+  @DisplayName("a run whose plugin has gone during the hand-over ends")
+  void aPluginThatIsGoneAfterTheHandOver() throws Exception {
+    try (Two two = new Two()) {
+      HandOvers.Membership<RoleService> second = two.join();
+      second.instance().expectNoMorePlugins();
+      assertEquals(List.of("begins", "ends: CODE_REPLACED"), two.plugin.events());
+      two.retire(two.first);
+      two.retire(second);
+    }
+  }
+
   private RoleService service(
       int curatorPort, HealthTable health, Value<DataStatus> data, ClusterManager cluster) {
+    return service(curatorPort, health, data, cluster, OrganState.NONE);
+  }
+
+  private RoleService service(
+      int curatorPort,
+      HealthTable health,
+      Value<DataStatus> data,
+      ClusterManager cluster,
+      OrganState taken) {
     Root root = Root.at(directory);
     return new RoleService(
         new RoleSettings(Duration.ofMillis(20), curatorPort),
@@ -323,7 +445,8 @@ class RoleServiceTest {
                 Consensus.class,
                 "status",
                 () -> new MutableValue<>(new ConsensusStatus.Failed("no etcd can be reached"))),
-            Fake.of(Curator.class, "status", () -> new MutableValue<>(new CuratorStatus.Idle()))));
+            Fake.of(Curator.class, "status", () -> new MutableValue<>(new CuratorStatus.Idle()))),
+        taken);
   }
 
   private List<String> logged(Severity atLeast) {

@@ -29,6 +29,15 @@ record Branch(Tree tree, Node node) implements Subtree {
   }
 
   @Override
+  public void moveTo(Subtree parent) {
+    if (!(parent instanceof Branch(Tree other, Node to)) || other != tree) {
+      throw new SupervisionException(
+          "%s cannot be moved to %s, which belongs to another tree".formatted(this, parent));
+    }
+    tree.move(node, to);
+  }
+
+  @Override
   public List<String> close(StopReason reason) {
     return close(reason, PATIENCE);
   }

@@ -56,6 +56,17 @@ public interface Subtree {
   Subtree subtree(String name);
 
   /**
+   * Moves this subtree, with all that runs in it, into another one: nothing is stopped, and what
+   * closes the former parent does not reach it any more. Distinguished names stay as they are, also
+   * of what is started in it later. For an organ that gives its runs to its next instance.
+   *
+   * @param parent where it belongs from now on
+   * @throws SupervisionException if either is closed, the name is taken there, the parent lies in
+   *     this subtree, or it belongs to another tree
+   */
+  void moveTo(Subtree parent);
+
+  /**
    * Stops everything in this subtree for good, waits {@link #PATIENCE} at most, and frees the name.
    *
    * @param reason why; each run reads it from {@link Context#stopReason()}. If this subtree is

@@ -127,6 +127,15 @@ final class Tree {
     return new Branch(this, added[0]);
   }
 
+  /** Moves a subtree, with what runs in it, below another one. */
+  void move(Node subtree, Node parent) {
+    locked(
+        () -> {
+          growth.move(subtree, parent, this::release, this::enliven);
+          log(subtree, log -> log.info("belongs to %s from now on", parent.dn));
+        });
+  }
+
   private Node addBranch(Node parent, String name) {
     Node node = growth.addBranch(parent, name);
     enter(node, RunState.HEALTHY, "");

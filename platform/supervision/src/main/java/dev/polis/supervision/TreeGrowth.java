@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
+import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 
 /**
@@ -74,6 +75,34 @@ final class TreeGrowth {
     }
     parent.children.put(name, node);
     return node;
+  }
+
+  /**
+   * Moves a subtree below another one.
+   *
+   * @param release counts at the former parent that a live child is gone
+   * @param enliven counts at the new parent that a live child has come
+   */
+  void move(Node subtree, Node parent, Consumer<Node> release, Consumer<Node> enliven) {
+    requireOpen(subtree);
+    requireOpen(parent);
+    if (subtree.parent == parent) {
+      return;
+    }
+    if (subtree.contains(parent) || subtree.parent == null) {
+      throw new SupervisionException(
+          "%s cannot be moved into %s, which is a part of it".formatted(subtree.dn, parent.dn));
+    }
+    requireFree(parent, subtree.name);
+    requireRoom(parent, 1);
+    Node former = subtree.parent;
+    former.children.remove(subtree.name);
+    subtree.parent = parent;
+    parent.children.put(subtree.name, subtree);
+    if (subtree.live > 0) {
+      enliven.accept(parent);
+      release.accept(former);
+    }
   }
 
   /** Refuses a name that is malformed, or that a child or a sub-log has. */

@@ -2,6 +2,7 @@ package dev.polis.supervision;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.boot.StopReason;
@@ -152,6 +153,55 @@ class InstancesTest {
       assertEquals(List.of("root"), names(world));
       assertEquals("root.storage", world.tree.organ("storage").dn());
       assertFalse(world.logs.names().stream().anyMatch(name -> name.contains("~")));
+    }
+  }
+
+  @Test
+  @DisplayName("a subtree that is moved runs on, with its name, when its former parent is closed")
+  void movedSubtree() throws Exception {
+    try (Supervised world = new Supervised()) {
+      Subtree first = world.tree.organ("roles");
+      Subtree plugins = first.subtree("plugins");
+      plugins.run("backup", saying("runs"));
+      world.await("root.roles.plugins.backup", RunState.HEALTHY);
+      Subtree second = world.tree.organ("roles");
+
+      plugins.moveTo(second);
+
+      assertEquals(List.of(), first.close(StopReason.CODE_REPLACED));
+      assertEquals(
+          List.of("root", "root.roles~2", "root.roles.plugins", "root.roles.plugins.backup"),
+          names(world));
+      assertEquals(
+          List.of("root.roles.plugins belongs to root.roles~2 from now on"),
+          logged(world, "root.roles.plugins"));
+      plugins.run("another", saying("too"));
+      world.await("root.roles.plugins.another", RunState.HEALTHY);
+
+      Subtree third = world.tree.organ("roles");
+      plugins.moveTo(third);
+      plugins.moveTo(second);
+      assertEquals(List.of(), third.close(StopReason.CODE_REPLACED));
+      world.await("root.roles.plugins.another", RunState.HEALTHY);
+
+      assertEquals(List.of(), second.close(StopReason.CODE_REPLACED));
+      assertEquals(List.of("root"), names(world));
+    }
+  }
+
+  @Test
+  @DisplayName("a subtree is moved neither into itself nor into one that is closed")
+  void movesThatAreRefused() throws Exception {
+    try (Supervised world = new Supervised()) {
+      Subtree organ = world.tree.organ("roles");
+      Subtree plugins = organ.subtree("plugins");
+      Subtree inner = plugins.subtree("inner");
+      assertThrows(SupervisionException.class, () -> plugins.moveTo(inner));
+      Subtree gone = world.tree.organ("gone");
+      gone.close(StopReason.CODE_REPLACED);
+      assertThrows(SupervisionException.class, () -> plugins.moveTo(gone));
+      plugins.close(StopReason.CODE_REPLACED);
+      assertThrows(SupervisionException.class, () -> plugins.moveTo(world.tree.organ("other")));
     }
   }
 }

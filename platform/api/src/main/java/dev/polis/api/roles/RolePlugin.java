@@ -1,6 +1,7 @@
 package dev.polis.api.roles;
 
 import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
@@ -36,4 +37,12 @@ public interface RolePlugin {
    * @throws Exception if the work failed; supervision restarts it with back-off
    */
   void run(Context context) throws Exception;
+
+  /**
+   * Returns a task that does a plugin's work and refers to nothing but the plugin, so that it may
+   * outlive the role server that started it.
+   */
+  static Task task(RolePlugin plugin) {
+    return plugin::run;
+  }
 }
