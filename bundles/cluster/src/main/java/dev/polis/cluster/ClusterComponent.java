@@ -8,6 +8,8 @@ import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
+import dev.polis.handover.HandOvers;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
@@ -21,6 +23,7 @@ import java.security.SecureRandom;
 import java.time.InstantSource;
 import java.util.Dictionary;
 import java.util.Hashtable;
+import java.util.function.Function;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
 import org.osgi.service.component.annotations.Activate;
@@ -37,6 +40,7 @@ public final class ClusterComponent implements ClusterManager {
   private final BootReport boot;
   private final Subtree subtree;
   private final HealthScope health;
+  private final HandOvers.Membership<ClusterService> membership;
   private final ClusterService service;
   private final ServiceRegistration<BindableService> recovery;
 
@@ -49,6 +53,7 @@ public final class ClusterComponent implements ClusterManager {
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry healths,
+      @Reference HandOvers handOvers,
       @Reference RpcHost rpc,
       @Reference Storage storage,
       @Reference Network network,
@@ -63,18 +68,34 @@ public final class ClusterComponent implements ClusterManager {
         new EnrolmentOrgans(
             storage, network, consensus, curator, rpc, boot, settings.readyWithin());
     EnrolmentSteps steps = new EnrolmentSteps(boot, log);
-    this.service =
-        new ClusterService(
-            organs,
-            new EnrolmentMachine(log),
-            new NodeParametersLoader(settings.sources(storage.root().esp()), log),
-            new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
-            new JoinFlow(organs, steps, settings.recoveryKey()),
-            steps);
+    this.membership =
+        joined(
+            handOvers,
+            taken ->
+                new ClusterService(
+                    organs,
+                    new EnrolmentMachine(log),
+                    new NodeParametersLoader(settings.sources(storage.root().esp()), log),
+                    new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
+                    new JoinFlow(organs, steps, settings.recoveryKey()),
+                    steps,
+                    taken));
+    this.service = membership.instance();
     this.recovery = registered(bundle, storage, curator, log);
     subtree.run("manager", service::run);
     health = healths.organ("cluster", subtree.dn());
     subtree.run("health", StatusHealth.task(service.status(), health, ClusterHealth::of));
+  }
+
+  /** Goes on from the instance before, or leaves nothing behind. */
+  private HandOvers.Membership<ClusterService> joined(
+      HandOvers handOvers, Function<OrganState, ClusterService> start) {
+    try {
+      return handOvers.join("cluster", predecessor -> start.apply(predecessor.take()));
+    } catch (RuntimeException refused) {
+      subtree.close(boot.stopReason());
+      throw refused;
+    }
   }
 
   private ServiceRegistration<BindableService> registered(
@@ -90,6 +111,7 @@ public final class ClusterComponent implements ClusterManager {
   /** Stops enrolling or following; what was started goes on. */
   @Deactivate
   void deactivate() {
+    membership.leave();
     health.close();
     recovery.unregister();
     subtree.close(boot.stopReason());

@@ -11,17 +11,27 @@ import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.files.Stored;
+import dev.polis.handover.HandOverException;
+import dev.polis.handover.OrganInstance;
+import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.supervision.Context;
 import dev.polis.wire.storage.EnrolmentJournal;
 import java.time.InstantSource;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /** Runs the enrolment once and publishes where the node stands. */
-final class ClusterService implements ClusterManager {
+final class ClusterService implements ClusterManager, OrganInstance {
+
+  // Names of what one instance gives to the next.
+  private static final String CREDENTIALS = "credentials";
+  private static final String STATE = "cluster-state";
+  private static final String REASON = "reason-of-state";
 
   private static final Set<ClusterState> DECIDED =
       Set.of(ClusterState.HOME, ClusterState.DISOWNING);
@@ -32,9 +42,10 @@ final class ClusterService implements ClusterManager {
   private final BootstrapFlow bootstrap;
   private final JoinFlow join;
   private final EnrolmentSteps steps;
-  private final MutableValue<ClusterStatus> status =
-      new MutableValue<>(
-          ClusterSnapshot.outside(ClusterState.UNKNOWN, "the cluster manager has just started"));
+  private final MutableValue<ClusterStatus> status;
+  private final ReentrantLock charge = new ReentrantLock();
+  private boolean gave; // guarded by charge
+  private CredentialRenewal renewal; // null until this node is a member; guarded by charge
 
   ClusterService(
       EnrolmentOrgans organs,
@@ -43,12 +54,43 @@ final class ClusterService implements ClusterManager {
       BootstrapFlow bootstrap,
       JoinFlow join,
       EnrolmentSteps steps) {
+    this(organs, machine, parameters, bootstrap, join, steps, OrganState.NONE);
+  }
+
+  /** Goes on from another instance, if that gave something. */
+  ClusterService(
+      EnrolmentOrgans organs,
+      EnrolmentMachine machine,
+      NodeParametersLoader parameters,
+      BootstrapFlow bootstrap,
+      JoinFlow join,
+      EnrolmentSteps steps,
+      OrganState taken) {
     this.organs = organs;
     this.machine = machine;
     this.parameters = parameters;
     this.bootstrap = bootstrap;
     this.join = join;
     this.steps = steps;
+    this.status =
+        new MutableValue<>(
+            taken
+                .find(CREDENTIALS, NodeCredentials.class)
+                .<ClusterStatus>map(credentials -> member(taken, credentials))
+                .orElseGet(
+                    () ->
+                        ClusterSnapshot.outside(
+                            ClusterState.UNKNOWN, "the cluster manager has just started")));
+    if (!taken.isEmpty()) {
+      machine.goOn("another cluster manager of this node has enrolled it");
+    }
+  }
+
+  private ClusterSnapshot member(OrganState taken, NodeCredentials credentials) {
+    return ClusterSnapshot.member(
+        taken.require(STATE, ClusterState.class),
+        taken.require(REASON, String.class),
+        organs.membership(credentials));
   }
 
   @Override
@@ -80,15 +122,11 @@ final class ClusterService implements ClusterManager {
   void run(Context context) throws InterruptedException {
     Log log = context.log();
     try {
-      machine.start();
-      NodeCredentials credentials = enrol();
-      organs.serve(credentials, steps);
-      machine.transition(EnrolmentPhase.RUNNING, "this node is a member");
-      home(credentials);
-      log.info("Cluster enrolment done.");
-      CredentialRenewal renewal =
+      NodeCredentials credentials = member(log);
+      CredentialRenewal begun =
           new CredentialRenewal(organs, credentials, this::renewed, InstantSource.system());
-      context.run("renewal", renewal::run);
+      renewal(begun);
+      context.run("renewal", begun::run);
       context.healthy();
     } catch (InterruptedException | CancellationException e) {
       // A manager whose subtree is being stopped learns it from the calls of its context, before
@@ -105,6 +143,79 @@ final class ClusterService implements ClusterManager {
       return;
     }
     followConsensus(log);
+  }
+
+  /** Returns the node's credentials, after it was enrolled unless it is a member already. */
+  private NodeCredentials member(Log log) throws InterruptedException {
+    Optional<NodeCredentials> taken = status.peek().flatMap(ClusterStatus::credentials);
+    if (taken.isPresent()) {
+      log.info("going on as a member, from another cluster manager of this node");
+      return taken.get();
+    }
+    machine.start();
+    NodeCredentials credentials = enrol();
+    organs.serve(credentials, steps);
+    machine.transition(EnrolmentPhase.RUNNING, "this node is a member");
+    home(credentials);
+    log.info("Cluster enrolment done.");
+    return credentials;
+  }
+
+  private void renewal(CredentialRenewal begun) throws InterruptedException {
+    charge.lockInterruptibly();
+    try {
+      renewal = begun;
+      if (gave) {
+        begun.hold();
+      }
+    } finally {
+      charge.unlock();
+    }
+  }
+
+  // ---- one instance after the other
+
+  /**
+   * Gives the membership to another instance. An enrolment that goes on is not given: it writes its
+   * journal step by step, and ends in this instance.
+   */
+  @Override
+  public OrganState give() throws InterruptedException {
+    if (machine.phase() != EnrolmentPhase.RUNNING) {
+      throw new HandOverException(
+          "the enrolment of this node is not done, its phase is %s; wait until the node is HOME"
+              .formatted(machine.phase()));
+    }
+    charge.lockInterruptibly();
+    try {
+      if (renewal != null) {
+        renewal.hold();
+      }
+      gave = true;
+      ClusterStatus now = status.peek().orElseThrow();
+      return OrganState.NONE
+          .with(CREDENTIALS, now.credentials())
+          .with(STATE, now.state())
+          .with(REASON, now.reason());
+    } finally {
+      charge.unlock();
+    }
+  }
+
+  @Override
+  public void resume(OrganState state) {
+    charge.lock();
+    try {
+      gave = false;
+      state
+          .find(CREDENTIALS, NodeCredentials.class)
+          .ifPresent(credentials -> status.set(member(state, credentials)));
+      if (renewal != null) {
+        renewal.goOn(status.peek().flatMap(ClusterStatus::credentials).orElseThrow());
+      }
+    } finally {
+      charge.unlock();
+    }
   }
 
   private NodeCredentials enrol() throws InterruptedException {
@@ -200,7 +311,19 @@ final class ClusterService implements ClusterManager {
     }
   }
 
-  private void become(ClusterState next, CuratorStatus curator, Log log) {
+  private void become(ClusterState next, CuratorStatus curator, Log log)
+      throws InterruptedException {
+    charge.lockInterruptibly();
+    try {
+      if (!gave) {
+        change(next, curator, log);
+      }
+    } finally {
+      charge.unlock();
+    }
+  }
+
+  private void change(ClusterState next, CuratorStatus curator, Log log) {
     ClusterState before = status.peek().orElseThrow().state();
     if (before == next) {
       return;

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /** Replaces the node's certificate in time, without a restart. */
@@ -24,7 +25,9 @@ final class CredentialRenewal {
   private final EnrolmentOrgans organs;
   private final Consumer<NodeCredentials> publish;
   private final InstantSource clock;
-  private NodeCredentials present;
+  private final ReentrantLock lock = new ReentrantLock();
+  private NodeCredentials present; // guarded by lock
+  private boolean held; // guarded by lock
 
   /**
    * Creates the runnable.
@@ -46,7 +49,37 @@ final class CredentialRenewal {
   void run(Context context) throws InterruptedException {
     context.healthy();
     while (true) {
-      Thread.sleep(step(context));
+      Thread.sleep(stepUnlessHeld(context));
+    }
+  }
+
+  private Duration stepUnlessHeld(Context context) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      return held ? RETRY : step(context);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Waits for a renewal that goes on, and makes no more: another instance does. */
+  void hold() throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      held = true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Renews again, from these credentials. */
+  void goOn(NodeCredentials newest) {
+    lock.lock();
+    try {
+      held = false;
+      present = newest;
+    } finally {
+      lock.unlock();
     }
   }
 

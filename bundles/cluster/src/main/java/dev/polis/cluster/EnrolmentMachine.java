@@ -46,6 +46,13 @@ final class EnrolmentMachine {
     started = true;
   }
 
+  /** Stands where a machine of another instance stood at its end: the node is a member. */
+  synchronized void goOn(String reason) {
+    log.info("cluster manager: %s -> %s (%s)", phase(), EnrolmentPhase.RUNNING, reason);
+    started = true;
+    standing.set(new Standing(EnrolmentPhase.RUNNING, reason));
+  }
+
   /**
    * Moves on.
    *

@@ -26,6 +26,8 @@ import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.Stored;
 import dev.polis.fixtures.Await;
+import dev.polis.handover.HandOverException;
+import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
@@ -142,6 +144,61 @@ class ClusterServiceTest {
         new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
         new JoinFlow(organs, steps, new RecoveryKeySource.None()),
         steps);
+  }
+
+  /** Makes a second instance, which goes on from what a first one gave. */
+  private ClusterService after(RecordingOrgans recording, OrganState taken) {
+    EnrolmentOrgans organs = recording.organs(SOON);
+    EnrolmentSteps steps = new EnrolmentSteps(organs.boot(), log);
+    return new ClusterService(
+        organs,
+        new EnrolmentMachine(log),
+        new NodeParametersLoader(List.of(), log),
+        new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
+        new JoinFlow(organs, steps, new RecoveryKeySource.None()),
+        steps,
+        taken);
+  }
+
+  @Test
+  @DisplayName("a second manager is a member at once, asks no organ for anything, and gives back")
+  void handedOver() throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+    ClusterService first = start(recording);
+    ClusterStatus home = awaitHome(first);
+    Thread runnerOfFirst = runner;
+    List<String> asked = List.copyOf(recording.calls);
+
+    ClusterService second = after(recording, first.give());
+
+    ClusterStatus taken = second.status().peek().orElseThrow();
+    assertEquals(ClusterState.HOME, taken.state());
+    assertEquals(home.credentials(), taken.credentials());
+    assertEquals(ClusterState.HOME, second.awaitHome().state());
+    run(second);
+    recording.curatorStatus.set(new CuratorStatus.Campaigning("no quorum"));
+    Values.await(
+        second.status(), now -> now.state() == ClusterState.SPLIT, SOON, "the second to be SPLIT");
+    assertEquals(ClusterState.HOME, first.status().peek().orElseThrow().state(), "it stays");
+    assertEquals(asked, recording.calls);
+
+    first.resume(second.give());
+    assertEquals(ClusterState.SPLIT, first.status().peek().orElseThrow().state());
+    recording.curatorStatus.set(new CuratorStatus.Leading(1));
+    Values.await(
+        first.status(), now -> now.state() == ClusterState.HOME, SOON, "the first to be HOME");
+    assertEquals(ClusterState.SPLIT, second.status().peek().orElseThrow().state(), "it stays");
+    assertEquals(asked, recording.calls);
+    runnerOfFirst.interrupt();
+    runnerOfFirst.join(SOON.toMillis());
+  }
+
+  @Test
+  @DisplayName("an enrolment that goes on is not handed over, in words")
+  void enrolmentIsNotHandedOver() {
+    ClusterService service = service(new RecordingOrgans(directory, ""), SOON);
+    String refusal = assertThrows(HandOverException.class, service::give).getMessage();
+    assertTrue(refusal.contains("the enrolment of this node is not done"), refusal);
   }
 
   private void run(ClusterService service) {

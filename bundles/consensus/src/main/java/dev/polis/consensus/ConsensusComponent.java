@@ -12,6 +12,7 @@ import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.Value;
+import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
 import dev.polis.process.ProcessManager;
@@ -31,6 +32,7 @@ import org.osgi.service.metatype.annotations.Designate;
 public final class ConsensusComponent implements Consensus, MetricsExporter {
 
   private final BootReport boot;
+  private final HandOvers.Membership<ConsensusService> membership;
   private final ConsensusService service;
 
   /** Called by Declarative Services. */
@@ -41,26 +43,31 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
+      @Reference HandOvers handOvers,
       @Reference ProcessManager processes,
       @Reference Storage storage,
       @Reference Network network) {
     this.boot = boot;
-    this.service =
-        new ConsensusService(
-            ConsensusSettings.of(config),
-            new ConsensusService.Parts(
-                storage.root(),
-                storage.data(),
-                network.status(),
-                processes,
-                supervisor,
-                health,
-                logs,
-                boot));
+    ConsensusSettings settings = ConsensusSettings.of(config);
+    ConsensusService.Parts parts =
+        new ConsensusService.Parts(
+            storage.root(),
+            storage.data(),
+            network.status(),
+            processes,
+            supervisor,
+            health,
+            logs,
+            boot);
+    this.membership =
+        handOvers.join(
+            "consensus", predecessor -> ConsensusService.start(settings, parts, predecessor));
+    this.service = membership.instance();
   }
 
   @Deactivate
   void deactivate() {
+    membership.leave();
     service.close(boot.stopReason());
   }
 

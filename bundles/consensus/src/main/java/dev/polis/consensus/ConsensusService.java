@@ -21,6 +21,10 @@ import dev.polis.etcd.EtcdStatus;
 import dev.polis.event.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
+import dev.polis.handover.HandOverException;
+import dev.polis.handover.HandOvers;
+import dev.polis.handover.OrganInstance;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
@@ -33,6 +37,7 @@ import dev.polis.process.ProcessManager;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import java.io.IOException;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.List;
@@ -40,7 +45,17 @@ import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** Runs the local member in a supervised run, and hands out access to it. */
-final class ConsensusService implements Consensus, MetricsExporter {
+final class ConsensusService implements Consensus, MetricsExporter, OrganInstance {
+
+  /**
+   * How long a second instance may take to adopt etcd. It takes about half a second; the first one
+   * still answers meanwhile.
+   */
+  private static final Duration ADOPTION = Duration.ofSeconds(10);
+
+  // Names of what one instance gives to the next.
+  private static final String IDENTITY = "identity";
+  private static final String STATUS = "status";
 
   /** Holds what the organ works with. */
   record Parts(
@@ -65,6 +80,7 @@ final class ConsensusService implements Consensus, MetricsExporter {
   private final ConsensusDisk disk;
   private final ReentrantLock lock = new ReentrantLock();
   private Started started; // null unless started
+  private ConsensusIdentity given; // of what another instance runs now; null if none does
 
   /** Opens the organ's subtree; no member runs before it is asked for. */
   ConsensusService(ConsensusSettings settings, Parts parts) {
@@ -85,6 +101,107 @@ final class ConsensusService implements Consensus, MetricsExporter {
     subtree.run("health", StatusHealth.task(state.status(), health, ConsensusHealth::of));
   }
 
+  /** Starts an instance, which goes on from the one before it if there is one. */
+  static ConsensusService start(
+      ConsensusSettings settings, Parts parts, HandOvers.Predecessor predecessor) {
+    OrganState taken = predecessor.take();
+    ConsensusService service = new ConsensusService(settings, parts);
+    try {
+      service.goOn(taken);
+      return service;
+    } catch (Throwable failure) {
+      service.letGo();
+      service.close(StopReason.CODE_REPLACED);
+      throw failure;
+    }
+  }
+
+  // ---- one instance after the other
+
+  /** Adopts the etcd of the other instance. */
+  private void goOn(OrganState taken) {
+    Optional<ConsensusIdentity> identity = taken.find(IDENTITY, ConsensusIdentity.class);
+    if (identity.isEmpty()) {
+      return;
+    }
+    state.goOn(taken.require(STATUS, ConsensusStatus.class));
+    startExisting(identity.get());
+    try {
+      if (!state.awaitServing(ADOPTION)) {
+        throw new HandOverException(
+            "the new instance of consensus could not adopt etcd within %d s: %s"
+                .formatted(
+                    ADOPTION.toSeconds(), state.status().peek().orElseThrow().text()));
+      }
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+      throw new HandOverException("interrupted while etcd was adopted", hurried);
+    }
+  }
+
+  /**
+   * Ends the supervision and the maintenance of etcd, which another instance adopts. What is
+   * published stays, and access that was handed out stays valid.
+   */
+  @Override
+  public OrganState give() throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      if (started == null) {
+        return OrganState.NONE;
+      }
+      ConsensusStatus status = state.status().peek().orElseThrow();
+      if (!(status instanceof ConsensusStatus.Running)) {
+        throw new HandOverException(
+            "etcd does not serve, so it is not handed over: %s; wait until it does, or stop this instance first"
+                .formatted(status.text()));
+      }
+      given = started.identity();
+      endRun(StopReason.CODE_REPLACED);
+      return OrganState.NONE.with(IDENTITY, given).with(STATUS, status);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void resume(OrganState taken) {
+    lock.lock();
+    try {
+      if (given != null) {
+        ConsensusIdentity identity = given;
+        given = null;
+        state.goOn(state.status().peek().orElseThrow());
+        startExisting(identity);
+      } else {
+        taken.find(IDENTITY, ConsensusIdentity.class).ifPresent(this::startExisting);
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Ends what a start that failed has begun, and leaves etcd alone. */
+  private void letGo() {
+    lock.lock();
+    try {
+      endRun(StopReason.CODE_REPLACED);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean gave() {
+    lock.lock();
+    try {
+      return given != null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // ---- the member
+
   @Override
   public void startNew(ConsensusIdentity identity) {
     start(identity, () -> disk.allowNew(identity.node()));
@@ -100,6 +217,10 @@ final class ConsensusService implements Consensus, MetricsExporter {
     try {
       if (alreadyStarted(identity)) {
         return;
+      }
+      if (given != null) {
+        throw new ConsensusException(
+            "another instance of consensus runs etcd now; it must be asked to start it");
       }
       requireDisk();
       try {
@@ -278,9 +399,16 @@ final class ConsensusService implements Consensus, MetricsExporter {
         member.learner());
   }
 
-  /** Ends all runnables of this organ. etcd runs on, unless the reason ends work. */
+  /**
+   * Ends all runnables of this organ. etcd runs on, unless the reason ends work; it is left alone if
+   * another instance has it.
+   */
   void close(StopReason reason) {
     health.close();
+    if (gave()) {
+      subtree.close(reason);
+      return;
+    }
     try {
       if (reason.endsWork()) {
         stop(reason);

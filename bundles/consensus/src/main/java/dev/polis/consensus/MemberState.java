@@ -4,6 +4,9 @@ import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Holds the status of the member and the access to it. Runs write it, the service reads it.
@@ -13,6 +16,9 @@ final class MemberState {
 
   private final MutableValue<ConsensusStatus> status =
       new MutableValue<>(new ConsensusStatus.Stopped());
+
+  /** Keeps what is published until a run serves or has failed. */
+  private boolean quiet;
   private MemberAccess access; // null until a member has served
   private boolean serving;
 
@@ -22,6 +28,9 @@ final class MemberState {
 
   /** Publishes where a member is on its way to serving. */
   synchronized void starting(String waitingFor) {
+    if (quiet) {
+      return;
+    }
     status.set(new ConsensusStatus.Starting(waitingFor));
   }
 
@@ -29,7 +38,11 @@ final class MemberState {
   synchronized void serve(MemberAccess next) {
     access = next;
     serving = true;
-    status.set(next.running());
+    if (!quiet || !isOf(next)) {
+      status.set(next.running());
+    }
+    quiet = false;
+    notifyAll();
   }
 
   /** Publishes a change of a member that serves; does nothing once its run has ended. */
@@ -49,12 +62,40 @@ final class MemberState {
   /** Publishes why a run ended; access that was handed out stays valid for the next run. */
   synchronized void publish(ConsensusStatus end) {
     status.set(end);
+    quiet = false;
+    notifyAll();
+  }
+
+  /**
+   * Publishes what another instance has published, and nothing else until a run serves or fails.
+   */
+  synchronized void goOn(ConsensusStatus published) {
+    quiet = true;
+    if (!status.peek().equals(Optional.of(published))) {
+      status.set(published);
+    }
+  }
+
+  /** Waits until a run serves or has failed; returns whether one serves. */
+  synchronized boolean awaitServing(Duration within) throws InterruptedException {
+    long end = System.nanoTime() + within.toNanos();
+    while (quiet && System.nanoTime() < end) {
+      TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
+    }
+    return serving;
+  }
+
+  /** Returns whether the published status is of this member, whatever its alarms. */
+  private boolean isOf(MemberAccess member) {
+    return status.peek().orElseThrow() instanceof ConsensusStatus.Running running
+        && member.running(running.alarms()).equals(running);
   }
 
   /** Hands out no access any more, and publishes that the member is stopped. */
   synchronized void clear() {
     access = null;
     serving = false;
+    quiet = false;
     status.set(new ConsensusStatus.Stopped());
   }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.StopReason;
+import dev.polis.handover.HandOverTable;
 import dev.polis.health.HealthTable;
 import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
@@ -70,6 +71,7 @@ class ConsensusComponentTest {
         harness.logs,
         supervisor,
         HealthTable.open(supervisor),
+        HandOverTable.open(harness.logs),
         processes,
         service(Storage.class, Map.of("root", harness.root, "data", harness.data)),
         service(Network.class, Map.of("status", harness.network)));

@@ -316,6 +316,8 @@ final class CuratorService implements Curator, OrganInstance {
     parts.endpoints().withdraw();
     try {
       OrganState state = standing.get().give().with(CREDENTIALS, serving());
+      // Whoever still asks this instance is refused at once, and asks again.
+      gate.dismiss();
       markGave(true);
       return state;
     } catch (InterruptedException hurried) {

@@ -5,6 +5,7 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
+import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeId;
@@ -23,6 +24,7 @@ import org.osgi.service.metatype.annotations.Designate;
 public final class NetworkComponent implements Network {
 
   private final BootReport boot;
+  private final HandOvers.Membership<NetworkService> membership;
   private final NetworkService service;
 
   /** Called by Declarative Services. */
@@ -32,18 +34,23 @@ public final class NetworkComponent implements Network {
       @Reference BootReport boot,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
+      @Reference HandOvers handOvers,
       @Reference LogTree logs,
       NetworkConfig config)
-      throws IOException, InterruptedException {
+      throws Exception {
     this.boot = boot;
-    this.service =
-        new NetworkService(
-            NetworkSettings.of(config),
-            new NetworkService.Parts(storage.root(), supervisor, health, logs));
+    NetworkSettings settings = NetworkSettings.of(config);
+    NetworkService.Parts parts =
+        new NetworkService.Parts(storage.root(), supervisor, health, logs);
+    this.membership =
+        handOvers.join(
+            "network", predecessor -> new NetworkService(settings, parts, predecessor.take()));
+    this.service = membership.instance();
   }
 
   @Deactivate
   void deactivate() {
+    membership.leave();
     service.close(boot.stopReason());
   }
 

@@ -10,6 +10,8 @@ import dev.polis.event.Value;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
+import dev.polis.handover.OrganInstance;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
@@ -29,7 +31,10 @@ import java.util.Arrays;
 import java.util.List;
 
 /** Finds the node's address, configures the network where the node owns it, and writes names. */
-final class NetworkService implements Network {
+final class NetworkService implements Network, OrganInstance {
+
+  /** Names what one instance gives to the next. */
+  private static final String STATUS = "status";
 
   private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
 
@@ -45,6 +50,7 @@ final class NetworkService implements Network {
   private final HealthScope health;
   private final InterfaceSetup setup;
   private final Log log;
+  private boolean gave; // guarded by this
 
   /**
    * Configures the network as an earlier start was told to, and polls the address once, so that a
@@ -53,11 +59,19 @@ final class NetworkService implements Network {
    * @throws NetworkConfigException if a configuration is stored that cannot be applied
    */
   NetworkService(NetworkSettings settings, Parts parts) throws IOException, InterruptedException {
+    this(settings, parts, OrganState.NONE);
+  }
+
+  /** Goes on from another instance, which has configured the network, or begins. */
+  NetworkService(NetworkSettings settings, Parts parts, OrganState taken)
+      throws IOException, InterruptedException {
     this.settings = settings;
     this.stored = parts.root().esp().networkConfiguration();
     this.log = parts.logs().log("root.network");
     this.setup = new InterfaceSetup(new Commands(), settings.resolverFile(), log);
-    restore();
+    if (taken.isEmpty()) {
+      restore();
+    }
     Root.Ephemeral ephemeral = parts.root().ephemeral();
     addresses = new HostAddresses(settings.address(), HostAddresses.thisMachine());
     names = new NodeNames(ephemeral.hosts(), ephemeral.machineId());
@@ -68,6 +82,22 @@ final class NetworkService implements Network {
     health = parts.health().organ("network", subtree.dn());
     subtree.run("health", StatusHealth.task(status, health, NetworkHealth::of));
   }
+
+  // ---- one instance after the other
+
+  /** Waits for a configuration that is being applied; interfaces and files stay as they are. */
+  @Override
+  public synchronized OrganState give() {
+    gave = true;
+    return OrganState.NONE.with(STATUS, status.peek());
+  }
+
+  @Override
+  public synchronized void resume(OrganState state) {
+    gave = false;
+  }
+
+  // ---- the network
 
   private void restore() throws IOException, InterruptedException {
     if (settings.manage()) {
@@ -93,6 +123,10 @@ final class NetworkService implements Network {
 
   @Override
   public synchronized void configure(Net configuration) throws IOException, InterruptedException {
+    if (gave) {
+      throw new NetworkConfigException(
+          "another instance of this organ configures the network now; it must be asked");
+    }
     apply(configuration, "network_config of the node parameters");
     byte[] bytes = configuration.toByteArray();
     boolean same =
@@ -106,6 +140,9 @@ final class NetworkService implements Network {
 
   /** Publishes the address as it is now, and returns whether it has changed. */
   private synchronized boolean poll() throws IOException {
+    if (gave) {
+      return false;
+    }
     NetworkStatus now = addresses.poll();
     boolean changed = !now.equals(status.peek().orElseThrow());
     if (changed) {

@@ -16,6 +16,7 @@ import dev.polis.boot.StopReason;
 import dev.polis.event.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
+import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.logtree.LogTree;
@@ -43,6 +44,7 @@ import org.osgi.service.metatype.annotations.Designate;
 public final class StorageComponent implements Storage {
 
   private final BootReport boot;
+  private final HandOvers.Membership<StorageService> membership;
   private final StorageService service;
   private final Subtree subtree;
   private final HealthScope health;
@@ -55,19 +57,27 @@ public final class StorageComponent implements Storage {
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry healths,
+      @Reference HandOvers handOvers,
       @Reference ProcessManager processes,
       @Reference(
               cardinality = ReferenceCardinality.OPTIONAL,
               policyOption = ReferencePolicyOption.GREEDY)
           Sealer sealerOrNull)
-      throws FileException, InterruptedException {
+      throws Exception {
     this.boot = boot;
-    this.service =
-        StorageService.open(
-            StorageSettings.of(config),
-            Optional.ofNullable(sealerOrNull).orElseGet(SealerNone::new),
-            new VolumeDaemonsManaged(processes),
-            logs.log("root.storage"));
+    StorageSettings settings = StorageSettings.of(config);
+    Sealer sealer = Optional.ofNullable(sealerOrNull).orElseGet(SealerNone::new);
+    this.membership =
+        handOvers.join(
+            "storage",
+            predecessor ->
+                StorageService.open(
+                    settings,
+                    sealer,
+                    new VolumeDaemonsManaged(processes),
+                    logs.log("root.storage"),
+                    predecessor));
+    this.service = membership.instance();
     // Last, so that a refusal above leaves nothing behind.
     this.subtree = supervisor.organ("storage");
     subtree.run("volume", service::watch);
@@ -79,6 +89,7 @@ public final class StorageComponent implements Storage {
   @Deactivate
   void deactivate() {
     StopReason reason = boot.stopReason();
+    membership.leave();
     health.close();
     subtree.close(reason);
     if (reason.endsWork()) {

@@ -14,6 +14,10 @@ import dev.polis.api.storage.UnlockKeys;
 import dev.polis.event.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
+import dev.polis.handover.HandOverException;
+import dev.polis.handover.HandOvers;
+import dev.polis.handover.OrganInstance;
+import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
 import dev.polis.process.Commands;
@@ -23,7 +27,10 @@ import java.util.List;
 import java.util.Optional;
 
 /** Keeps the state directory of a node and its data volume. Thread-safe. */
-final class StorageService implements Storage {
+final class StorageService implements Storage, OrganInstance {
+
+  /** Names what one instance gives to the next. */
+  private static final String DATA = "data-volume";
 
   // Often enough that a lost volume is known before etcd's own timeouts make a riddle of it; one
   // check costs a millisecond.
@@ -62,15 +69,64 @@ final class StorageService implements Storage {
   static StorageService open(
       StorageSettings settings, Sealer sealer, VolumeDaemons daemons, Log log)
       throws FileException, InterruptedException {
+    return prepare(settings, sealer, daemons, log).adopted(OrganState.NONE);
+  }
+
+  /**
+   * Does the same, and goes on from the instance before if there is one: what that has mounted must
+   * be found mounted.
+   */
+  static StorageService open(
+      StorageSettings settings,
+      Sealer sealer,
+      VolumeDaemons daemons,
+      Log log,
+      HandOvers.Predecessor predecessor)
+      throws FileException, InterruptedException {
+    // All that may be refused comes before the other instance is asked for its work.
+    StorageService service = prepare(settings, sealer, daemons, log);
+    return service.adopted(predecessor.take());
+  }
+
+  private static StorageService prepare(
+      StorageSettings settings, Sealer sealer, VolumeDaemons daemons, Log log)
+      throws FileException {
     Root root = StateDirectory.prepare(settings.root());
     VolumeTools tools = new VolumeTools(new Commands(), VolumeTools.isRoot());
     VolumeCatalog catalog =
         VolumeCatalog.of(root, settings.volumeBytes(), settings.device(), tools, daemons);
-    StorageService service = new StorageService(root, catalog, settings.security(), sealer, log);
-    service.manager.adopt();
-    log.info("State directory %s; data volume: %s", root, service.describe());
-    return service;
+    return new StorageService(root, catalog, settings.security(), sealer, log);
   }
+
+  private StorageService adopted(OrganState taken) throws FileException, InterruptedException {
+    manager.adopt();
+    Optional<DataStatus> before = taken.find(DATA, DataStatus.class);
+    if (before.isPresent()
+        && before.get() instanceof DataStatus.Mounted mounted
+        && !(status() instanceof DataStatus.Mounted)) {
+      throw new HandOverException(
+          "the instance before has the data volume mounted (%s), and this one finds it %s; the state directory and the configuration must be the same"
+              .formatted(mounted.describe(), describe()));
+    }
+    log.info("State directory %s; data volume: %s", root, describe());
+    return this;
+  }
+
+  // ---- one instance after the other
+
+  /** Waits for an operation on the volume; the mount and what is behind it stay. */
+  @Override
+  public OrganState give() throws InterruptedException {
+    manager.hold();
+    return OrganState.NONE.with(DATA, status());
+  }
+
+  @Override
+  public void resume(OrganState state) {
+    manager.goOn();
+  }
+
+  // ---- the volume
 
   /**
    * Returns the configured security, which must be possible; or else the strongest that is, and

@@ -29,6 +29,7 @@ final class VolumeManager {
   private final VolumeMarks marks;
   private final VolumeMaker maker;
   private final ReentrantLock one = new ReentrantLock();
+  private boolean held; // guarded by one
   private final MutableValue<DataStatus> status =
       new MutableValue<>(new DataStatus.NotMounted("not asked for yet"));
 
@@ -41,6 +42,35 @@ final class VolumeManager {
 
   Value<DataStatus> status() {
     return status;
+  }
+
+  /** Waits for an operation that goes on, and does no more: another instance does. */
+  void hold() throws InterruptedException {
+    one.lockInterruptibly();
+    try {
+      held = true;
+    } finally {
+      one.unlock();
+    }
+  }
+
+  /** Operates again. */
+  void goOn() {
+    one.lock();
+    try {
+      held = false;
+    } finally {
+      one.unlock();
+    }
+  }
+
+  private void requireCharge() throws FileException {
+    if (held) {
+      throw new FileException(
+          Problem.OCCUPIED,
+          "another instance of this organ keeps the data volume now",
+          "ask again, which reaches the other one; nothing was changed");
+    }
   }
 
   /** Finds what a former instance left mounted. Changes nothing on disk. */
@@ -106,6 +136,7 @@ final class VolumeManager {
       throws FileException, InterruptedException {
     one.lockInterruptibly();
     try (VolumeKey key = VolumeKey.of(keys)) {
+      requireCharge();
       String by = VolumeKey.fingerprint(keys.node());
       requireNotEnrolledOtherwise(by);
       boolean begun = maker.discardUnfinished(by);
@@ -160,6 +191,7 @@ final class VolumeManager {
     one.lockInterruptibly();
     try (VolumeKey key =
         VolumeKey.of(new UnlockKeys(configuration.nodeUnlockKey(), clusterUnlockKey))) {
+      requireCharge();
       mount(finished(configuration), key, byOf(configuration));
     } finally {
       one.unlock();
@@ -170,6 +202,7 @@ final class VolumeManager {
   void mountExisting(SealedConfiguration configuration) throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
+      requireCharge();
       Volume volume = finished(configuration);
       boolean alive = volume.presence() == Presence.ALIVE;
       if (configuration.security() != StorageSecurity.INSECURE && !alive) {
@@ -220,7 +253,8 @@ final class VolumeManager {
   void check() throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
-      if (status.peek().orElseThrow() instanceof DataStatus.Mounted mounted
+      if (!held
+          && status.peek().orElseThrow() instanceof DataStatus.Mounted mounted
           && mounted.security() != StorageSecurity.INSECURE
           && !alive(mounted.security())) {
         status.set(
@@ -242,10 +276,13 @@ final class VolumeManager {
     return false;
   }
 
-  /** Unmounts; for a machine that is switched off. */
+  /** Unmounts, unless another instance keeps the volume; for a machine that is switched off. */
   void close() throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
+      if (held) {
+        return;
+      }
       for (Volume volume : catalog.all()) {
         if (volume.security() != StorageSecurity.INSECURE && volume.exists()) {
           volume.close();

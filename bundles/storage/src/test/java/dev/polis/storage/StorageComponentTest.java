@@ -1,5 +1,7 @@
 package dev.polis.storage;
 
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -12,6 +14,9 @@ import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.event.Watcher;
+import dev.polis.files.FileException;
+import dev.polis.handover.HandOverTable;
+import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
@@ -22,6 +27,7 @@ import java.lang.annotation.Annotation;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -79,6 +85,11 @@ class StorageComponentTest {
   }
 
   private StorageComponent open(ProcessManager processes, String security) throws Exception {
+    return open(processes, security, HandOverTable.open(logs));
+  }
+
+  private StorageComponent open(ProcessManager processes, String security, HandOvers handOvers)
+      throws Exception {
     if (security.equals(SECURITY.name())) {
       VolumeBench.assumePossible(SECURITY);
     }
@@ -88,6 +99,7 @@ class StorageComponentTest {
         logs,
         supervisor,
         HealthTable.open(supervisor),
+        handOvers,
         processes,
         null);
   }
@@ -117,6 +129,63 @@ class StorageComponentTest {
       second.deactivate();
       assertTrue(Mounts.at(second.root().data().path()).isEmpty(), "it is unmounted");
       assertTrue(processes.records().stream().noneMatch(r -> r.alive()), "its server has ended");
+    }
+  }
+
+  @Test
+  @DisplayName("a second instance keeps the volume of the first, which gives it back and takes it")
+  void handedOver() throws Exception {
+    UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
+    HandOvers handOvers = HandOverTable.open(logs);
+    try (var processes = processes()) {
+      StorageComponent first = open(processes, SECURITY.name(), handOvers);
+      first.mountNew(SECURITY, keys);
+      SealedConfiguration sealed =
+          new SealedConfiguration(keys.node(), Secret.of("join"), Certificates.ca(), SECURITY);
+      first.sealedConfiguration().write(sealed);
+      var mount = Mounts.at(first.root().data().path());
+      List<Long> servers = processes.records().stream().map(record -> record.pid()).toList();
+
+      StorageComponent second = open(processes, SECURITY.name(), handOvers);
+      assertEquals(first.data().peek(), second.data().peek());
+      String refusal =
+          assertThrows(FileException.class, () -> first.mountExisting(sealed)).getMessage();
+      assertTrue(refusal.contains("another instance of this organ keeps"), refusal);
+      second.mountExisting(sealed);
+
+      second.deactivate();
+      first.mountExisting(sealed);
+
+      StorageComponent third = open(processes, SECURITY.name(), handOvers);
+      first.deactivate();
+      third.mountExisting(sealed);
+      assertEquals(mount, Mounts.at(third.root().data().path()), "the mount has stayed");
+      assertEquals(
+          servers, processes.records().stream().map(record -> record.pid()).toList());
+      reason = StopReason.POWER_OFF;
+      third.deactivate();
+      assertTrue(Mounts.at(third.root().data().path()).isEmpty(), "it is unmounted");
+    }
+  }
+
+  @Test
+  @DisplayName("of two instances the one that keeps the volume unmounts it, when both end for good")
+  void twoInstancesPoweredOff() throws Exception {
+    HandOvers handOvers = HandOverTable.open(logs);
+    try (var processes = processes()) {
+      StorageComponent first = open(processes, SECURITY.name(), handOvers);
+      UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
+      first.mountNew(SECURITY, keys);
+      first
+          .sealedConfiguration()
+          .write(
+              new SealedConfiguration(keys.node(), Secret.of("join"), Certificates.ca(), SECURITY));
+      StorageComponent second = open(processes, SECURITY.name(), handOvers);
+      reason = StopReason.POWER_OFF;
+      first.deactivate();
+      assertFalse(Mounts.at(second.root().data().path()).isEmpty(), "the second one keeps it");
+      second.deactivate();
+      assertTrue(Mounts.at(second.root().data().path()).isEmpty(), "it is unmounted");
     }
   }
 

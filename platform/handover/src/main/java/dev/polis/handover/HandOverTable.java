@@ -57,7 +57,8 @@ public final class HandOverTable implements HandOvers {
   }
 
   @Override
-  public <I extends OrganInstance> Membership<I> join(String organ, Starter<I> starter) {
+  public <I extends OrganInstance, E extends Exception> Membership<I> join(
+      String organ, Starter<I, E> starter) throws E {
     beginChange(organ);
     try {
       return start(organ, starter);
@@ -66,7 +67,8 @@ public final class HandOverTable implements HandOvers {
     }
   }
 
-  private <I extends OrganInstance> Seat<I> start(String organ, Starter<I> starter) {
+  private <I extends OrganInstance, E extends Exception> Seat<I> start(
+      String organ, Starter<I, E> starter) throws E {
     Handing handing = new Handing(organ, incumbent(organ).orElse(null));
     try {
       I instance = starter.start(handing);

@@ -22,20 +22,23 @@ public interface HandOvers {
    * @param organ the organ's name, {@code "curator"}
    * @param starter makes the instance; called once, on the calling thread
    * @param <I> the class of the instance
+   * @param <E> what the starter may throw
    * @return the instance and its membership, which its opener ends with {@link Membership#leave()}
    * @throws HandOverException if another hand-over of this organ is still going on
    */
-  <I extends OrganInstance> Membership<I> join(String organ, Starter<I> starter);
+  <I extends OrganInstance, E extends Exception> Membership<I> join(
+      String organ, Starter<I, E> starter) throws E;
 
   /**
    * Makes an instance of an organ.
    *
    * @param <I> the class of the instance
+   * @param <E> what it may throw
    */
   @FunctionalInterface
-  interface Starter<I extends OrganInstance> {
+  interface Starter<I extends OrganInstance, E extends Exception> {
     /** Returns an instance that works, or throws and leaves nothing behind. */
-    I start(Predecessor predecessor);
+    I start(Predecessor predecessor) throws E;
   }
 
   /** The instance that is in charge while a second one starts. For the starter only. */

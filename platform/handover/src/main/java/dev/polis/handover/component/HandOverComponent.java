@@ -25,7 +25,8 @@ public final class HandOverComponent implements HandOvers {
   }
 
   @Override
-  public <I extends OrganInstance> Membership<I> join(String organ, Starter<I> starter) {
+  public <I extends OrganInstance, E extends Exception> Membership<I> join(
+      String organ, Starter<I, E> starter) throws E {
     return table.join(organ, starter);
   }
 }

@@ -1,0 +1,85 @@
+package dev.polis.network;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.network.NetworkConfigException;
+import dev.polis.boot.StopReason;
+import dev.polis.files.layout.Root;
+import dev.polis.handover.HandOverTable;
+import dev.polis.handover.HandOvers;
+import dev.polis.health.HealthTable;
+import dev.polis.logtree.LogTree;
+import dev.polis.supervision.SupervisionTree;
+import dev.polis.wire.net.Net;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class NetworkHandOverTest {
+
+  @TempDir private Path folder;
+
+  private final LogTree logs = LogTree.create();
+  private final SupervisionTree tree = SupervisionTree.open(logs);
+  private final HealthTable health = HealthTable.open(tree);
+  private final HandOvers handOvers = HandOverTable.open(logs);
+  private Root root;
+
+  @BeforeEach
+  void prepare() throws Exception {
+    root = Root.at(folder);
+    root.esp().create();
+    root.ephemeral().create();
+  }
+
+  @AfterEach
+  void close() {
+    health.close();
+    tree.close();
+  }
+
+  private HandOvers.Membership<NetworkService> next() throws Exception {
+    NetworkSettings settings =
+        new NetworkSettings("127.0.0.1", false, folder.resolve("resolv.conf"));
+    NetworkService.Parts parts = new NetworkService.Parts(root, tree, health, logs);
+    return handOvers.join(
+        "network", predecessor -> new NetworkService(settings, parts, predecessor.take()));
+  }
+
+  private static void retire(HandOvers.Membership<NetworkService> membership) {
+    membership.leave();
+    membership.instance().close(StopReason.CODE_REPLACED);
+  }
+
+  @Test
+  @DisplayName("a second instance does not apply the stored configuration again; the first is not asked any more")
+  void theSecondInstanceConfiguresFromNowOn() throws Exception {
+    HandOvers.Membership<NetworkService> first = next();
+    // What would be refused, if it were applied: this node does not own its network.
+    Path stored = root.esp().networkConfiguration().path();
+    Files.write(
+        stored, Net.newBuilder()
+            .addNameserver(dev.polis.wire.net.Nameserver.newBuilder().setIp("192.0.2.1"))
+            .build()
+            .toByteArray());
+    HandOvers.Membership<NetworkService> second = next();
+    assertEquals(first.instance().status().peek(), second.instance().status().peek());
+    Net none = Net.getDefaultInstance();
+    String refusal =
+        assertThrows(NetworkConfigException.class, () -> first.instance().configure(none))
+            .getMessage();
+    assertTrue(refusal.contains("another instance of this organ configures"), refusal);
+    second.instance().configure(none);
+    assertEquals("", Files.readString(stored, StandardCharsets.UTF_8));
+    retire(second);
+    first.instance().configure(none);
+    retire(first);
+  }
+}
