@@ -35,8 +35,8 @@
  * supervision. A second loop around them would only hide which one it is that fails.
  *
  * <ul>
- *   <li>Needs: BootReport, Consensus, Curator, HealthRegistry, LogTree, Network, RpcHost, Storage,
- *       Supervisor
+ *   <li>Needs: BootReport, Consensus, Curator, HandOvers, HealthRegistry, LogTree, Network,
+ *       RpcHost, Storage, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: BindableService, ClusterManager
  *   <li>Configuration: dev.polis.cluster

@@ -130,8 +130,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       if (!state.awaitServing(ADOPTION)) {
         throw new HandOverException(
             "the new instance of consensus could not adopt etcd within %d s: %s"
-                .formatted(
-                    ADOPTION.toSeconds(), state.status().peek().orElseThrow().text()));
+                .formatted(ADOPTION.toSeconds(), state.status().peek().orElseThrow().text()));
       }
     } catch (InterruptedException hurried) {
       Thread.currentThread().interrupt();
@@ -400,8 +399,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   }
 
   /**
-   * Ends all runnables of this organ. etcd runs on, unless the reason ends work; it is left alone if
-   * another instance has it.
+   * Ends all runnables of this organ. etcd runs on, unless the reason ends work; it is left alone
+   * if another instance has it.
    */
   void close(StopReason reason) {
     health.close();

@@ -19,6 +19,7 @@ final class MemberState {
 
   /** Keeps what is published until a run serves or has failed. */
   private boolean quiet;
+
   private MemberAccess access; // null until a member has served
   private boolean serving;
 

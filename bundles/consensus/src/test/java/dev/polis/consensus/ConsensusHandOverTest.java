@@ -61,8 +61,7 @@ class ConsensusHandOverTest {
   private HandOvers.Membership<ConsensusService> next() {
     return handOvers.join(
         "consensus",
-        predecessor ->
-            ConsensusService.start(ConsensusHarness.settings(), parts(), predecessor));
+        predecessor -> ConsensusService.start(ConsensusHarness.settings(), parts(), predecessor));
   }
 
   private ConsensusService.Parts parts() {
@@ -173,7 +172,10 @@ class ConsensusHandOverTest {
     assertEquals(pid, pid());
     assertEquals(1, maintained().size());
     List<String> lines =
-        harness.etcdLog().stream().map(LogPayload.Leveled::message).filter(each -> each.contains("configuring peer listeners")).toList();
+        harness.etcdLog().stream()
+            .map(LogPayload.Leveled::message)
+            .filter(each -> each.contains("configuring peer listeners"))
+            .toList();
     assertEquals(1, lines.size(), "lines of etcd's log are there twice");
     retire(present);
   }
@@ -185,8 +187,7 @@ class ConsensusHandOverTest {
     Optional<ConsensusStatus> before = status(first);
     long pid = pid();
     HandOvers.Membership<ConsensusService> second = next();
-    assertThrows(
-        ConsensusException.class, () -> first.instance().startExisting(harness.identity));
+    assertThrows(ConsensusException.class, () -> first.instance().startExisting(harness.identity));
     retire(second);
     Await.until(
         ConsensusHarness.PATIENCE, "the first one to maintain", () -> maintained().size() == 1);

@@ -61,7 +61,7 @@
  * <ul>
  *   <li>Needs: BootReport, Consensus, HandOvers, HealthRegistry, Network, RpcHost, Supervisor
  *   <li>Uses if there: none
- *   <li>Provides: BindableService, Curator
+ *   <li>Provides: BindableService, Curator, TrustSource
  *   <li>Configuration: dev.polis.curator
  *   <li>Files: none
  *   <li>Ports: 7835, curator

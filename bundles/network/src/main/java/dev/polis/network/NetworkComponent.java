@@ -40,8 +40,7 @@ public final class NetworkComponent implements Network {
       throws Exception {
     this.boot = boot;
     NetworkSettings settings = NetworkSettings.of(config);
-    NetworkService.Parts parts =
-        new NetworkService.Parts(storage.root(), supervisor, health, logs);
+    NetworkService.Parts parts = new NetworkService.Parts(storage.root(), supervisor, health, logs);
     this.membership =
         handOvers.join(
             "network", predecessor -> new NetworkService(settings, parts, predecessor.take()));

@@ -29,7 +29,7 @@
  * error message names the object.
  *
  * <ul>
- *   <li>Needs: BootReport, HealthRegistry, LogTree, Storage, Supervisor
+ *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, Storage, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: Network
  *   <li>Configuration: dev.polis.network

@@ -59,13 +59,15 @@ class NetworkHandOverTest {
   }
 
   @Test
-  @DisplayName("a second instance does not apply the stored configuration again; the first is not asked any more")
+  @DisplayName(
+      "a second instance does not apply the stored configuration again; the first is not asked any more")
   void theSecondInstanceConfiguresFromNowOn() throws Exception {
     HandOvers.Membership<NetworkService> first = next();
     // What would be refused, if it were applied: this node does not own its network.
     Path stored = root.esp().networkConfiguration().path();
     Files.write(
-        stored, Net.newBuilder()
+        stored,
+        Net.newBuilder()
             .addNameserver(dev.polis.wire.net.Nameserver.newBuilder().setIp("192.0.2.1"))
             .build()
             .toByteArray());

@@ -121,7 +121,8 @@ final class RolePlugins {
   }
 
   /**
-   * Says that all plugins of this moment have been added: a run whose plugin is not among them ends.
+   * Says that all plugins of this moment have been added: a run whose plugin is not among them
+   * ends.
    */
   void expectNoMore() {
     locked(

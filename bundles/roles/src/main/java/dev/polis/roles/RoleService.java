@@ -163,8 +163,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     }
     remembered()
         .read(context.log())
-        .ifPresent(
-            before -> charge.whileHeld(() -> publishRemembered(before, context.log())));
+        .ifPresent(before -> charge.whileHeld(() -> publishRemembered(before, context.log())));
     context.done();
   }
 

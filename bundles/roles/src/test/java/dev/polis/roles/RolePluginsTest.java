@@ -56,10 +56,7 @@ class RolePluginsTest {
       new MutableValue<>(new ConsensusStatus.Starting("its turn"));
   private final RolePlugins plugins =
       new RolePlugins(
-          organ,
-          logs.log("root.roles"),
-          () -> codeGoes.peek().orElseThrow(),
-          OrganState.NONE);
+          organ, logs.log("root.roles"), () -> codeGoes.peek().orElseThrow(), OrganState.NONE);
   private final RunningRoles running =
       new RunningRoles(plugins.subtrees(), tree.runnables(), health.all(), consensus);
 

@@ -394,8 +394,7 @@ class RoleServiceTest {
       assertEquals(List.of("begins"), two.plugin.events());
       assertEquals(Optional.of(Set.of(BACKUP)), two.one.running().peek());
       CountingRole update = new CountingRole();
-      two.one.add(
-          update, Map.of(RolePlugin.ROLE, BACKUP.text(), Constants.SERVICE_ID, 2L));
+      two.one.add(update, Map.of(RolePlugin.ROLE, BACKUP.text(), Constants.SERVICE_ID, 2L));
       assertEquals(List.of("begins", "ends: CODE_REPLACED"), two.plugin.events());
       Await.until(SOON, "the update to run", () -> update.events().equals(List.of("begins")));
       two.retire(two.first);

@@ -32,7 +32,7 @@
  * noticed; that keys are never paged out.
  *
  * <ul>
- *   <li>Needs: BootReport, HealthRegistry, LogTree, ProcessManager, Supervisor
+ *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, ProcessManager, Supervisor
  *   <li>Uses if there: Sealer
  *   <li>Provides: Storage
  *   <li>Configuration: dev.polis.storage

@@ -1,9 +1,9 @@
 package dev.polis.storage;
 
-import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.storage.DataStatus;
@@ -160,8 +160,7 @@ class StorageComponentTest {
       first.deactivate();
       third.mountExisting(sealed);
       assertEquals(mount, Mounts.at(third.root().data().path()), "the mount has stayed");
-      assertEquals(
-          servers, processes.records().stream().map(record -> record.pid()).toList());
+      assertEquals(servers, processes.records().stream().map(record -> record.pid()).toList());
       reason = StopReason.POWER_OFF;
       third.deactivate();
       assertTrue(Mounts.at(third.root().data().path()).isEmpty(), "it is unmounted");
