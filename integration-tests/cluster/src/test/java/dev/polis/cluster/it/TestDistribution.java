@@ -85,8 +85,19 @@ record TestDistribution(Path folder) {
         JarOutputStream filled = new JarOutputStream(out, manifest)) {
       filled.finish();
     }
+    list(name, "1.0.0", jar);
+  }
+
+  /** Adds a bundle that was built elsewhere. */
+  void add(String name, String version, Path bundle) throws Exception {
+    Path jar = folder.resolve("bundles").resolve(bundle.getFileName());
+    Files.copy(bundle, jar);
+    list(name, version, jar);
+  }
+
+  private void list(String name, String version, Path jar) throws Exception {
     List<String> lines = new ArrayList<>(Files.readAllLines(list()));
-    lines.add(name + " 1.0.0 " + sha256(jar) + " " + jar.getFileName());
+    lines.add(name + " " + version + " " + sha256(jar) + " " + jar.getFileName());
     Files.write(list(), lines);
   }
 

@@ -1,0 +1,130 @@
+package dev.polis.cluster.it;
+
+import dev.polis.fixtures.Finished;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * Builds the projects below {@code examples/} as somebody outside of this one does: with Maven,
+ * against the artifacts of the platform that "mvn install" publishes.
+ *
+ * <p>The artifacts of this build are published to a repository of the test's own. Everything else
+ * comes from the repository that this build has filled, so nothing is fetched.
+ *
+ * @param folder where the copied projects, the repository and the bundles are
+ */
+record ExampleProjects(Path folder) {
+
+  private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
+
+  private static final String VERSION = "0.1.0";
+
+  /** Copies the projects to a folder and publishes the platform beside them. */
+  static ExampleProjects in(Path folder) throws IOException {
+    ExampleProjects projects = new ExampleProjects(folder);
+    copySources(folder.resolve("examples"));
+    projects.publish("polis", REPOSITORY.resolve("pom.xml"));
+    for (Path pom : poms(REPOSITORY.resolve("platform"))) {
+      String artifact = artifact(pom.getParent());
+      projects.publish(artifact, pom);
+      String jar = artifact + "-" + VERSION + ".jar";
+      Files.copy(
+          pom.resolveSibling("target").resolve(jar), projects.published(artifact).resolve(jar));
+    }
+    Files.writeString(projects.settings(), settingsText());
+    return projects;
+  }
+
+  private static void copySources(Path to) throws IOException {
+    Path from = REPOSITORY.resolve("examples");
+    try (Stream<Path> all = Files.walk(from)) {
+      for (Path file : all.filter(Files::isRegularFile).toList()) {
+        Path relative = from.relativize(file);
+        if (!relative.toString().contains("target/")) {
+          Files.createDirectories(to.resolve(relative).getParent());
+          Files.copy(file, to.resolve(relative));
+        }
+      }
+    }
+  }
+
+  private static List<Path> poms(Path below) throws IOException {
+    try (Stream<Path> files = Files.walk(below, 3)) {
+      return files.filter(file -> file.endsWith("pom.xml")).sorted().toList();
+    }
+  }
+
+  private static String artifact(Path module) {
+    Path name = REPOSITORY.resolve("platform").relativize(module);
+    return "dev.polis." + name.toString().replace('/', '.');
+  }
+
+  private Path published(String artifact) {
+    return folder.resolve("repository/dev/polis").resolve(artifact).resolve(VERSION);
+  }
+
+  private void publish(String artifact, Path pom) throws IOException {
+    Path to = Files.createDirectories(published(artifact));
+    Files.copy(pom, to.resolve(artifact + "-" + VERSION + ".pom"));
+  }
+
+  private Path settings() {
+    return folder.resolve("settings.xml");
+  }
+
+  /** Returns settings by which Maven finds everything in the repository of this build. */
+  private static String settingsText() {
+    return """
+        <settings>
+          <mirrors>
+            <mirror>
+              <id>build</id>
+              <mirrorOf>*</mirrorOf>
+              <url>%s</url>
+            </mirror>
+          </mirrors>
+        </settings>
+        """
+        .formatted(Path.of(System.getProperty("polis.maven.repository")).toUri());
+  }
+
+  /** Builds all projects, and returns their bundles. */
+  List<Path> build(String... options) throws Exception {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                "mvn",
+                "--batch-mode",
+                "--quiet",
+                "--file=" + folder.resolve("examples/pom.xml"),
+                "--settings=" + settings(),
+                "-Dmaven.repo.local=" + folder.resolve("repository"),
+                "package"));
+    command.addAll(List.of(options));
+    Finished.of(command, Map.of("JAVA_HOME", System.getProperty("java.home")), TestNode.PATIENCE)
+        .requireSuccess("the examples do not build");
+    return bundles();
+  }
+
+  private List<Path> bundles() throws IOException {
+    try (Stream<Path> files = Files.walk(folder.resolve("examples"), 3)) {
+      return files
+          .filter(file -> file.toString().endsWith(".jar"))
+          .filter(file -> file.getParent().endsWith("target"))
+          .sorted()
+          .toList();
+    }
+  }
+
+  /** Returns the source files of a project. */
+  List<Path> sources(String project) throws IOException {
+    try (Stream<Path> files = Files.walk(folder.resolve("examples").resolve(project))) {
+      return files.filter(file -> file.toString().endsWith(".java")).sorted().toList();
+    }
+  }
+}
