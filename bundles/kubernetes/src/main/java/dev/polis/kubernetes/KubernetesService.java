@@ -72,6 +72,7 @@ final class KubernetesService implements RolePlugin, AutoCloseable {
               this::awaitCredentials,
               network,
               NetworkStatus::address)
+          .keepingItsPort()
           .run(context);
     }
   }

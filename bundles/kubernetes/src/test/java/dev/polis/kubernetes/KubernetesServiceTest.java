@@ -44,6 +44,10 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
@@ -212,6 +216,21 @@ class KubernetesServiceTest {
     join();
     awaitAnnouncements(1);
     assertEquals(503, ask(request("/")).statusCode());
+  }
+
+  @Test
+  @DisplayName(
+      "a request waits while the code of the role is replaced, and the next run answers it")
+  void theNextRunAnswers() throws Exception {
+    Subtree role = start();
+    InetSocketAddress here = announcements().getLast();
+    role.close(StopReason.CODE_REPLACED);
+    try (ExecutorService caller = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<HttpResponse<String>> answer = caller.submit(() -> ask(request("/")));
+      tree.organ("roles").run("controller", service(here.getPort())::run);
+      assertEquals(503, answer.get(SOON.toSeconds(), TimeUnit.SECONDS).statusCode());
+    }
+    assertEquals(here, announcements().getLast());
   }
 
   @Test

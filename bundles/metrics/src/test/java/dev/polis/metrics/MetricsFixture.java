@@ -138,6 +138,16 @@ final class MetricsFixture implements AutoCloseable {
     return organ;
   }
 
+  /** Starts the next instance at the same port, runs a step, and ends the instance before. */
+  void replace(Runnable step) throws Exception {
+    MetricsComponent before = organ;
+    int announced = announcements().size();
+    activate(address().getPort());
+    awaitAnnouncements(announced + 1);
+    step.run();
+    before.deactivate();
+  }
+
   void stop() {
     if (organ != null) {
       organ.deactivate();

@@ -31,6 +31,10 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -423,6 +427,38 @@ class MetricsTest {
     organ.close(StopReason.CODE_REPLACED);
 
     assertFalse(node.get(node.user(), "/metrics").body().contains("root.fragile"));
+  }
+
+  @Test
+  @DisplayName(
+      "the next instance serves at the same port, and no scrape fails while it is replaced")
+  void replaced() throws Exception {
+    node.start();
+    InetSocketAddress address = node.address();
+    AtomicBoolean over = new AtomicBoolean();
+    try (HttpClient client = node.client(node.user());
+        ExecutorService scraper = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<Integer> scrapes =
+          scraper.submit(
+              () -> {
+                int answered = 0;
+                while (!over.get()) {
+                  HttpResponse<String> answer =
+                      client.send(
+                          node.request("/metrics").build(), HttpResponse.BodyHandlers.ofString());
+                  assertEquals(200, answer.statusCode());
+                  answered++;
+                }
+                return answered;
+              });
+      for (int swap = 0; swap < 5; swap++) {
+        node.replace(() -> {});
+      }
+      over.set(true);
+      assertTrue(scrapes.get() > 0);
+    }
+    assertEquals(address, node.address());
+    assertEquals(200, node.get(node.user(), "/metrics").statusCode());
   }
 
   @Test

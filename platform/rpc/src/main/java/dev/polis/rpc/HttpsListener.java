@@ -1,27 +1,22 @@
 package dev.polis.rpc;
 
 import com.sun.net.httpserver.HttpHandler;
-import com.sun.net.httpserver.HttpsConfigurator;
-import com.sun.net.httpserver.HttpsParameters;
-import com.sun.net.httpserver.HttpsServer;
 import dev.polis.logtree.Log;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 
 /**
  * Serves HTTPS at one address, each request on a virtual thread of its own. For organs that answer
- * clients which speak HTTP/1.1 instead of gRPC. Whoever opens it closes it, which ends all
- * connections.
+ * clients which speak HTTP/1.1 instead of gRPC. Whoever opens it closes it.
+ *
+ * <p>The port belongs to the platform. While an organ is replaced, its next instance opens a
+ * listener at the same address: from then on it gets all requests, on the same open port, and when
+ * it is closed first the one before gets them again. Connections end with the last listener.
  */
 public final class HttpsListener implements AutoCloseable {
-
-  /** Lets the system choose how many connections may wait to be accepted. */
-  private static final int BACKLOG = 0;
 
   /**
    * How long a connection may take for its handshake and its request. With the time until the next
@@ -46,12 +41,12 @@ public final class HttpsListener implements AutoCloseable {
     System.setProperty("jdk.httpserver.maxConnections", CONNECTIONS);
   }
 
-  private final HttpsServer server;
-  private final ExecutorService threads;
+  private final HttpsPort port;
+  private final HttpsTenant tenant;
 
-  private HttpsListener(HttpsServer server, ExecutorService threads) {
-    this.server = server;
-    this.threads = threads;
+  private HttpsListener(HttpsPort port, HttpsTenant tenant) {
+    this.port = port;
+    this.tenant = tenant;
   }
 
   /**
@@ -73,47 +68,28 @@ public final class HttpsListener implements AutoCloseable {
       HttpHandler handler,
       Log log)
       throws IOException {
-    HttpsServer server = bind(pid, address);
-    ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-    server.setHttpsConfigurator(
-        new HttpsConfigurator(
-            WatchedContext.of(context, new HandshakeLog(log, HANDSHAKE_TIME), threads)) {
-          @Override
-          public void configure(HttpsParameters connection) {
-            WatchedContext.configured(connection.getClientAddress());
-            connection.setSSLParameters(parameters);
-          }
-        });
-    server.setExecutor(threads);
-    server.createContext("/", handler);
-    server.start();
-    return new HttpsListener(server, threads);
-  }
-
-  private static HttpsServer bind(String pid, InetSocketAddress address) throws IOException {
-    try {
-      return HttpsServer.create(address, BACKLOG);
-    } catch (IOException e) {
-      throw new IOException(
-          "%s cannot listen at %s:%d: %s; set another port (%s.port), or end the process that has it (ss -ltnp)"
-              .formatted(
-                  pid,
-                  address.getAddress().getHostAddress(),
-                  address.getPort(),
-                  e.getMessage(),
-                  pid),
-          e);
-    }
+    HttpsTenant tenant =
+        new HttpsTenant(context, parameters, handler, new HandshakeLog(log, HANDSHAKE_TIME));
+    return new HttpsListener(HttpsPort.join(pid, address, tenant), tenant);
   }
 
   /** Returns where it listens. */
   public InetSocketAddress address() {
-    return server.getAddress();
+    return port.address();
   }
 
+  /** Ends serving; if nobody else serves at the port, it is closed, with all connections. */
   @Override
   public void close() {
-    server.stop(0);
-    threads.shutdownNow();
+    close(Duration.ZERO);
+  }
+
+  /**
+   * Ends serving, after the requests that were begun, and keeps the port open for the next one.
+   *
+   * @param keep how long at most; requests wait meanwhile
+   */
+  public void close(Duration keep) {
+    port.leave(tenant, keep);
   }
 }

@@ -1,6 +1,7 @@
 package dev.polis.rpc;
 
 import com.sun.net.httpserver.HttpHandler;
+import dev.polis.boot.StopReason;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.logtree.Log;
@@ -10,6 +11,7 @@ import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -23,6 +25,12 @@ import javax.net.ssl.SSLParameters;
  * @param <N> the status that tells the address
  */
 public final class HttpsTask<N> implements Task {
+
+  /**
+   * How long a port that is kept stays open for the next run: a plugin of a role is stopped before
+   * the next one starts, which takes a fraction of a second.
+   */
+  private static final Duration FOR_THE_NEXT = Duration.ofSeconds(3);
 
   /**
    * What is served, and how.
@@ -52,6 +60,7 @@ public final class HttpsTask<N> implements Task {
   private final Readiness credentials;
   private final Value<N> network;
   private final Function<N, Optional<InetAddress>> address;
+  private final boolean kept;
 
   /**
    * Creates a task that serves nothing yet.
@@ -65,10 +74,28 @@ public final class HttpsTask<N> implements Task {
       Readiness credentials,
       Value<N> network,
       Function<N, Optional<InetAddress>> address) {
+    this(service, credentials, network, address, false);
+  }
+
+  private HttpsTask(
+      Service service,
+      Readiness credentials,
+      Value<N> network,
+      Function<N, Optional<InetAddress>> address,
+      boolean kept) {
+    this.kept = kept;
     this.service = service;
     this.credentials = credentials;
     this.network = network;
     this.address = address;
+  }
+
+  /**
+   * Returns the same task, which keeps its port open for a moment when it ends because its code is
+   * replaced. For one that ends before the next one begins, such as the run of a role.
+   */
+  public HttpsTask<N> keepingItsPort() {
+    return new HttpsTask<>(service, credentials, network, address, true);
   }
 
   /** Serves until cancelled. */
@@ -78,13 +105,21 @@ public final class HttpsTask<N> implements Task {
     try (Watcher<N> watcher = network.watch()) {
       N status = watcher.get(each -> address.apply(each).isPresent());
       InetAddress here = address.apply(status).orElseThrow();
-      try (HttpsListener listener = open(here, context.log())) {
+      HttpsListener listener = open(here, context.log());
+      try {
         context.log().info(service.announcement(), text(listener.address()));
         context.healthy();
         watcher.get(each -> !address.apply(each).equals(Optional.of(here)));
         throw new RestartRequest("the node's address is no longer " + here.getHostAddress());
+      } finally {
+        listener.close(kept && replaced(context) ? FOR_THE_NEXT : Duration.ZERO);
       }
     }
+  }
+
+  /** Returns whether another instance of this code is expected to serve at the same port. */
+  private static boolean replaced(Context context) {
+    return context.stopReason().equals(Optional.of(StopReason.CODE_REPLACED));
   }
 
   private HttpsListener open(InetAddress here, Log log) throws IOException {

@@ -30,7 +30,8 @@
  *
  * <p>{@link dev.polis.rpc.HttpsListener} opens the sockets of organs whose clients speak HTTP/1.1:
  * metrics and Kubernetes; {@link dev.polis.rpc.HttpsTask} keeps one open at the node's address.
- * What is behind these sockets goes with its organ; nothing is held for them.
+ * Such a port belongs to the platform: an instance of an organ that replaces another one opens it
+ * too, and gets its requests without a gap.
  *
  * <p>A request that changes something is refused if it holds a field that this node does not know;
  * a part that was done silently would be taken for the whole.
@@ -44,7 +45,7 @@
  * close a call, and see a call only after it found a handler.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.rpc;
 
 import org.osgi.annotation.bundle.Export;

@@ -28,7 +28,13 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLException;
@@ -221,5 +227,167 @@ class HttpsListenerTest {
     assertThrows(SSLException.class, () -> watched.unwrap(garbage, ByteBuffer.allocate(1 << 16)));
     watched.reportIfLate();
     assertTrue(lines().size() == 1, () -> lines().toString());
+  }
+
+  // ---- one listener after the other at the same port
+
+  private HttpsListener at(InetSocketAddress address, String pid, String text) throws IOException {
+    byte[] body = text.getBytes(StandardCharsets.US_ASCII);
+    return HttpsListener.open(
+        pid,
+        address,
+        TlsContexts.context(TlsKeys.fixed(node()), members),
+        TlsContexts.serverParameters(),
+        exchange -> {
+          try (exchange) {
+            exchange.sendResponseHeaders(200, body.length);
+            exchange.getResponseBody().write(body);
+          }
+        },
+        logs.log("test"));
+  }
+
+  private HttpClient client() {
+    return HttpClient.newBuilder()
+        .sslContext(TlsContexts.context(TlsKeys.fixed(userOf(ca)), members))
+        .build();
+  }
+
+  private String answer(HttpClient client, InetSocketAddress address) throws Exception {
+    return client
+        .send(
+            HttpRequest.newBuilder(
+                    URI.create(
+                        "https://%s:%d/"
+                            .formatted(address.getAddress().getHostAddress(), address.getPort())))
+                .timeout(PATIENCE)
+                .build(),
+            HttpResponse.BodyHandlers.ofString())
+        .body();
+  }
+
+  @Test
+  @DisplayName("a second listener of an organ gets the requests of the first, and gives them back")
+  void secondListener() throws Exception {
+    InetSocketAddress here = listener.address();
+    try (HttpClient client = client()) {
+      HttpsListener second = at(here, "dev.polis.test", "second");
+      assertEquals("second", answer(client, here));
+      second.close();
+      assertEquals("", answer(client, here));
+      HttpsListener third = at(here, "dev.polis.test", "third");
+      listener.close();
+      assertEquals("third", answer(client, here));
+      third.close();
+    }
+    assertThrows(IOException.class, () -> new Socket(here.getAddress(), here.getPort()).close());
+    assertEquals(List.of(), lines());
+  }
+
+  @Test
+  @DisplayName("the port of another organ is taken, in words")
+  void portOfAnother() throws Exception {
+    String refusal =
+        assertThrows(IOException.class, () -> at(listener.address(), "dev.polis.other", "other"))
+            .getMessage();
+    assertTrue(refusal.contains("it is the port of dev.polis.test"), refusal);
+    assertTrue(refusal.contains("set another port (dev.polis.other.port)"), refusal);
+  }
+
+  @Test
+  @DisplayName("requests wait at a port that is kept open for the next listener")
+  void keptOpen() throws Exception {
+    InetSocketAddress here = listener.address();
+    try (HttpClient client = client();
+        HttpClient stranger = client()) {
+      assertEquals("", answer(client, here));
+      listener.close(PATIENCE);
+      List<CompletableFuture<String>> waiting =
+          List.of(later(() -> answer(client, here)), later(() -> answer(stranger, here)));
+      HttpsListener next = at(here, "dev.polis.test", "next");
+      for (CompletableFuture<String> each : waiting) {
+        assertEquals("next", each.get(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+      }
+      next.close();
+    }
+    assertThrows(IOException.class, () -> new Socket(here.getAddress(), here.getPort()).close());
+  }
+
+  @Test
+  @DisplayName("a port that is kept open for nobody is closed when the time is up")
+  void keptOpenForNobody() throws Exception {
+    InetSocketAddress here = listener.address();
+    listener.close(Duration.ofMillis(50));
+    Await.until(
+        PATIENCE,
+        "the port to be closed",
+        () -> {
+          try {
+            new Socket(here.getAddress(), here.getPort()).close();
+            return false;
+          } catch (IOException refused) {
+            return true;
+          }
+        });
+  }
+
+  @Test
+  @DisplayName("no request fails while one listener follows the other, 50 times")
+  void noRequestFails() throws Exception {
+    InetSocketAddress here = listener.address();
+    AtomicBoolean stopped = new AtomicBoolean();
+    AtomicLong answers = new AtomicLong();
+    try (HttpClient client = client()) {
+      List<CompletableFuture<String>> callers = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        callers.add(
+            later(
+                () -> {
+                  while (!stopped.get()) {
+                    answer(client, here);
+                    answers.incrementAndGet();
+                  }
+                  return "";
+                }));
+      }
+      HttpsListener present = listener;
+      for (int swap = 0; swap < 50; swap++) {
+        HttpsListener next;
+        if (swap % 2 == 0) {
+          next = at(here, "dev.polis.test", "x");
+          present.close();
+        } else {
+          present.close(PATIENCE);
+          next = at(here, "dev.polis.test", "x");
+        }
+        present = next;
+        long before = answers.get();
+        Await.until(
+            PATIENCE,
+            "more answers",
+            () ->
+                answers.get() > before
+                    || callers.stream().anyMatch(CompletableFuture::isCompletedExceptionally));
+      }
+      stopped.set(true);
+      for (CompletableFuture<String> each : callers) {
+        each.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      }
+      present.close();
+    }
+  }
+
+  private static CompletableFuture<String> later(Callable<String> step) {
+    CompletableFuture<String> result = new CompletableFuture<>();
+    Thread.ofVirtual()
+        .start(
+            () -> {
+              try {
+                result.complete(step.call());
+              } catch (Exception failed) {
+                result.completeExceptionally(failed);
+              }
+            });
+    return result;
   }
 }

@@ -1,0 +1,84 @@
+package dev.polis.rpc;
+
+import com.sun.net.httpserver.HttpHandler;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+
+/** Answers the requests at a port for as long as it is the newest there. Thread-safe. */
+final class HttpsTenant {
+
+  private final SSLContext context;
+  private final SSLParameters parameters;
+  private final HttpHandler handler;
+  private final HandshakeLog handshakes;
+  // Guarded by this.
+  private final Set<Thread> busy = new HashSet<>();
+  private SSLContext watched; // null until the first connection
+  private boolean finished;
+
+  HttpsTenant(
+      SSLContext context, SSLParameters parameters, HttpHandler handler, HandshakeLog handshakes) {
+    this.context = context;
+    this.parameters = parameters;
+    this.handler = handler;
+    this.handshakes = handshakes;
+  }
+
+  SSLContext context() {
+    return context;
+  }
+
+  /** Returns the context, whose failed handshakes are logged. */
+  synchronized SSLContext watched(Executor threads) {
+    if (watched == null) {
+      watched = WatchedContext.of(context, handshakes, threads);
+    }
+    return watched;
+  }
+
+  SSLParameters parameters() {
+    return parameters;
+  }
+
+  HttpHandler handler() {
+    return handler;
+  }
+
+  /** Begins a request on the calling thread; false if another has to answer it. */
+  synchronized boolean enter() {
+    if (!finished) {
+      busy.add(Thread.currentThread());
+    }
+    return !finished;
+  }
+
+  /** Ends the request of the calling thread. */
+  synchronized void leave() {
+    busy.remove(Thread.currentThread());
+    notifyAll();
+  }
+
+  /** Begins no more requests, waits for those that go on, and then interrupts them. */
+  void finish(Duration within) {
+    long end = System.nanoTime() + within.toNanos();
+    List<Thread> left;
+    synchronized (this) {
+      finished = true;
+      try {
+        while (!busy.isEmpty() && System.nanoTime() < end) {
+          TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
+        }
+      } catch (InterruptedException hurried) {
+        Thread.currentThread().interrupt();
+      }
+      left = List.copyOf(busy);
+    }
+    left.forEach(Thread::interrupt);
+  }
+}
