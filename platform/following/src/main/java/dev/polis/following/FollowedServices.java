@@ -26,6 +26,18 @@ public interface FollowedServices {
   ServiceSwap begin(Bundle predecessor);
 
   /**
+   * Announces that a bundle is about to be replaced by another one, which is not started yet. Calls
+   * go to the successor as soon as its component is active; if it cannot be activated or goes again,
+   * they go to the predecessor.
+   *
+   * @param predecessor the bundle
+   * @param successor the bundle that comes
+   * @return the swap, which the caller closes
+   * @throws IllegalStateException if a swap of the bundle is under way
+   */
+  ServiceSwap begin(Bundle predecessor, Bundle successor);
+
+  /**
    * Finds the swap of a bundle that was announced and not closed.
    *
    * @param predecessor the bundle that is replaced

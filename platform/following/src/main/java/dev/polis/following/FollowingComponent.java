@@ -2,6 +2,8 @@ package dev.polis.following;
 
 import dev.polis.event.Value;
 import dev.polis.logtree.LogTree;
+import dev.polis.plugins.swap.Replacement;
+import dev.polis.plugins.swap.SwapListener;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
@@ -14,13 +16,16 @@ import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 
 /** Follows the contracts of the node's organs. */
-@Component(service = FollowedServices.class, immediate = true)
+@Component(
+    service = {FollowedServices.class, SwapListener.class},
+    immediate = true)
 @Capability(
     namespace = FollowedContracts.CAPABILITY,
     attribute = FollowedContracts.DECLARED,
     effective = "active")
-public final class FollowingComponent implements FollowedServices {
+public final class FollowingComponent implements FollowedServices, SwapListener {
   private final LocalFollowedServices services;
+  private final FollowedSwaps swaps;
 
   /**
    * Begins to follow.
@@ -37,6 +42,7 @@ public final class FollowingComponent implements FollowedServices {
             FollowingLimits.DEFAULT,
             logs.log("following"),
             InstantSource.system());
+    swaps = new FollowedSwaps(context, services);
   }
 
   @Override
@@ -50,8 +56,28 @@ public final class FollowingComponent implements FollowedServices {
   }
 
   @Override
+  public ServiceSwap begin(Bundle predecessor, Bundle successor) {
+    return services.begin(predecessor, successor);
+  }
+
+  @Override
   public Optional<ServiceSwap> swapOf(Bundle predecessor) {
     return services.swapOf(predecessor);
+  }
+
+  @Override
+  public void begins(List<Replacement> replacements) {
+    swaps.begins(replacements);
+  }
+
+  @Override
+  public void switches(List<Replacement> replacements) {
+    swaps.switches(replacements);
+  }
+
+  @Override
+  public void ends(List<Replacement> replacements, boolean applied) {
+    swaps.ends(replacements, applied);
   }
 
   /** Takes the proxies back; organs have been stopped before. */

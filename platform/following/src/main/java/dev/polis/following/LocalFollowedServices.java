@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -84,6 +85,16 @@ final class LocalFollowedServices implements FollowedServices, AutoCloseable {
 
   @Override
   public ServiceSwap begin(Bundle predecessor) {
+    return announce(predecessor, null);
+  }
+
+  @Override
+  public ServiceSwap begin(Bundle predecessor, Bundle successor) {
+    return announce(predecessor, Objects.requireNonNull(successor, "successor"));
+  }
+
+  /** Announces a swap; the successor is null if it is named later. */
+  private AnnouncedSwap announce(Bundle predecessor, Bundle successor) {
     AnnouncedSwap swap = new AnnouncedSwap(predecessor);
     if (swaps.putIfAbsent(predecessor, swap) != null) {
       throw new IllegalStateException(
@@ -92,7 +103,7 @@ final class LocalFollowedServices implements FollowedServices, AutoCloseable {
     }
     try {
       for (ServiceFollower follower : followers) {
-        follower.begin(predecessor).ifPresent(swap.parts::add);
+        follower.begin(predecessor, successor).ifPresent(swap.parts::add);
       }
       return swap;
     } catch (RuntimeException e) {

@@ -120,20 +120,52 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   @Override
   public ServiceReference<Object> addingService(ServiceReference<Object> provider) {
+    boolean wanted;
     lock.lock();
     try {
       providers.add(provider);
-      if (present == null && !held) {
-        if (registration == null) {
-          offer(provider);
-        } else {
-          takeOver(provider);
-        }
+      if (present == null && registration == null) {
+        offer(provider);
       }
+      wanted = wanted(provider);
     } finally {
       lock.unlock();
     }
+    if (wanted) {
+      adopt(provider);
+    }
     return provider;
+  }
+
+  /** Whether calls should go to a provider as soon as it is active. The caller has the lock. */
+  private boolean wanted(ServiceReference<Object> provider) {
+    return registration != null
+        && !held
+        && !provider.equals(present)
+        && providers.contains(provider)
+        && (present == null || swap != null && provider.getBundle().equals(swap.successor));
+  }
+
+  /** Activates a provider, without the lock since that may take long, and sends calls to it. */
+  private void adopt(ServiceReference<Object> provider) {
+    Object service = context.getService(provider);
+    if (service == null) {
+      refuse(provider);
+      return;
+    }
+    ProviderCalls before;
+    lock.lock();
+    try {
+      if (!wanted(provider)) {
+        context.ungetService(provider);
+        return;
+      }
+      before = gate.latest();
+      use(provider, service);
+    } finally {
+      lock.unlock();
+    }
+    retire(before);
   }
 
   @Override
@@ -191,18 +223,26 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   /** Sends calls to a provider; returns false if its component cannot be activated. */
   private boolean takeOver(ServiceReference<Object> next) {
     Object service = context.getService(next);
-    ServiceProvider name = ServiceProvider.of(next.getBundle());
     if (service == null) {
-      log.error(
-          "%s of %s is not used: its component could not be activated; see that component's log",
-          contract.getSimpleName(), name);
+      refuse(next);
       return false;
     }
+    use(next, service);
+    return true;
+  }
+
+  private void use(ServiceReference<Object> next, Object service) {
+    ServiceProvider name = ServiceProvider.of(next.getBundle());
     present = next;
     gate.open(new ProviderCalls(next, service));
     publish(new FollowedService.Provided(name));
     log.info("%s is now provided by %s", contract.getSimpleName(), name);
-    return true;
+  }
+
+  private void refuse(ServiceReference<Object> provider) {
+    log.error(
+        "%s of %s is not used: its component could not be activated; see that component's log",
+        contract.getSimpleName(), ServiceProvider.of(provider.getBundle()));
   }
 
   /** Takes the proxy back: its users are deactivated, and may call the provider until then. */
@@ -274,8 +314,12 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   // ---- swaps
 
-  /** Announces a swap if a bundle provides the contract now. */
-  Optional<Swap> begin(Bundle predecessor) {
+  /**
+   * Announces a swap if a bundle provides the contract now.
+   *
+   * @param successor gets the calls as soon as it is active; null if that is said later
+   */
+  Optional<Swap> begin(Bundle predecessor, Bundle successor) {
     lock.lock();
     try {
       ServiceReference<Object> provider = present;
@@ -287,7 +331,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
             "%s of %s is being replaced already: wait for that swap, or cancel it"
                 .formatted(contract.getSimpleName(), ServiceProvider.of(predecessor)));
       }
-      swap = new Swap(provider);
+      swap = new Swap(provider, successor);
       return Optional.of(swap);
     } finally {
       lock.unlock();
@@ -298,9 +342,11 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   final class Swap {
     private final ServiceReference<Object> predecessor;
     private final ServiceProvider name;
+    private final Bundle successor; // null if whoever announced the swap names it later
 
-    private Swap(ServiceReference<Object> predecessor) {
+    private Swap(ServiceReference<Object> predecessor, Bundle successor) {
       this.predecessor = predecessor;
+      this.successor = successor;
       this.name = ServiceProvider.of(predecessor.getBundle());
     }
 
@@ -336,24 +382,24 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     }
 
     /** Sends calls to a bundle, which was checked. */
-    void switchTo(Bundle successor) {
+    void switchTo(Bundle next) {
+      ProviderCalls former = null;
       lock.lock();
       try {
         requireAnnounced();
-        ServiceReference<Object> next = of(successor);
+        ServiceReference<Object> provider = of(next);
         ProviderCalls before = gate.latest();
         boolean wasHeld = held;
         held = false;
-        if (!next.equals(present)) {
-          if (takeOver(next)) {
-            retire(before);
-          }
+        if (!provider.equals(present)) {
+          former = takeOver(provider) ? before : null;
         } else if (wasHeld) {
           reopen();
         }
       } finally {
         lock.unlock();
       }
+      retire(former);
     }
 
     /** Sends calls to the predecessor. */

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.event.Watcher;
 import dev.polis.event.WatcherClosedException;
 import dev.polis.fixtures.Await;
+import dev.polis.plugins.swap.Replacement;
 import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
@@ -276,6 +277,28 @@ final class FollowedServicesTest {
     }
     assertEquals("b:y", shelf.read("y"));
     assertEquals(List.of(), events);
+  }
+
+  @Test
+  @DisplayName("the engine's swap sends calls to the successor when it is there, and back when it goes")
+  void theEngineSwaps() throws Exception {
+    TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    FollowedSwaps swaps =
+        new FollowedSwaps(framework.system().getBundleContext(), framework.services());
+    List<Replacement> replacements =
+        List.of(new Replacement("shelves", first.getBundleId(), second.getBundleId()));
+    swaps.begins(replacements);
+    ServiceRegistration<Shelf> two = TestFramework.provide(second, new TestShelf("b"));
+    assertEquals("b:x", shelf.read("x"));
+    swaps.switches(replacements);
+    assertEquals("b:x", shelf.read("x"));
+    swaps.switches(List.of(replacements.getFirst().reversed()));
+    assertEquals("a:x", shelf.read("x"));
+    two.unregister();
+    swaps.ends(replacements, false);
+    assertEquals("a:x", shelf.read("x"));
+    assertEquals(Optional.empty(), framework.services().swapOf(first));
   }
 
   @Test
