@@ -96,7 +96,8 @@ final class DebugCommand {
         session.call(
             () ->
                 LogPrinter.print(
-                    session.nodeDebug().logs(printer.request(spec.commandLine())),
+                    printer.request(spec.commandLine()),
+                    session.nodeDebug()::logs,
                     spec.commandLine().getOut()));
         return ExitCode.OK.code();
       }

@@ -8,7 +8,6 @@ import dev.polis.wire.common.LogFilter;
 import dev.polis.wire.logtree.LeveledLogSeverity;
 import dev.polis.wire.logtree.LogEntry;
 import io.grpc.StatusException;
-import io.grpc.stub.BlockingClientCall;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -101,21 +100,25 @@ final class LogPrinter {
         cause);
   }
 
-  static Void print(BlockingClientCall<?, LogsResponse> call, PrintWriter out)
+  /** Prints a log until it ends, or nobody reads what is printed. */
+  static Void print(LogsRequest request, LogStream.Opener opener, PrintWriter out)
       throws StatusException, InterruptedException {
-    for (LogsResponse chunk = call.read(); chunk != null; chunk = call.read()) {
-      chunk.getBacklogEntriesList().forEach(entry -> print(entry, out));
-      if (chunk.getMissedEntries() > 0) {
-        out.println("... " + chunk.getMissedEntries() + " entries missed: this reader is too slow");
-      }
-      chunk.getStreamEntriesList().forEach(entry -> print(entry, out));
-      // A reader that has gone, such as the "head" of a pipe, wants no more of a log without end.
-      if (out.checkError()) {
-        call.cancel("nobody reads any more", null);
-        return null;
-      }
-    }
+    new LogStream(opener, request).read(response -> print(response, out));
     return null;
+  }
+
+  /** Prints a response; returns false if its reader has gone, such as the "head" of a pipe. */
+  private static boolean print(LogsResponse response, PrintWriter out) {
+    if (response.getGap()) {
+      out.println("... entries missed: the node has dropped them");
+    }
+    response.getBacklogEntriesList().forEach(entry -> print(entry, out));
+    if (response.getMissedEntries() > 0) {
+      out.println(
+          "... " + response.getMissedEntries() + " entries missed: this reader is too slow");
+    }
+    response.getStreamEntriesList().forEach(entry -> print(entry, out));
+    return !out.checkError();
   }
 
   private static void print(LogEntry entry, PrintWriter out) {

@@ -27,7 +27,8 @@ final class LogCallQuery {
     boolean follow = follow(request);
     LogCallQuery filters = new LogCallQuery();
     filters.readAll(request);
-    LogQuery query = filters.apply(named(request.getDn()).backlog(backlog));
+    LogQuery query =
+        filters.apply(named(request.getDn()).backlog(backlog).after(after(request)));
     return follow ? query.follow() : query;
   }
 
@@ -58,6 +59,15 @@ final class LogCallQuery {
     }
     // No journal holds more than fits in an int, so a larger count is all there is.
     return (int) Math.min(count, LogQuery.ALL);
+  }
+
+  private static long after(LogsRequest request) {
+    if (request.getAfter() < 0) {
+      throw RpcException.invalid(
+          "after is %s, which no node gives; send the position of a response"
+              .formatted(Long.toUnsignedString(request.getAfter())));
+    }
+    return request.getAfter();
   }
 
   private static boolean follow(LogsRequest request) {

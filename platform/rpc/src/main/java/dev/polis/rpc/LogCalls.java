@@ -53,7 +53,9 @@ public final class LogCalls {
   /**
    * Answers one call: first the backlog, then, if it was asked for, the stream, which begins
    * exactly after it. What a slow caller missed is reported by a response of its own, at the place
-   * where it is missing.
+   * where it is missing. Each response says where its caller is, so that a caller whose stream ends
+   * because the service is replaced goes on from there, without a gap and without getting anything
+   * twice.
    *
    * @throws RpcException INVALID_ARGUMENT if the request makes no sense, naming the value
    */
@@ -69,7 +71,13 @@ public final class LogCalls {
   private void send(LogQuery query, CallStreams.Sink<LogsResponse> sink)
       throws InterruptedException {
     try (LogReader reader = logs.read(query)) {
+      if (reader.resumedWithGap()) {
+        sink.send(LogsResponse.newBuilder().setGap(true).build());
+      }
       send(reader.backlog(), LogsResponse.Builder::addBacklogEntries, sink);
+      if (query.following() && reader.backlog().isEmpty()) {
+        sink.send(LogsResponse.newBuilder().setPosition(reader.cursor()).build());
+      }
       while (true) {
         Optional<LogBatch> batch = reader.next();
         if (batch.isEmpty()) {
@@ -101,6 +109,7 @@ public final class LogCalls {
         bytes = 0;
       }
       add.accept(chunk, message);
+      chunk.setPosition(entry.sequence());
       count++;
       bytes += size;
     }
