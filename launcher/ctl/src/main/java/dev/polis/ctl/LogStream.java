@@ -19,7 +19,10 @@ final class LogStream {
   /** A process is back within a few seconds; ten times that is no restart any more. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-  /** A successor that is there already answers at once; so the first attempt waits for next to nothing. */
+  /**
+   * A successor that is there already answers at once; so the first attempt waits for next to
+   * nothing.
+   */
   private static final Duration FIRST_PAUSE = Duration.ofMillis(10);
 
   /** A node that is away for longer is not asked more often than once a second. */
@@ -61,9 +64,16 @@ final class LogStream {
         }
       }
       Thread.sleep(pause);
-      pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(2) : LONGEST_PAUSE;
+      pause =
+          pause.multipliedBy(2).compareTo(LONGEST_PAUSE) < 0
+              ? pause.multipliedBy(2)
+              : LONGEST_PAUSE;
       next =
-          request.toBuilder().setBacklogMode(BacklogMode.BACKLOG_MODE_ALL).clearBacklogCount().setAfter(position).build();
+          request.toBuilder()
+              .setBacklogMode(BacklogMode.BACKLOG_MODE_ALL)
+              .clearBacklogCount()
+              .setAfter(position)
+              .build();
     }
   }
 

@@ -182,8 +182,7 @@ final class LogStreamTest {
           }
         });
     StatusException end =
-        (StatusException)
-            assertThrows(ExecutionException.class, follower::get).getCause();
+        (StatusException) assertThrows(ExecutionException.class, follower::get).getCause();
     assertEquals(Status.Code.PERMISSION_DENIED, end.getStatus().getCode());
   }
 }

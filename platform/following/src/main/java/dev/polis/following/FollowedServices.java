@@ -27,8 +27,8 @@ public interface FollowedServices {
 
   /**
    * Announces that a bundle is about to be replaced by another one, which is not started yet. Calls
-   * go to the successor as soon as its component is active; if it cannot be activated or goes again,
-   * they go to the predecessor.
+   * go to the successor as soon as its component is active; if it cannot be activated or goes
+   * again, they go to the predecessor.
    *
    * @param predecessor the bundle
    * @param successor the bundle that comes

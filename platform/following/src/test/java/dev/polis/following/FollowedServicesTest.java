@@ -280,7 +280,8 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("the engine's swap sends calls to the successor when it is there, and back when it goes")
+  @DisplayName(
+      "the engine's swap sends calls to the successor when it is there, and back when it goes")
   void theEngineSwaps() throws Exception {
     TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();

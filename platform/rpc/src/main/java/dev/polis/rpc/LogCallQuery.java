@@ -27,8 +27,7 @@ final class LogCallQuery {
     boolean follow = follow(request);
     LogCallQuery filters = new LogCallQuery();
     filters.readAll(request);
-    LogQuery query =
-        filters.apply(named(request.getDn()).backlog(backlog).after(after(request)));
+    LogQuery query = filters.apply(named(request.getDn()).backlog(backlog).after(after(request)));
     return follow ? query.follow() : query;
   }
 

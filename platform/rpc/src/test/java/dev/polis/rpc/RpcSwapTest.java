@@ -68,7 +68,8 @@ final class RpcSwapTest {
   }
 
   @Test
-  @DisplayName("swaps side by side under load: no unary call fails, streams end with UNAVAILABLE and a delay")
+  @DisplayName(
+      "swaps side by side under load: no unary call fails, streams end with UNAVAILABLE and a delay")
   void noCallFails() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       List<Thread> threads = new ArrayList<>();

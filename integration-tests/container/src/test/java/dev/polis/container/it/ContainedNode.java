@@ -22,14 +22,11 @@ import dev.polis.supervision.Supervisor;
 import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
-import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
-import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
-import dev.polis.wire.roles.RoleChange;
 import io.grpc.ManagedChannel;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -43,6 +40,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 
@@ -154,27 +152,23 @@ final class ContainedNode {
 
   /** Gives a role to this node, or takes it away, as its owner does. */
   void changeRole(RoleName role, boolean wanted) throws Exception {
+    try (OwnerSession session = session()) {
+      session.changeRole(role, wanted);
+    }
+  }
+
+  /** Connects to the curator as the owner. */
+  OwnerSession session() throws Exception {
     X509Certificate ca =
         Pem.certificate(Files.readString(data().resolve("node/credentials/ca.pem")));
     InetSocketAddress curator = new InetSocketAddress(ADDRESS, CURATOR_PORT);
     ManagedChannel stranger = RpcClients.ephemeral(owner, RpcTrust.cluster(ca)).dial(curator);
-    ManagedChannel manager = null;
     try {
       TlsIdentity identity = TlsIdentity.of(owner.getPrivate(), ownership(stranger));
-      manager = RpcClients.authenticated(identity, RpcTrust.cluster(ca)).dial(curator);
-      ManagementGrpc.newBlockingV2Stub(manager)
-          .withWaitForReady()
-          .withDeadlineAfter(Bundles.PATIENCE.toSeconds(), TimeUnit.SECONDS)
-          .updateNodeRoles(
-              UpdateNodeRolesRequest.newBuilder()
-                  .setId(nodeId())
-                  .addOthers(RoleChange.newBuilder().setName(role.text()).setWanted(wanted))
-                  .build());
+      return new OwnerSession(
+          RpcClients.authenticated(identity, RpcTrust.cluster(ca)).dial(curator), nodeId());
     } finally {
       stranger.shutdownNow();
-      if (manager != null) {
-        manager.shutdownNow();
-      }
     }
   }
 
@@ -240,15 +234,16 @@ final class ContainedNode {
         cluster -> cluster.status().peek().map(ClusterStatus::state).orElse(ClusterState.UNKNOWN));
   }
 
-  /** Who is in the tree of an organ, sorted. */
+  /** Who is in the trees of the instances of an organ, sorted. */
   static Set<String> supervised(String organ) throws Exception {
-    String root = "root." + organ;
+    // A second instance has a number: root.storage~2.
+    Pattern tree = Pattern.compile(Pattern.quote("root." + organ) + "(~[0-9]+)?([.].*)?");
     return Bundles.ask(
         Supervisor.class,
         supervisor ->
             supervisor.runnables().peek().orElseThrow().stream()
                 .map(RunnableStatus::dn)
-                .filter(dn -> dn.equals(root) || dn.startsWith(root + "."))
+                .filter(dn -> tree.matcher(dn).matches())
                 .collect(Collectors.toCollection(TreeSet::new)));
   }
 

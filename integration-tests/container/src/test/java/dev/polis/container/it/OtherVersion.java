@@ -1,0 +1,56 @@
+package dev.polis.container.it;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Enumeration;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.Constants;
+import org.osgi.framework.Version;
+
+/** Makes another version of a bundle: a copy of its jar with another Bundle-Version. */
+final class OtherVersion {
+  private static final String REFERENCE = "reference:";
+
+  private OtherVersion() {}
+
+  /** Installs the next version of a bundle beside it. */
+  static Bundle install(Bundle bundle) throws Exception {
+    Version before = bundle.getVersion();
+    Version next = new Version(before.getMajor(), before.getMinor(), before.getMicro() + 1);
+    Path copy = copy(jar(bundle), bundle.getSymbolicName(), next);
+    return Bundles.context().installBundle(REFERENCE + copy.toUri());
+  }
+
+  private static Path jar(Bundle bundle) {
+    return Path.of(URI.create(bundle.getLocation().substring(REFERENCE.length())));
+  }
+
+  private static Path copy(Path jar, String name, Version version) throws IOException {
+    Path folder = Files.createDirectories(Path.of(System.getProperty("polis.scratch"), "versions"));
+    Path copy = folder.resolve(name + "-" + version + ".jar");
+    try (JarFile from = new JarFile(jar.toFile())) {
+      Manifest manifest = from.getManifest();
+      manifest.getMainAttributes().putValue(Constants.BUNDLE_VERSION, version.toString());
+      try (OutputStream file = Files.newOutputStream(copy);
+          JarOutputStream to = new JarOutputStream(file, manifest)) {
+        Enumeration<JarEntry> entries = from.entries();
+        while (entries.hasMoreElements()) {
+          JarEntry entry = entries.nextElement();
+          if (!entry.getName().equals(JarFile.MANIFEST_NAME)) {
+            to.putNextEntry(new JarEntry(entry.getName()));
+            from.getInputStream(entry).transferTo(to);
+            to.closeEntry();
+          }
+        }
+      }
+    }
+    return copy;
+  }
+}
