@@ -36,6 +36,7 @@ import picocli.CommandLine.Spec;
       EtcdCommand.class,
       BundleCommand.class,
       PluginCommand.class,
+      ConfigCommand.class,
       DebugCommand.class,
       ParamsCommand.class,
       RecoveryKeyCommand.class,

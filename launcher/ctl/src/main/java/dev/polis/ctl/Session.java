@@ -113,6 +113,11 @@ final class Session implements AutoCloseable {
     return limited(PluginsGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
   }
 
+  /** Returns a stub without a deadline: a swap takes as long as the node is given to prove it. */
+  PluginsGrpc.PluginsBlockingV2Stub swaps() {
+    return PluginsGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
+  }
+
   RecoveryGrpc.RecoveryBlockingV2Stub recovery() {
     return limited(RecoveryGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
   }

@@ -7,6 +7,7 @@ import dev.polis.plugins.plan.BundleManifest;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Dictionary;
 import java.util.HashMap;
 import java.util.Hashtable;
@@ -223,17 +224,15 @@ final class NodeFramework {
    */
   void stop(BootPlan plan, BootReport progress, Consumer<String> complaints)
       throws InterruptedException {
-    for (BundleManifest manifest : plan.order().reversed()) {
-      Bundle bundle = bundles.get(id(manifest));
-      if (bundle == null
-          || bundle.getState() != Bundle.ACTIVE && bundle.getState() != Bundle.STARTING) {
+    for (Bundle bundle : stopOrder(plan)) {
+      if (bundle.getState() != Bundle.ACTIVE && bundle.getState() != Bundle.STARTING) {
         continue;
       }
-      try (Wait wait = progress.waiting("stop of " + manifest)) {
+      try (Wait wait = progress.waiting("stop of " + bundle.getSymbolicName())) {
         bundle.stop();
         wait.done("");
       } catch (BundleException e) {
-        complaints.accept(manifest + " did not stop well: " + RootCause.of(e));
+        complaints.accept(bundle.getSymbolicName() + " did not stop well: " + RootCause.of(e));
       }
     }
     try {
@@ -242,6 +241,29 @@ final class NodeFramework {
       complaints.accept("the framework did not stop well: " + RootCause.of(e));
     }
     framework.waitForStop(0);
+  }
+
+  /**
+   * Returns all bundles in the order in which they stop. One that was swapped in while the node ran
+   * has the place of its predecessor; one that is in no plan came last and goes first.
+   */
+  private List<Bundle> stopOrder(BootPlan plan) {
+    List<String> planned =
+        plan.order().stream().map(BundleManifest::symbolicName).distinct().toList();
+    List<Bundle> order = new ArrayList<>();
+    for (Bundle bundle : framework.getBundleContext().getBundles()) {
+      if (bundle.getBundleId() != Constants.SYSTEM_BUNDLE_ID) {
+        order.add(bundle);
+      }
+    }
+    order.sort(
+        Comparator.comparingInt(
+                (Bundle bundle) -> {
+                  int place = planned.indexOf(bundle.getSymbolicName());
+                  return place < 0 ? planned.size() : place;
+                })
+            .reversed());
+    return order;
   }
 
   private Bundle bundle(BundleManifest manifest) {

@@ -1,11 +1,17 @@
 package dev.polis.node;
 
+import dev.polis.plugins.metatype.ConfigurationKeys;
+import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.store.Generation;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Dictionary;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
 import picocli.CommandLine.Option;
 
 /**
@@ -15,6 +21,7 @@ import picocli.CommandLine.Option;
  */
 final class NodeOptions {
   private static final Path STANDARD_INPUT = Path.of("-");
+  private static final String SWAPS = "dev.polis.plugins";
 
   @Option(
       names = "--state",
@@ -75,11 +82,22 @@ final class NodeOptions {
   private List<String> settings = new ArrayList<>();
 
   /**
+   * Makes the configurations of organs of the command line and of the generation, which goes before
+   * it: it was configured later, on the running node.
+   *
    * @param keys what the bundles declare
+   * @param generation that is started
+   * @param distribution digests of the plugin manifests that came with the platform
+   * @param screen receives a line for each key in which the generation overrules the command line
    * @return dictionaries by PID
    * @throws Refusal if no bundle knows an option
    */
-  Map<String, Dictionary<String, Object>> configuration(ConfigurationKeys keys) throws Refusal {
+  Map<String, Dictionary<String, Object>> configuration(
+      ConfigurationKeys keys,
+      Generation generation,
+      Set<Digest> distribution,
+      Consumer<String> screen)
+      throws Refusal {
     NodeSettings all = new NodeSettings();
     String root = state.toAbsolutePath().normalize().toString();
     all.imply("dev.polis.storage", "root", root, "--state", keys);
@@ -103,10 +121,47 @@ final class NodeOptions {
     } else {
       file(all, "dev.polis.cluster", "recovery.key", recoveryKey, "--recovery-key");
     }
+    String store = NodeDirectory.of(state).plugins().toString();
+    all.imply(SWAPS, "store", store, "--state", keys);
     for (String setting : settings) {
       all.assign(setting, keys);
     }
-    return all.resolve(keys);
+    ConfigurationSet commandLine = all.texts();
+    overrule(all, generation, commandLine, screen);
+    Map<String, Dictionary<String, Object>> resolved = all.resolve(keys);
+    if (!keys.of(SWAPS).isEmpty()) {
+      // Arrays from the start: in one text, commas would end its values.
+      resolved
+          .get(SWAPS)
+          .put("distribution", distribution.stream().map(Digest::hex).toArray(String[]::new));
+      resolved.get(SWAPS).put("commandline", lines(commandLine));
+    }
+    return resolved;
+  }
+
+  private static void overrule(
+      NodeSettings all,
+      Generation generation,
+      ConfigurationSet commandLine,
+      Consumer<String> screen) {
+    for (ConfigurationSet.Key key : generation.configuration().keys()) {
+      String value = generation.configuration().value(key).orElseThrow();
+      all.set(key.pid(), key.key(), value, "generation " + generation.number());
+      commandLine
+          .value(key)
+          .filter(given -> !given.equals(value))
+          .ifPresent(
+              given ->
+                  screen.accept(
+                      "%s is \"%s\" as configured on the running node (generation %d), not \"%s\" as on the command line; polisctl config unset %s takes it back"
+                          .formatted(key, value, generation.number(), given, key)));
+    }
+  }
+
+  private static String[] lines(ConfigurationSet commandLine) {
+    return commandLine.keys().stream()
+        .map(key -> key.pid() + " " + key.key() + "=" + commandLine.value(key).orElseThrow())
+        .toArray(String[]::new);
   }
 
   /** Returns whether the recovery key comes on standard input. */

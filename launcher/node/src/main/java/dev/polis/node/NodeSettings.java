@@ -1,5 +1,8 @@
 package dev.polis.node;
 
+import dev.polis.plugins.metatype.ConfigurationKeys;
+import dev.polis.plugins.metatype.UnfitSettingException;
+import dev.polis.plugins.store.ConfigurationSet;
 import java.util.ArrayList;
 import java.util.Dictionary;
 import java.util.Hashtable;
@@ -47,15 +50,22 @@ final class NodeSettings {
           "--set " + assignment + ": write PID.key=value, as dev.polis.curator.port=7835",
           null);
     }
-    String value = assignment.substring(equals + 1);
-    for (String pid : keys.pids()) {
-      if (name.startsWith(pid + ".")) {
-        settings.add(new Setting(pid, name.substring(pid.length() + 1), value, "--set"));
-        return;
-      }
+    try {
+      ConfigurationKeys.Split split = keys.split(name);
+      settings.add(
+          new Setting(split.pid(), split.key(), assignment.substring(equals + 1), "--set"));
+    } catch (UnfitSettingException e) {
+      throw new Refusal(Exit.USAGE, "--set " + assignment + ": " + e.getMessage(), e);
     }
-    int dot = name.lastIndexOf('.');
-    settings.add(new Setting(name.substring(0, dot), name.substring(dot + 1), value, "--set"));
+  }
+
+  /** Returns what was said, as texts; of several values for one key the last counts. */
+  ConfigurationSet texts() {
+    ConfigurationSet texts = ConfigurationSet.none();
+    for (Setting setting : settings) {
+      texts = texts.with(setting.pid(), setting.key(), setting.text());
+    }
+    return texts;
   }
 
   /**
@@ -69,7 +79,7 @@ final class NodeSettings {
       Object value;
       try {
         value = keys.value(setting.pid(), setting.key(), setting.text());
-      } catch (Refusal e) {
+      } catch (UnfitSettingException e) {
         throw new Refusal(setting.askedBy() + ": " + e.getMessage(), e);
       }
       resolved.computeIfAbsent(setting.pid(), pid -> new Hashtable<>()).put(setting.key(), value);

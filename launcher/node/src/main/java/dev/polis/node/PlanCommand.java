@@ -1,5 +1,7 @@
 package dev.polis.node;
 
+import dev.polis.plugins.metatype.ConfigurationKey;
+import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.plan.BootPlan;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -2,6 +2,7 @@ package dev.polis.node;
 
 import dev.polis.boot.StopReason;
 import dev.polis.node.BootProgress.Ending;
+import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.PluginStoreException;
@@ -109,11 +110,16 @@ final class RunCommand implements Callable<Integer> {
     directory.prepare();
     Node.takeCrash(directory).ifPresent(crash -> terminal.line("the last run crashed: " + crash));
     PluginStore store = PluginStore.open(directory.plugins());
-    Generation generation = distribution.seed(store);
+    GenerationAtStart start = new GenerationAtStart(store, terminal::line);
+    Generation generation = start.choose(distribution.seed(store));
     NodeBundles bundles = load(distribution, store, generation, terminal);
     Map<String, Dictionary<String, Object>> configuration =
-        node.configuration(ConfigurationKeys.read(bundles.files().values()));
-    return run(directory, bundles, configuration, terminal);
+        node.configuration(
+            ConfigurationKeys.read(bundles.files().values()),
+            generation,
+            distribution.manifestDigests(),
+            terminal::line);
+    return run(directory, bundles, configuration, start, terminal);
   }
 
   private static NodeBundles load(
@@ -137,12 +143,14 @@ final class RunCommand implements Callable<Integer> {
       NodeDirectory directory,
       NodeBundles bundles,
       Map<String, Dictionary<String, Object>> configuration,
+      GenerationAtStart start,
       Terminal terminal)
       throws Exception {
     try (BootScreen screen = new BootScreen(terminal)) {
       BootProgress progress =
           new BootProgress(System::nanoTime, screen, () -> lockOut(directory, terminal));
       Optional.ofNullable(recoveryKeyOrNull).ifPresent(key -> progress.home().thenRun(key::wipe));
+      progress.home().thenRun(start::cameUp);
       handleSignals(directory, progress, terminal);
       List<AutoCloseable> duties = new ArrayList<>();
       if (Machine.isFirstProcess()) {
@@ -164,6 +172,9 @@ final class RunCommand implements Callable<Integer> {
                   progress)
               .run();
       attempt(() -> Files.deleteIfExists(directory.home()), terminal);
+      if (!(ending instanceof Ending.Fatal)) {
+        start.cameUp();
+      }
       if (ending instanceof Ending.Restart) {
         String pid = ProcessHandle.current().pid() + "\n";
         attempt(() -> Files.writeString(directory.restarting(), pid), terminal);

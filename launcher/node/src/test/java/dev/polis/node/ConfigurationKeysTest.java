@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.polis.plugins.metatype.ConfigurationKeys;
+import dev.polis.plugins.metatype.UnfitSettingException;
 import java.nio.file.Path;
 import java.util.Dictionary;
 import java.util.List;
@@ -51,8 +53,9 @@ class ConfigurationKeysTest {
         "dev.polis.cluster has no key \"zzzzzz\"; there are console, parameters, port, quota.bytes, strict",
         "zzzzzz",
         "x");
-    Refusal refusal =
-        assertThrows(Refusal.class, () -> keys.value("dev.polis.clutser", "port", "1"));
+    UnfitSettingException refusal =
+        assertThrows(
+            UnfitSettingException.class, () -> keys.value("dev.polis.clutser", "port", "1"));
     assertEquals(
         "nothing is configured by \"dev.polis.clutser\"; did you mean \"dev.polis.cluster\"?",
         refusal.getMessage());
@@ -75,6 +78,7 @@ class ConfigurationKeysTest {
 
   private void assertRefused(String words, String key, String value) {
     assertEquals(
-        words, assertThrows(Refusal.class, () -> keys.value(PID, key, value)).getMessage());
+        words,
+        assertThrows(UnfitSettingException.class, () -> keys.value(PID, key, value)).getMessage());
   }
 }

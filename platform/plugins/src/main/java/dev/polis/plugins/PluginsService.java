@@ -1,13 +1,28 @@
 package dev.polis.plugins;
 
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.StagedFiles;
+import dev.polis.plugins.swap.SwapEngine;
+import dev.polis.wire.plugins.CancelRequest;
+import dev.polis.wire.plugins.CancelResponse;
+import dev.polis.wire.plugins.ConfigureRequest;
+import dev.polis.wire.plugins.GetConfigurationRequest;
+import dev.polis.wire.plugins.GetConfigurationResponse;
+import dev.polis.wire.plugins.HistoryRequest;
+import dev.polis.wire.plugins.HistoryResponse;
 import dev.polis.wire.plugins.ListRequest;
 import dev.polis.wire.plugins.ListResponse;
 import dev.polis.wire.plugins.Plugin;
 import dev.polis.wire.plugins.PluginsGrpc;
+import dev.polis.wire.plugins.RollbackRequest;
+import dev.polis.wire.plugins.StageRequest;
+import dev.polis.wire.plugins.StageResponse;
 import dev.polis.wire.plugins.StartRequest;
 import dev.polis.wire.plugins.StartResponse;
 import dev.polis.wire.plugins.StopRequest;
 import dev.polis.wire.plugins.StopResponse;
+import dev.polis.wire.plugins.SwapProgress;
+import dev.polis.wire.plugins.SwapRequest;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
@@ -15,24 +30,104 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleException;
 
 /**
- * Implements the Plugins service over the framework's bundles. Calls may come from any thread; the
- * framework orders them.
+ * Implements the Plugins service over the framework's bundles and the swap engine. Calls may come
+ * from any thread; the framework orders them, and the engine takes one swap at a time.
  */
 final class PluginsService extends PluginsGrpc.PluginsImplBase {
   private final BundleDirectory bundles;
+  private final SwapEngine engine;
+  private final StagedFiles staged;
+  private final SwapCalls swaps;
+  private final ConfigurationCalls configurations;
 
-  PluginsService(BundleDirectory bundles) {
+  PluginsService(BundleDirectory bundles, SwapEngine engine, StagedFiles staged) {
     this.bundles = bundles;
+    this.engine = engine;
+    this.staged = staged;
+    this.swaps = new SwapCalls(engine, staged);
+    this.configurations = new ConfigurationCalls(engine);
   }
 
   @Override
   public void list(ListRequest request, StreamObserver<ListResponse> observer) {
     answer(
         observer,
-        () ->
-            ListResponse.newBuilder()
-                .addAllPlugins(bundles.all().stream().map(PluginsService::plugin).toList())
-                .build());
+        () -> {
+          Generation generation = StoreCalls.ask(engine::generation).orElseThrow();
+          return ListResponse.newBuilder()
+              .setGeneration(generation.number())
+              .addAllPlugins(
+                  bundles.all().stream().map(bundle -> plugin(bundle, generation)).toList())
+              .build();
+        });
+  }
+
+  private static Plugin plugin(Bundle bundle, Generation generation) {
+    String version = bundle.getVersion().toString();
+    String digest =
+        generation.plugins().stream()
+            .filter(each -> each.symbolicName().equals(bundle.getSymbolicName()))
+            .filter(each -> each.version().equals(version))
+            .map(each -> each.digest().hex())
+            .findFirst()
+            .orElse("");
+    return plugin(bundle).toBuilder()
+        .setDigest(digest)
+        .setSwappable(!digest.isEmpty() && BundlePlugin.of(bundle) instanceof BundlePlugin.Organ)
+        .build();
+  }
+
+  @Override
+  public StreamObserver<StageRequest> stage(StreamObserver<StageResponse> observer) {
+    return new StageCall(staged, observer);
+  }
+
+  @Override
+  public void swap(SwapRequest request, StreamObserver<SwapProgress> observer) {
+    stream(observer, () -> swaps.swap(request, observer));
+  }
+
+  @Override
+  public void rollback(RollbackRequest request, StreamObserver<SwapProgress> observer) {
+    stream(observer, () -> swaps.rollback(request, observer));
+  }
+
+  @Override
+  public void configure(ConfigureRequest request, StreamObserver<SwapProgress> observer) {
+    stream(observer, () -> swaps.configure(request, observer));
+  }
+
+  @Override
+  public void cancel(CancelRequest request, StreamObserver<CancelResponse> observer) {
+    answer(observer, swaps::cancel);
+  }
+
+  @Override
+  public void history(HistoryRequest request, StreamObserver<HistoryResponse> observer) {
+    answer(observer, swaps::history);
+  }
+
+  @Override
+  public void getConfiguration(
+      GetConfigurationRequest request, StreamObserver<GetConfigurationResponse> observer) {
+    answer(observer, () -> configurations.get(request));
+  }
+
+  private interface Stream {
+    void run() throws StatusException, InterruptedException;
+  }
+
+  private static void stream(StreamObserver<SwapProgress> observer, Stream call) {
+    try {
+      call.run();
+      observer.onCompleted();
+    } catch (StatusException e) {
+      observer.onError(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      observer.onError(
+          Status.CANCELLED.withDescription("the call was ended; the swap goes on").asException());
+    }
   }
 
   @Override

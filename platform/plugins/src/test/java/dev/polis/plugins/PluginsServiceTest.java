@@ -9,6 +9,8 @@ import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PackOptions;
 import dev.polis.plugins.manifest.PluginPacker;
 import dev.polis.plugins.manifest.Provided;
+import dev.polis.plugins.store.StagedFiles;
+import dev.polis.plugins.swap.SwapFixture;
 import dev.polis.wire.plugins.ListRequest;
 import dev.polis.wire.plugins.ListResponse;
 import dev.polis.wire.plugins.Plugin;
@@ -25,13 +27,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
-import org.apache.felix.framework.Felix;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -42,30 +42,22 @@ import org.osgi.framework.Bundle;
 /** Runs against a real framework with bundles that are nothing but a manifest. */
 class PluginsServiceTest {
   @TempDir Path folder;
-  private Felix framework;
+  private SwapFixture node;
   private PluginsService service;
 
   @BeforeEach
   void start() throws Exception {
-    framework =
-        new Felix(
-            Map.of(
-                "org.osgi.framework.storage",
-                folder.resolve("cache").toString(),
-                "felix.service.urlhandlers",
-                "false",
-                "felix.log.level",
-                "0"));
-    framework.start();
+    node = SwapFixture.start(folder);
     install("dev.polis.storage", "1.0.0", List.of(new Provided.Organ("storage"))).start();
     install("dev.polis.rpc", "1.0.0", List.of()).start();
-    service = new PluginsService(new BundleDirectory(framework.getBundleContext()));
+    service =
+        new PluginsService(
+            new BundleDirectory(node.context()), node.engine, StagedFiles.of(node.store));
   }
 
   @AfterEach
   void stop() throws Exception {
-    framework.stop();
-    framework.waitForStop(0);
+    node.close();
   }
 
   @Test
@@ -75,8 +67,22 @@ class PluginsServiceTest {
         call(observer -> service.list(ListRequest.getDefaultInstance(), observer));
 
     assertEquals(
-        List.of("org.apache.felix.framework", "dev.polis.storage", "dev.polis.rpc"),
+        List.of(
+            "org.apache.felix.framework",
+            "org.apache.felix.configadmin",
+            "org.apache.felix.scr",
+            "dev.polis.above",
+            "dev.polis.base",
+            "dev.polis.storage",
+            "dev.polis.rpc"),
         response.getPluginsList().stream().map(Plugin::getSymbolicName).toList());
+    assertEquals(1, response.getGeneration());
+    assertEquals(
+        List.of("dev.polis.above", "dev.polis.base"),
+        response.getPluginsList().stream()
+            .filter(Plugin::getSwappable)
+            .map(Plugin::getSymbolicName)
+            .toList());
     assertTrue(
         response.getPluginsList().stream()
             .allMatch(plugin -> plugin.getState() == Plugin.State.STATE_ACTIVE),
@@ -109,7 +115,10 @@ class PluginsServiceTest {
       assertTrue(
           status.getDescription().startsWith(name + " belongs to the platform"), status.toString());
       assertTrue(
-          status.getDescription().endsWith("may be stopped: dev.polis.storage"), status.toString());
+          status
+              .getDescription()
+              .endsWith("may be stopped: dev.polis.above, dev.polis.base, dev.polis.storage"),
+          status.toString());
     }
   }
 
@@ -178,7 +187,7 @@ class PluginsServiceTest {
         jar,
         DistributionManifest.of(
             PluginPacker.describe(jar, new PackOptions(provides, Optional.empty()))));
-    return framework.getBundleContext().installBundle("reference:" + jar.toUri());
+    return node.context().installBundle("reference:" + jar.toUri());
   }
 
   private static void write(Path jar, Manifest manifest) throws IOException {

@@ -86,6 +86,11 @@ final class ContainedNode {
     return state.resolve("parameters.pb");
   }
 
+  /** Returns the folder of the plugin store. */
+  Path plugins() {
+    return state.resolve("root/plugins");
+  }
+
   private Path records() {
     return state.resolve("root/ephemeral/processes");
   }
@@ -117,6 +122,7 @@ final class ContainedNode {
   private void configure() throws Exception {
     Bundles.configure("dev.polis.process", Map.of("records", records().toString()));
     Bundles.configure("dev.polis.rpc", Map.of("address", ADDRESS));
+    Bundles.configure("dev.polis.plugins", Map.of("store", plugins().toString()));
     Bundles.configure(
         "dev.polis.storage",
         Map.of("root", state.resolve("root").toString(), "security", "INSECURE"));

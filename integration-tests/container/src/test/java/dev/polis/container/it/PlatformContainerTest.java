@@ -60,6 +60,8 @@ public class PlatformContainerTest {
   public static void startPlatform() throws Exception {
     String records = Path.of(System.getProperty("polis.scratch"), "processes").toString();
     Bundles.configure("dev.polis.process", Map.of("records", records));
+    String plugins = Path.of(System.getProperty("polis.scratch"), "plugins").toString();
+    Bundles.configure("dev.polis.plugins", Map.of("store", plugins));
     Bundles.configure(
         "dev.polis.rpc", Map.of("address", ADDRESS, "hold.ms", Bundles.PATIENCE.toMillis()));
     // The launcher registers its own before the first bundle starts.

@@ -176,11 +176,28 @@ public final class PluginStore {
    * @throws PluginStoreException if a file is missing or damaged, or the store is
    * @throws IOException if the store can not be written
    */
-  public synchronized Generation commit(Digest origin, List<StoredPlugin> plugins)
+  public Generation commit(Digest origin, List<StoredPlugin> plugins)
+      throws PluginStoreException, IOException {
+    return commit(origin, plugins, ConfigurationSet.none());
+  }
+
+  /**
+   * Makes a set of plugins with configurations the one that counts. Their files have to be in the
+   * store.
+   *
+   * @param origin the distribution it descends from
+   * @param plugins the whole set
+   * @param configuration all configurations that belong to it
+   * @return the new generation
+   * @throws PluginStoreException if a file is missing or damaged, or the store is
+   * @throws IOException if the store can not be written; the former generation counts then
+   */
+  public synchronized Generation commit(
+      Digest origin, List<StoredPlugin> plugins, ConfigurationSet configuration)
       throws PluginStoreException, IOException {
     // A generation beyond the current one was never switched to: it is overwritten.
     long last = current().map(Generation::number).orElse(0L);
-    Generation next = new Generation(last + 1, origin, plugins);
+    Generation next = new Generation(last + 1, origin, plugins, configuration);
     for (StoredPlugin plugin : next.plugins()) {
       verified(plugin);
     }
@@ -243,6 +260,27 @@ public final class PluginStore {
     }
     checked.note(plugin.digest(), file);
     return file;
+  }
+
+  /**
+   * Returns the generation before the current one: the way back.
+   *
+   * @return empty if there is none
+   * @throws PluginStoreException if it is damaged
+   * @throws IOException if it can not be read
+   */
+  public synchronized Optional<Generation> previous() throws PluginStoreException, IOException {
+    Optional<Generation> current = current();
+    return current.isEmpty() ? Optional.empty() : previous(current.get().number());
+  }
+
+  /**
+   * Returns the folder of this store, for what is kept beside it.
+   *
+   * @return where it lies
+   */
+  public Path folder() {
+    return root;
   }
 
   /**

@@ -6,9 +6,15 @@
  *   root/
  *   ├── current                 "7 &lt;digest of generations/7&gt;"      the pointer
  *   ├── generations/6, 7        "name version digest" per plugin
+ *   │                           and "set PID key =value" per key that was configured on the running node
  *   ├── files/&lt;digest&gt;.jar      never changed once it bears its name
  *   ├── files/&lt;digest&gt;.jar.plugin   its plugin manifest
- *   └── checked/&lt;digest&gt;        length and CRC-32C the file had when its digest was last compared
+ *   ├── checked/&lt;digest&gt;        length and CRC-32C the file had when its digest was last compared
+ *   ├── staged/&lt;digest&gt;         what was sent to the node so far of a file that is to be swapped in
+ *   ├── swap                    the swap that is under way; a start that finds it knows that it was cut off
+ *   ├── history                 how swaps ended
+ *   ├── failed                  generations that the node was not well with
+ *   └── starts                  how often the process was started with a generation and did not come up
  *
  *   install:  file ──fsync──rename──▶ generation ──fsync──rename──▶ pointer ──fsync──rename
  * </pre>

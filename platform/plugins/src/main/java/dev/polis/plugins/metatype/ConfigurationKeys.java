@@ -1,4 +1,4 @@
-package dev.polis.node;
+package dev.polis.plugins.metatype;
 
 import dev.polis.config.DidYouMean;
 import java.io.IOException;
@@ -19,8 +19,8 @@ import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 
-/** Reads every key of every PID that the bundles declare in their metatype files. */
-final class ConfigurationKeys {
+/** Knows every key of every PID that bundles declare in their metatype files. Immutable. */
+public final class ConfigurationKeys {
   private static final String FOLDER = "OSGI-INF/metatype/";
 
   private final SortedMap<String, SortedMap<String, ConfigurationKey>> byPid = new TreeMap<>();
@@ -28,11 +28,13 @@ final class ConfigurationKeys {
   private ConfigurationKeys() {}
 
   /**
+   * Reads the metatype files of bundles.
+   *
    * @param jars bundles
    * @return their keys, by PID
    * @throws IOException if one can not be read or its metatype file is none
    */
-  static ConfigurationKeys read(Collection<Path> jars) throws IOException {
+  public static ConfigurationKeys read(Collection<Path> jars) throws IOException {
     ConfigurationKeys keys = new ConfigurationKeys();
     for (Path jar : jars) {
       try (JarFile file = new JarFile(jar.toFile(), false)) {
@@ -49,40 +51,82 @@ final class ConfigurationKeys {
     return keys;
   }
 
-  /** Returns the PIDs there are, in order. */
-  Collection<String> pids() {
+  /**
+   * Returns the PIDs there are, in order.
+   *
+   * @return never null
+   */
+  public Collection<String> pids() {
     return Collections.unmodifiableCollection(byPid.keySet());
   }
 
-  /** Returns the keys of a PID, in order; none if there is no such PID. */
-  Collection<ConfigurationKey> of(String pid) {
+  /**
+   * Returns the keys of a PID, in order.
+   *
+   * @param pid whose
+   * @return none if there is no such PID
+   */
+  public Collection<ConfigurationKey> of(String pid) {
     return byPid.getOrDefault(pid, Collections.emptySortedMap()).values();
   }
 
   /**
+   * Converts a value from text.
+   *
    * @param pid whose configuration
    * @param key what of it
-   * @param text the value on the command line
+   * @param text the value as a person types it
    * @return the value in the key's type
-   * @throws Refusal if there is no such PID or key, with what may have been meant, or the value
-   *     does not fit
+   * @throws UnfitSettingException if there is no such PID or key, with what may have been meant, or
+   *     the value does not fit
    */
-  Object value(String pid, String key, String text) throws Refusal {
+  public Object value(String pid, String key, String text) throws UnfitSettingException {
     SortedMap<String, ConfigurationKey> keys = byPid.get(pid);
     if (keys == null) {
-      throw new Refusal(
+      throw new UnfitSettingException(
           "nothing is configured by \"" + pid + "\"" + DidYouMean.among(pid, byPid.keySet()));
     }
     ConfigurationKey found = keys.get(key);
     if (found == null) {
-      throw new Refusal(pid + " has no key \"" + key + "\"" + DidYouMean.among(key, keys.keySet()));
+      throw new UnfitSettingException(
+          pid + " has no key \"" + key + "\"" + DidYouMean.among(key, keys.keySet()));
     }
     try {
       return found.value(text);
     } catch (IllegalArgumentException e) {
-      throw new Refusal(pid + "." + key + ": " + e.getMessage(), e);
+      throw new UnfitSettingException(pid + "." + key + ": " + e.getMessage(), e);
     }
   }
+
+  /**
+   * Finds where the PID ends in a name, since both it and the key may hold dots: the PIDs that
+   * exist decide, and where none fits the last dot.
+   *
+   * @param name {@code PID.key}, with at least one dot
+   * @return its two parts
+   * @throws UnfitSettingException if it has no dot
+   */
+  public Split split(String name) throws UnfitSettingException {
+    for (String pid : pids()) {
+      if (name.startsWith(pid + ".")) {
+        return new Split(pid, name.substring(pid.length() + 1));
+      }
+    }
+    int dot = name.lastIndexOf('.');
+    if (dot < 0) {
+      throw new UnfitSettingException(
+          "\"" + name + "\" names no key: write PID.key, as dev.polis.curator.port");
+    }
+    return new Split(name.substring(0, dot), name.substring(dot + 1));
+  }
+
+  /**
+   * A name of a key in its two parts.
+   *
+   * @param pid whose configuration
+   * @param key what of it
+   */
+  public record Split(String pid, String key) {}
 
   private static List<JarEntry> metatypes(JarFile file) {
     try (Stream<JarEntry> entries = file.stream()) {
@@ -129,12 +173,14 @@ final class ConfigurationKeys {
   private static ConfigurationKey key(XMLStreamReader reader) {
     String cardinality = reader.getAttributeValue(null, "cardinality");
     String description = reader.getAttributeValue(null, "description");
+    String fallback = reader.getAttributeValue(null, "default");
     return new ConfigurationKey(
         reader.getAttributeValue(null, "id"),
         reader.getAttributeValue(null, "type"),
         cardinality != null && !cardinality.equals("0"),
         number(reader.getAttributeValue(null, "min"), Long.MIN_VALUE),
         number(reader.getAttributeValue(null, "max"), Long.MAX_VALUE),
+        fallback == null ? "" : fallback,
         description == null ? "" : description);
   }
 

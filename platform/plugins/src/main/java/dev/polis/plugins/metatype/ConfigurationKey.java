@@ -1,4 +1,4 @@
-package dev.polis.node;
+package dev.polis.plugins.metatype;
 
 import java.lang.reflect.Array;
 import java.util.ArrayList;
@@ -12,17 +12,20 @@ import java.util.List;
  * @param many whether it takes a list
  * @param min the smallest number it takes
  * @param max the largest number it takes
+ * @param fallback the value it has when nobody sets it, as a text; may be empty
  * @param description for people; may be empty
  */
-record ConfigurationKey(
-    String id, String type, boolean many, long min, long max, String description) {
+public record ConfigurationKey(
+    String id, String type, boolean many, long min, long max, String fallback, String description) {
 
   /**
+   * Converts a value from text.
+   *
    * @param text from the command line; lists are separated by commas
    * @return the value with the key's type, for the configuration dictionary
    * @throws IllegalArgumentException if it is none; the message says why
    */
-  Object value(String text) {
+  public Object value(String text) {
     if (!many) {
       return single(text);
     }

@@ -1,0 +1,120 @@
+package dev.polis.node;
+
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.store.SwapNotes;
+import dev.polis.plugins.store.SwapRecord;
+import java.io.IOException;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * Decides which generation a process starts with: the current one, or the one before it if the
+ * process did not come up with the current one several times in a row. It also closes the journal
+ * of a swap that was cut off by the end of the process.
+ */
+final class GenerationAtStart {
+  /** Once may be a power cut and twice bad luck. */
+  static final int FAILED_STARTS = 3;
+
+  private static final String LAUNCHER = "the launcher";
+
+  private final PluginStore store;
+  private final SwapNotes notes;
+  private final Consumer<String> screen;
+  private final InstantSource clock = InstantSource.system();
+
+  /**
+   * @param screen receives a line for each thing a person should know
+   */
+  GenerationAtStart(PluginStore store, Consumer<String> screen) {
+    this.store = store;
+    this.notes = SwapNotes.of(store);
+    this.screen = screen;
+  }
+
+  /**
+   * Chooses, and counts this start until {@link #cameUp}.
+   *
+   * @param current the generation that counts
+   * @return the generation to run
+   * @throws Refusal if the store is damaged
+   */
+  Generation choose(Generation current) throws Refusal {
+    try {
+      closeJournal(current);
+      int failed = notes.start(current.number());
+      Optional<Generation> before = failed < FAILED_STARTS ? Optional.empty() : wayBack(current);
+      if (before.isEmpty()) {
+        return current;
+      }
+      return fallBack(current, before.get(), failed);
+    } catch (PluginStoreException e) {
+      throw new Refusal(e.getMessage(), e);
+    } catch (IOException e) {
+      // A node on a full disk starts all the same; only the count is lost.
+      screen.accept("starts are not counted, the plugin store cannot be written: " + e);
+      return current;
+    }
+  }
+
+  private void closeJournal(Generation current) throws IOException, PluginStoreException {
+    notes.sweep();
+    Optional<SwapRecord> open = notes.underWay();
+    if (open.isEmpty()) {
+      return;
+    }
+    SwapRecord swap = open.get();
+    boolean committed = swap.target().equals(current.fingerprint());
+    String reason =
+        committed
+            ? "the process ended after generation %d was committed".formatted(current.number())
+            : "the process ended during the swap (%s); generation %d runs"
+                .formatted(swap.outcome(), current.number());
+    notes.ended(swap.as(committed ? "applied" : SwapRecord.CUT_OFF, reason));
+    store.collect();
+    screen.accept("the %s, ordered by %s: %s".formatted(swap.what(), swap.who(), reason));
+  }
+
+  /** Returns the generation before, if this process can run it. */
+  private Optional<Generation> wayBack(Generation current)
+      throws IOException, PluginStoreException {
+    return store
+        .previous()
+        .filter(previous -> previous.origin().equals(current.origin()))
+        .filter(previous -> !previous.fingerprint().equals(current.fingerprint()));
+  }
+
+  private Generation fallBack(Generation current, Generation before, int failed)
+      throws IOException, PluginStoreException {
+    Generation next = store.commit(before.origin(), before.plugins(), before.configuration());
+    String reason =
+        "the node did not come up in %d starts with generation %d, so generation %d with the content of %d runs"
+            .formatted(failed, current.number(), next.number(), before.number());
+    SwapRecord record =
+        new SwapRecord(
+            clock.instant(),
+            LAUNCHER,
+            "start of the process",
+            current.number(),
+            current.fingerprint(),
+            SwapRecord.FELL_BACK,
+            reason);
+    notes.failed(record);
+    notes.ended(record);
+    notes.start(next.number());
+    screen.accept(reason);
+    return next;
+  }
+
+  /** Says that the process came up, or was stopped because somebody asked for it. */
+  void cameUp() {
+    try {
+      notes.cameUp();
+    } catch (IOException e) {
+      screen.accept("this start stays counted as a failed one: " + e);
+    }
+  }
+}

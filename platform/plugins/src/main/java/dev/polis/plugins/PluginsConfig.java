@@ -1,0 +1,58 @@
+package dev.polis.plugins;
+
+import org.osgi.service.metatype.annotations.AttributeDefinition;
+import org.osgi.service.metatype.annotations.ObjectClassDefinition;
+
+/** Declares what an operator may set of the swap engine. */
+@ObjectClassDefinition(id = "dev.polis.plugins", name = "Plugins")
+public @interface PluginsConfig {
+
+  /** Folder of the plugin store, such as STATE/plugins. */
+  @AttributeDefinition(description = "Folder of the plugin store; the launcher sets it")
+  String store();
+
+  /** For how long everything has to be well before a swap counts. */
+  @AttributeDefinition(
+      description = "For how long everything has to be well before a swap counts, in milliseconds",
+      min = "0",
+      max = "3600000")
+  long healthy_ms() default 3_000;
+
+  /** How long a gate waits for that. */
+  @AttributeDefinition(
+      description = "How long a swap waits for everything to be well, in milliseconds",
+      min = "100",
+      max = "3600000")
+  long deadline_ms() default 60_000;
+
+  /** How long the activation of a bundle may take. */
+  @AttributeDefinition(
+      description = "How long the activation of a swapped bundle may take, in milliseconds",
+      min = "100",
+      max = "3600000")
+  long start_ms() default 60_000;
+
+  /** How long a bundle may take to stop. */
+  @AttributeDefinition(
+      description = "How long a swapped bundle may take to stop, in milliseconds",
+      min = "100",
+      max = "3600000")
+  long stop_ms() default 30_000;
+
+  /** Organs that work only when their predecessors have ended. */
+  @AttributeDefinition(
+      description = "Organs that are judged only when their predecessors have ended")
+  String[] alone() default {"metrics", "kubernetes", "roles"};
+
+  /** The digests of the plugin manifests that came with the platform. */
+  @AttributeDefinition(
+      description =
+          "Digests of the plugin manifests that came with the platform; the launcher sets it")
+  String[] distribution() default {};
+
+  /** The configurations of the command line. */
+  @AttributeDefinition(
+      description =
+          "The configurations of the command line, \"PID key=value\"; the launcher sets it")
+  String[] commandline() default {};
+}

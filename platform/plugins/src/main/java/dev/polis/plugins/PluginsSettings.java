@@ -1,0 +1,78 @@
+package dev.polis.plugins;
+
+import dev.polis.config.SettingCheck;
+import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.swap.SwapSettings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * The checked configuration of the swap engine.
+ *
+ * @param store folder of the plugin store
+ * @param swap how long a swap waits for what
+ * @param distribution digests of the plugin manifests that came with the platform
+ * @param commandLine what the process was started with
+ */
+record PluginsSettings(
+    Path store, SwapSettings swap, Set<Digest> distribution, ConfigurationSet commandLine) {
+  private static final String PID = "dev.polis.plugins";
+
+  /** Long enough for the slowest organ on a slow machine, short enough for a person who waits. */
+  private static final Duration LONGEST = Duration.ofHours(1);
+
+  /** Shorter than this a busy machine would not make it with a healthy organ. */
+  private static final Duration SHORTEST = Duration.ofMillis(100);
+
+  static PluginsSettings of(PluginsConfig config) {
+    SettingCheck check = SettingCheck.of(PID);
+    return new PluginsSettings(
+        Path.of(check.present("store", config.store())),
+        new SwapSettings(
+            Duration.ofMillis(
+                check.range("healthy.ms", config.healthy_ms(), 0, LONGEST.toMillis())),
+            millis(check, "deadline.ms", config.deadline_ms()),
+            millis(check, "start.ms", config.start_ms()),
+            millis(check, "stop.ms", config.stop_ms()),
+            Set.of(config.alone())),
+        digests(check, config.distribution()),
+        commandLine(check, config.commandline()));
+  }
+
+  private static Duration millis(SettingCheck check, String key, long value) {
+    return Duration.ofMillis(check.range(key, value, SHORTEST.toMillis(), LONGEST.toMillis()));
+  }
+
+  private static Set<Digest> digests(SettingCheck check, String[] lines) {
+    Set<Digest> digests = new HashSet<>();
+    for (String line : lines) {
+      try {
+        digests.add(new Digest(line));
+      } catch (IllegalArgumentException e) {
+        throw check.refuse("distribution", line, "which is no digest: 64 digits of 0-9a-f are");
+      }
+    }
+    return digests;
+  }
+
+  /** Reads {@code PID key=value}: a space ends the PID, since both it and the key may hold dots. */
+  private static ConfigurationSet commandLine(SettingCheck check, String[] lines) {
+    ConfigurationSet set = ConfigurationSet.none();
+    for (String line : lines) {
+      int space = line.indexOf(' ');
+      int equals = line.indexOf('=');
+      if (space < 1 || equals < space) {
+        throw check.refuse("commandline", line, "which is not \"PID key=value\"");
+      }
+      set =
+          set.with(
+              line.substring(0, space),
+              line.substring(space + 1, equals),
+              line.substring(equals + 1));
+    }
+    return set;
+  }
+}

@@ -1,0 +1,35 @@
+package dev.polis.plugins;
+
+import dev.polis.plugins.store.PluginStoreException;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import java.io.IOException;
+
+/** Turns failures of the plugin store into what a caller gets. */
+final class StoreCalls {
+  private StoreCalls() {}
+
+  /** A question to the store. */
+  @FunctionalInterface
+  interface Question<T> {
+    T ask() throws IOException, PluginStoreException;
+  }
+
+  /**
+   * Asks.
+   *
+   * @throws StatusException if the store is damaged or cannot be read
+   */
+  static <T> T ask(Question<T> question) throws StatusException {
+    try {
+      return question.ask();
+    } catch (PluginStoreException e) {
+      throw Status.DATA_LOSS.withDescription(e.getMessage()).withCause(e).asException();
+    } catch (IOException e) {
+      throw Status.FAILED_PRECONDITION
+          .withDescription("the plugin store cannot be used: " + e)
+          .withCause(e)
+          .asException();
+    }
+  }
+}

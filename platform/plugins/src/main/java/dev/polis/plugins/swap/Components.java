@@ -1,0 +1,130 @@
+package dev.polis.plugins.swap;
+
+import dev.polis.boot.FailureText;
+import dev.polis.plugins.store.ConfigurationSet;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.osgi.framework.Bundle;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
+import org.osgi.service.component.runtime.dto.ComponentConfigurationDTO;
+import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
+import org.osgi.service.component.runtime.dto.ReferenceDTO;
+import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
+
+/** Asks Declarative Services how the components of bundles stand. */
+final class Components {
+
+  /**
+   * A component that is not active.
+   *
+   * @param name of the component, which both versions of a bundle share
+   * @param reason in words
+   * @param failed whether its activation threw an exception, so that waiting does not help
+   */
+  record Idle(String name, String reason, boolean failed) {}
+
+  private final ServiceComponentRuntime runtime;
+
+  Components(ServiceComponentRuntime runtime) {
+    this.runtime = runtime;
+  }
+
+  /** Returns the components of some bundles that are not active. */
+  List<Idle> idle(Collection<Bundle> bundles) {
+    return bundles.stream()
+        .flatMap(bundle -> runtime.getComponentDescriptionDTOs(bundle).stream())
+        .flatMap(this::idle)
+        .toList();
+  }
+
+  /** Returns all components of the node whose activation threw an exception. */
+  List<Idle> failed() {
+    return runtime.getComponentDescriptionDTOs().stream()
+        .flatMap(this::idle)
+        .filter(Idle::failed)
+        .toList();
+  }
+
+  /** Returns the configurations of all components, active or not. */
+  List<ComponentConfigurationDTO> configurations() {
+    return runtime.getComponentDescriptionDTOs().stream()
+        .flatMap(each -> runtime.getComponentConfigurationDTOs(each).stream())
+        .toList();
+  }
+
+  /** Returns a line for each component that has not read a new value yet. */
+  Stream<String> unread(Map<ConfigurationSet.Key, Object> values) {
+    return values.entrySet().stream()
+        .flatMap(
+            value ->
+                configurations().stream()
+                    .filter(
+                        each ->
+                            List.of(each.description.configurationPid)
+                                .contains(value.getKey().pid()))
+                    .filter(
+                        each ->
+                            !Objects.deepEquals(
+                                each.properties.get(value.getKey().key()), value.getValue()))
+                    .map(
+                        each ->
+                            each.description.name + " has not read " + value.getKey() + " yet"));
+  }
+
+  private Stream<Idle> idle(ComponentDescriptionDTO component) {
+    if (!runtime.isComponentEnabled(component)) {
+      return Stream.empty();
+    }
+    List<Idle> idle = new ArrayList<>();
+    for (ComponentConfigurationDTO each : runtime.getComponentConfigurationDTOs(component)) {
+      switch (each.state) {
+        case ComponentConfigurationDTO.FAILED_ACTIVATION ->
+            idle.add(
+                new Idle(
+                    component.name,
+                    component.name
+                        + " could not be activated: "
+                        + FailureText.rootCause(each.failure),
+                    true));
+        case ComponentConfigurationDTO.UNSATISFIED_CONFIGURATION ->
+            idle.add(
+                new Idle(
+                    component.name,
+                    component.name
+                        + " waits for a configuration of "
+                        + String.join(" or ", component.configurationPid),
+                    false));
+        case ComponentConfigurationDTO.UNSATISFIED_REFERENCE ->
+            idle.add(
+                new Idle(
+                    component.name,
+                    component.name + " waits for " + missing(component, each),
+                    false));
+        default -> {
+          // Active, or to be activated when somebody asks for its service.
+        }
+      }
+    }
+    return idle.stream();
+  }
+
+  private static String missing(
+      ComponentDescriptionDTO component, ComponentConfigurationDTO instance) {
+    return Stream.of(instance.unsatisfiedReferences)
+        .map((UnsatisfiedReferenceDTO each) -> type(component, each.name))
+        .collect(Collectors.joining(" and "));
+  }
+
+  private static String type(ComponentDescriptionDTO component, String reference) {
+    return Stream.of(component.references)
+        .filter(each -> each.name.equals(reference))
+        .map((ReferenceDTO each) -> each.interfaceName)
+        .findFirst()
+        .orElse(reference);
+  }
+}

@@ -1,0 +1,212 @@
+package dev.polis.plugins.swap;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.Constants;
+import org.osgi.framework.ServiceReference;
+import org.osgi.framework.namespace.PackageNamespace;
+import org.osgi.framework.wiring.BundleCapability;
+import org.osgi.framework.wiring.BundleRequirement;
+import org.osgi.framework.wiring.BundleRevision;
+import org.osgi.framework.wiring.FrameworkWiring;
+
+/** Installs, wires, starts, stops and uninstalls bundles, each within a limit of time. */
+final class FrameworkBundles {
+  private static final String COMPONENT = "component.name";
+
+  /** The wiring of packages takes milliseconds; this is for a machine that does other things. */
+  private static final Duration REFRESH = Duration.ofSeconds(30);
+
+  private final BundleContext context;
+  private final FrameworkWiring wiring;
+
+  FrameworkBundles(BundleContext context) {
+    this.context = context;
+    this.wiring = context.getBundle(Constants.SYSTEM_BUNDLE_LOCATION).adapt(FrameworkWiring.class);
+  }
+
+  List<Bundle> named(String symbolicName) {
+    return Stream.of(context.getBundles())
+        .filter(bundle -> symbolicName.equals(bundle.getSymbolicName()))
+        .toList();
+  }
+
+  /** Installs a bundle where it lies; nothing of it is loaded. */
+  Bundle install(Path file) throws BundleException {
+    return context.installBundle("reference:" + file.toUri());
+  }
+
+  /** Wires bundles that were installed; returns what they lack, in words, or nothing. */
+  List<String> resolve(Collection<Bundle> bundles) {
+    if (wiring.resolveBundles(bundles)) {
+      return List.of();
+    }
+    List<String> missing = new ArrayList<>();
+    for (Bundle bundle : bundles) {
+      if (bundle.getState() == Bundle.INSTALLED) {
+        missing.addAll(missing(bundle));
+      }
+    }
+    return missing.isEmpty()
+        ? List.of("the framework cannot wire it, and does not say why")
+        : missing;
+  }
+
+  private List<String> missing(Bundle bundle) {
+    BundleRevision revision = bundle.adapt(BundleRevision.class);
+    return revision.getDeclaredRequirements(null).stream()
+        .filter(
+            each -> !Constants.RESOLUTION_OPTIONAL.equals(each.getDirectives().get("resolution")))
+        .filter(each -> !"active".equals(each.getDirectives().get(Constants.EFFECTIVE_DIRECTIVE)))
+        .filter(each -> wiring.findProviders(each).isEmpty())
+        .map(each -> missing(bundle, each))
+        .toList();
+  }
+
+  private String missing(Bundle bundle, BundleRequirement requirement) {
+    if (!requirement.getNamespace().equals(PackageNamespace.PACKAGE_NAMESPACE)) {
+      return "%s requires %s %s, which nobody provides"
+          .formatted(
+              bundle.getSymbolicName(),
+              requirement.getNamespace(),
+              requirement.getDirectives().getOrDefault("filter", ""));
+    }
+    String filter = requirement.getDirectives().getOrDefault("filter", "");
+    String name = filter.replaceFirst("(?s).*osgi\\.wiring\\.package=([^)]*)\\).*", "$1");
+    String exported = exported(name);
+    return "%s imports the package %s %s, %s"
+        .formatted(
+            bundle.getSymbolicName(),
+            name,
+            filter
+                .replaceFirst("(?s).*\\(osgi\\.wiring\\.package=[^)]*\\)", "")
+                .replaceAll("\\)+$", ")"),
+            exported.isEmpty()
+                ? "which nobody exports"
+                : "which the platform exports in version " + exported);
+  }
+
+  private String exported(String name) {
+    return Stream.of(context.getBundles())
+        .map(bundle -> bundle.adapt(BundleRevision.class))
+        .filter(revision -> revision != null)
+        .flatMap(
+            revision ->
+                revision.getDeclaredCapabilities(PackageNamespace.PACKAGE_NAMESPACE).stream())
+        .map(BundleCapability::getAttributes)
+        .filter(each -> name.equals(each.get(PackageNamespace.PACKAGE_NAMESPACE)))
+        .map(each -> String.valueOf(each.get("version")))
+        .distinct()
+        .collect(Collectors.joining(", "));
+  }
+
+  /** Returns the bundles that have to be wired anew when these go, without these. */
+  List<Bundle> refreshedWith(Collection<Bundle> bundles) {
+    return wiring.getDependencyClosure(bundles).stream()
+        .filter(each -> !bundles.contains(each))
+        .toList();
+  }
+
+  /**
+   * Starts a bundle and activates its components, those too that wait for a first caller.
+   *
+   * @throws SwapFailedException if it throws or takes too long
+   */
+  Bundle start(Bundle bundle, Duration limit) throws SwapFailedException, InterruptedException {
+    try {
+      return LimitedCall.call(
+          "swap-start-" + bundle.getSymbolicName(),
+          limit,
+          () -> {
+            bundle.start();
+            touch(bundle);
+            return bundle;
+          });
+    } catch (ExecutionException e) {
+      throw SwapFailedException.notWell(
+          "%s did not start: %s".formatted(bundle.getSymbolicName(), RootCauses.of(e.getCause())),
+          e);
+    } catch (LimitedCall.OverdueException e) {
+      throw SwapFailedException.notWell(
+          "%s did not start: %s".formatted(bundle.getSymbolicName(), e.getMessage()), e);
+    }
+  }
+
+  private void touch(Bundle bundle) {
+    ServiceReference<?>[] references = bundle.getRegisteredServices();
+    for (ServiceReference<?> each : references == null ? new ServiceReference<?>[0] : references) {
+      if (each.getProperty(COMPONENT) != null) {
+        context.getService(each);
+        context.ungetService(each);
+      }
+    }
+  }
+
+  /** Stops a bundle; says what went wrong, in words, if it did. */
+  Optional<String> stop(Bundle bundle, Duration limit) throws InterruptedException {
+    if (bundle.getState() == Bundle.UNINSTALLED) {
+      return Optional.empty();
+    }
+    return attempt(
+        "stop",
+        bundle,
+        limit,
+        () -> {
+          bundle.stop();
+          return bundle;
+        });
+  }
+
+  /** Uninstalls a bundle; says what went wrong, in words, if it did. */
+  Optional<String> uninstall(Bundle bundle, Duration limit) throws InterruptedException {
+    if (bundle.getState() == Bundle.UNINSTALLED) {
+      return Optional.empty();
+    }
+    return attempt(
+        "leave the framework",
+        bundle,
+        limit,
+        () -> {
+          bundle.uninstall();
+          return bundle;
+        });
+  }
+
+  private interface Move {
+    Bundle move() throws BundleException;
+  }
+
+  private static Optional<String> attempt(String verb, Bundle bundle, Duration limit, Move move)
+      throws InterruptedException {
+    try {
+      LimitedCall.call("swap-stop-" + bundle.getSymbolicName(), limit, move::move);
+      return Optional.empty();
+    } catch (ExecutionException e) {
+      return Optional.of(
+          "%s did not %s: %s"
+              .formatted(bundle.getSymbolicName(), verb, RootCauses.of(e.getCause())));
+    } catch (LimitedCall.OverdueException e) {
+      return Optional.of(
+          "%s did not %s: %s".formatted(bundle.getSymbolicName(), verb, e.getMessage()));
+    }
+  }
+
+  /** Wires anew what used uninstalled bundles, and waits for the end of it. */
+  void refresh(Collection<Bundle> uninstalled) throws InterruptedException {
+    CountDownLatch refreshed = new CountDownLatch(1);
+    wiring.refreshBundles(uninstalled, event -> refreshed.countDown());
+    refreshed.await(REFRESH.toMillis(), TimeUnit.MILLISECONDS);
+  }
+}

@@ -1,0 +1,67 @@
+package dev.polis.plugins.swap;
+
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Calls code that is not ours, which may throw, hang, loop or take minutes, on a thread of its own.
+ */
+final class LimitedCall {
+  /** How long interrupted code may take to end: long for code that listens, short for a person. */
+  private static final Duration GRACE = Duration.ofSeconds(2);
+
+  private LimitedCall() {}
+
+  /** Reports that a call was still under way when its time was over. */
+  static final class OverdueException extends Exception {
+    private static final long serialVersionUID = 1;
+
+    OverdueException(String message) {
+      super(message);
+    }
+  }
+
+  /**
+   * Calls and waits.
+   *
+   * @param name of the thread, for thread dumps
+   * @param limit after which the call is interrupted
+   * @return what the call returns
+   * @throws OverdueException if it did not end within the limit; says whether its thread runs on
+   * @throws ExecutionException if it throws, with the cause
+   * @throws InterruptedException if this thread is interrupted; the call is interrupted too
+   */
+  static <T> T call(String name, Duration limit, Callable<T> call)
+      throws OverdueException, ExecutionException, InterruptedException {
+    FutureTask<T> task = new FutureTask<>(call);
+    // Not a virtual thread: a loop would keep one of the few carriers for ever.
+    Thread thread = Thread.ofPlatform().name(name).daemon().start(task);
+    try {
+      return task.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      throw new OverdueException("it took longer than " + Spans.text(limit) + end(thread));
+    } catch (InterruptedException e) {
+      thread.interrupt();
+      thread.join(GRACE);
+      throw e;
+    }
+  }
+
+  /** Interrupts a thread and says what came of it. */
+  private static String end(Thread thread) throws InterruptedException {
+    StackTraceElement[] stack = thread.getStackTrace();
+    thread.interrupt();
+    thread.join(GRACE);
+    String where = stack.length == 0 ? "" : " (it was at " + stack[0] + ")";
+    return thread.isAlive()
+        ? where
+            + "; its thread \""
+            + thread.getName()
+            + "\" does not end when interrupted and runs until the process is restarted"
+        : where;
+  }
+}

@@ -1,0 +1,97 @@
+package dev.polis.plugins.swap;
+
+import dev.polis.plugins.metatype.ConfigurationKeys;
+import dev.polis.plugins.metatype.UnfitSettingException;
+import dev.polis.plugins.store.ConfigurationSet;
+import java.io.IOException;
+import java.util.Collection;
+import java.util.Dictionary;
+import java.util.Hashtable;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.osgi.service.cm.Configuration;
+import org.osgi.service.cm.ConfigurationAdmin;
+
+/**
+ * Changes configurations of the running node. What a generation says goes before the command line,
+ * and what neither says has the default of its organ.
+ */
+final class OrganConfigurations {
+  private final ConfigurationAdmin admin;
+  private final ConfigurationSet commandLine;
+
+  /**
+   * @param commandLine what the process was started with
+   */
+  OrganConfigurations(ConfigurationAdmin admin, ConfigurationSet commandLine) {
+    this.admin = admin;
+    this.commandLine = commandLine;
+  }
+
+  ConfigurationSet commandLine() {
+    return commandLine;
+  }
+
+  /**
+   * Checks all keys of a generation.
+   *
+   * @throws SwapRefusedException naming the first that its bundles do not have, or whose value does
+   *     not fit
+   */
+  static void check(ConfigurationSet wanted, ConfigurationKeys keys) throws SwapRefusedException {
+    for (ConfigurationSet.Key key : wanted.keys()) {
+      try {
+        keys.value(key.pid(), key.key(), wanted.value(key).orElseThrow());
+      } catch (UnfitSettingException e) {
+        throw new SwapRefusedException(
+            "the configuration %s of the generation does not fit its bundles: %s"
+                .formatted(key, e.getMessage()),
+            e);
+      }
+    }
+  }
+
+  /**
+   * Makes keys have the values of a generation.
+   *
+   * @return the values that components will read; keys without a value have the organ's default
+   */
+  Map<ConfigurationSet.Key, Object> apply(
+      Collection<ConfigurationSet.Key> changed, ConfigurationSet wanted, ConfigurationKeys keys)
+      throws IOException, UnfitSettingException {
+    Map<ConfigurationSet.Key, Object> all = new LinkedHashMap<>();
+    Set<String> pids = changed.stream().map(ConfigurationSet.Key::pid).collect(Collectors.toSet());
+    for (String pid : pids) {
+      Map<String, Object> values = new LinkedHashMap<>();
+      for (ConfigurationSet.Key key : changed) {
+        if (!key.pid().equals(pid)) {
+          continue;
+        }
+        Optional<String> text = wanted.value(key).or(() -> commandLine.value(key));
+        if (text.isPresent()) {
+          values.put(key.key(), keys.value(pid, key.key(), text.get()));
+          all.put(key, values.get(key.key()));
+        }
+      }
+      update(pid, changed, values);
+    }
+    return all;
+  }
+
+  private void update(
+      String pid, Collection<ConfigurationSet.Key> changed, Map<String, Object> values)
+      throws IOException {
+    Configuration configuration = admin.getConfiguration(pid, null);
+    Dictionary<String, Object> former = configuration.getProperties();
+    Dictionary<String, Object> next = new Hashtable<>();
+    if (former != null) {
+      former.keys().asIterator().forEachRemaining(key -> next.put(key, former.get(key)));
+    }
+    changed.stream().filter(key -> key.pid().equals(pid)).forEach(key -> next.remove(key.key()));
+    values.forEach(next::put);
+    configuration.update(next);
+  }
+}

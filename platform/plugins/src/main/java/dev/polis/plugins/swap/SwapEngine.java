@@ -1,0 +1,235 @@
+package dev.polis.plugins.swap;
+
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.plugins.metatype.ConfigurationKeys;
+import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.store.SwapNotes;
+import dev.polis.plugins.store.SwapRecord;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+
+/** Carries out the swaps of one node, one at a time. Usable from any thread. */
+public final class SwapEngine implements AutoCloseable {
+  /** How long the end of the node waits for a swap to let go. */
+  private static final Duration CLOSE = Duration.ofSeconds(5);
+
+  private final SwapParts parts;
+  private final SwapSettings settings;
+  private final InstantSource clock = InstantSource.system();
+
+  /** The newest swap; holds nothing until there was one. */
+  private final MutableValue<SwapStatus> newest = new MutableValue<>();
+
+  private long number;
+  private boolean closed;
+
+  /** The swap under way; null if there is none. */
+  private Running running;
+
+  /** A swap and what ends it. */
+  private record Running(Thread thread, SwapCancel cancel, MutableValue<SwapStatus> status) {}
+
+  /**
+   * Creates an engine.
+   *
+   * @param parts what it works with
+   * @param settings how long it waits for what
+   */
+  public SwapEngine(SwapParts parts, SwapSettings settings) {
+    this.parts = parts;
+    this.settings = settings;
+  }
+
+  /**
+   * Begins a swap. It goes on whether or not anybody watches it.
+   *
+   * @param order what is wanted
+   * @param options how
+   * @return its status, which ends with an outcome
+   * @throws SwapRefusedException if another one is under way
+   */
+  public synchronized Value<SwapStatus> begin(SwapOrder order, SwapOptions options)
+      throws SwapRefusedException {
+    if (closed) {
+      throw new SwapRefusedException("the node stops; give the order again when it is back");
+    }
+    if (running != null) {
+      SwapStatus now = running.status().peek().orElseThrow();
+      throw new SwapRefusedException(
+          "the %s, ordered by %s, is under way since %s (%s); wait for it, or end it with \"plugin cancel\""
+              .formatted(
+                  now.what(),
+                  now.who(),
+                  now.began(),
+                  now.stages().isEmpty() ? "it has just begun" : now.stages().getLast().words()));
+    }
+    Instant began = clock.instant();
+    SwapStatus first =
+        new SwapStatus(++number, order.words(), options.who(), began, List.of(), Optional.empty());
+    MutableValue<SwapStatus> status = new MutableValue<>(first);
+    newest.set(first);
+    Thread thread =
+        Thread.ofVirtual().name("swap-" + number).unstarted(() -> run(order, options, status));
+    running = new Running(thread, new SwapCancel(thread), status);
+    thread.start();
+    return status;
+  }
+
+  private synchronized Running running() {
+    return running;
+  }
+
+  private void run(SwapOrder order, SwapOptions options, MutableValue<SwapStatus> status) {
+    SwapStatus first = status.peek().orElseThrow();
+    String ordered = "%s by %s".formatted(order.words(), options.who());
+    parts.audit().note(ordered + (options.dryRun() ? ": dry run" : ": begins"));
+    SwapRun run =
+        new SwapRun(
+            parts, settings, record(first), running().cancel(), stage -> set(status, stage));
+    SwapOutcome outcome;
+    try {
+      outcome = run.run(order, options);
+    } catch (InterruptedException e) {
+      outcome = new SwapOutcome.CouldNotRevert("the swap was interrupted while it was taken back");
+    } catch (RuntimeException e) {
+      outcome = new SwapOutcome.CouldNotRevert("the swap failed: " + RootCauses.of(e));
+    }
+    end(status, options.dryRun() ? outcome : noted(outcome, run.record()));
+    parts.audit().note(ordered + ": " + outcome.name() + ": " + outcome.reason());
+  }
+
+  private SwapRecord record(SwapStatus first) {
+    return new SwapRecord(
+        first.began(), first.who(), first.what(), 0, SwapRecord.NO_TARGET, "begun", "");
+  }
+
+  private void set(MutableValue<SwapStatus> status, SwapStage stage) {
+    newest.set(status.update(now -> now.orElseThrow().with(stage)));
+  }
+
+  private void end(MutableValue<SwapStatus> status, SwapOutcome outcome) {
+    synchronized (this) {
+      // A watcher that sees the end may order the next one at once.
+      running = null;
+    }
+    newest.set(status.update(now -> now.orElseThrow().ended(outcome)));
+  }
+
+  private SwapOutcome noted(SwapOutcome outcome, SwapRecord record) {
+    try {
+      SwapNotes.of(parts.store()).ended(record.as(outcome.name(), outcome.reason()));
+      return outcome;
+    } catch (IOException e) {
+      String also = "the history cannot be written: " + RootCauses.of(e);
+      parts.audit().note(also);
+      return outcome instanceof SwapOutcome.Applied applied
+          ? new SwapOutcome.Applied(applied.generation(), joined(applied.reason(), also))
+          : outcome;
+    }
+  }
+
+  private static String joined(String one, String other) {
+    return one.isEmpty() ? other : one + "; " + other;
+  }
+
+  /**
+   * Ends the swap that is under way; it ends where it was.
+   *
+   * @param who who wants it
+   * @return what was cancelled
+   * @throws SwapRefusedException if none is under way, or it cannot be taken back any more
+   */
+  public String cancel(String who) throws SwapRefusedException {
+    Running now = running();
+    if (now == null) {
+      throw new SwapRefusedException("no swap is under way");
+    }
+    String what = now.status().peek().orElseThrow().what();
+    if (!now.cancel().cancel(who)) {
+      throw new SwapRefusedException(
+          "the %s cannot be cancelled any more: it is being committed or taken back; \"plugin rollback\" goes back afterwards"
+              .formatted(what));
+    }
+    return what;
+  }
+
+  /**
+   * Returns the newest swap.
+   *
+   * @return holds nothing until there was one
+   */
+  public Value<SwapStatus> newest() {
+    return newest;
+  }
+
+  /**
+   * Returns how swaps ended.
+   *
+   * @return the oldest first
+   * @throws IOException if it cannot be read
+   */
+  public List<SwapRecord> history() throws IOException {
+    return SwapNotes.of(parts.store()).history();
+  }
+
+  /**
+   * Returns the generation that counts.
+   *
+   * @return empty if there is none, which no node that runs has
+   * @throws IOException if it cannot be read
+   * @throws PluginStoreException if it is damaged
+   */
+  public Optional<Generation> generation() throws IOException, PluginStoreException {
+    return parts.store().current();
+  }
+
+  /**
+   * Returns which configurations the bundles of the current generation have.
+   *
+   * @return all keys
+   * @throws IOException if a bundle cannot be read
+   * @throws PluginStoreException if the generation is damaged
+   */
+  public ConfigurationKeys keys() throws IOException, PluginStoreException {
+    return new SwapTargets(parts.store(), parts.check())
+        .keys(parts.store().current().orElseThrow());
+  }
+
+  /**
+   * Returns what the process was started with.
+   *
+   * @return the configurations of its command line
+   */
+  public ConfigurationSet commandLine() {
+    return parts.commandLine();
+  }
+
+  /**
+   * Ends the engine with the node. A swap that is under way is left to the next start, which undoes
+   * it.
+   */
+  @Override
+  public void close() {
+    Running now;
+    synchronized (this) {
+      closed = true;
+      now = running;
+    }
+    if (now == null) {
+      return;
+    }
+    now.cancel().cancel("the end of the node");
+    try {
+      now.thread().join(CLOSE);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,210 @@
+package dev.polis.plugins.swap;
+
+import dev.polis.health.HealthKind;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthStatus;
+import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.swap.Components.Idle;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.osgi.framework.Bundle;
+
+/**
+ * Decides whether the node is well with what a swap has brought: everything has to be well without
+ * a break for a while, before a deadline. What was broken before the swap is not counted.
+ */
+final class SwapGate {
+  private static final String OURS = "dev.polis.";
+
+  /**
+   * How often components are asked for: their states are announced by nobody. Short against the
+   * time everything has to be well.
+   */
+  private static final Duration POLL = Duration.ofMillis(50);
+
+  /** What was not well before the swap, which is not its fault. */
+  record Baseline(Set<String> unhealthy, Set<String> idle) {
+    /** Before anything was looked at. */
+    static final Baseline NOTHING = new Baseline(Set.of(), Set.of());
+  }
+
+  /**
+   * A thing that is not well.
+   *
+   * @param reason in words
+   * @param hopeless whether waiting does not help
+   */
+  private record Trouble(String reason, boolean hopeless) {}
+
+  private final HealthRegistry health;
+  private final Components components;
+  private final SwapSettings settings;
+
+  SwapGate(HealthRegistry health, Components components, SwapSettings settings) {
+    this.health = health;
+    this.components = components;
+    this.settings = settings;
+  }
+
+  /** Looks at the node before the swap. */
+  Baseline baseline(Collection<Bundle> predecessors) {
+    Set<String> idle = new HashSet<>();
+    components.idle(predecessors).forEach(each -> idle.add(each.name()));
+    components.failed().forEach(each -> idle.add(each.name()));
+    return new Baseline(
+        statuses()
+            .filter(status -> !status.level().works())
+            .map(SwapGate::name)
+            .collect(Collectors.toSet()),
+        idle);
+  }
+
+  /**
+   * Waits until successors are well beside their predecessors.
+   *
+   * @return what was found, in words
+   * @throws SwapFailedException if they are not, in words
+   */
+  String beside(Collection<Bundle> successors, Baseline before)
+      throws SwapFailedException, InterruptedException {
+    Set<String> organs =
+        successors.stream()
+            .map(SwapGate::organ)
+            .filter(organ -> !settings.alone().contains(organ))
+            .collect(Collectors.toSet());
+    if (organs.isEmpty()) {
+      return await(() -> troubles(components.idle(successors), before), Duration.ZERO, "activated");
+    }
+    return await(
+        () ->
+            Stream.concat(
+                troubles(components.idle(successors), before),
+                unhealthy(before)
+                    .filter(status -> status.kind() == HealthKind.ORGAN)
+                    .filter(status -> organs.contains(status.name()))
+                    .map(SwapGate::trouble)),
+        settings.healthy(),
+        "well beside " + (organs.size() == 1 ? "its predecessor" : "their predecessors"));
+  }
+
+  /**
+   * Waits until the whole node is well without the predecessors, and has read new configurations.
+   *
+   * @param values what components have to have read
+   * @return what was found, in words
+   * @throws SwapFailedException if it is not, in words
+   */
+  String whole(
+      Collection<Bundle> successors, Map<ConfigurationSet.Key, Object> values, Baseline before)
+      throws SwapFailedException, InterruptedException {
+    return await(
+        () ->
+            Stream.of(
+                    troubles(components.idle(successors), before),
+                    troubles(components.failed(), before),
+                    components.unread(values).map(each -> new Trouble(each, false)),
+                    unhealthy(before).map(SwapGate::trouble))
+                .flatMap(each -> each),
+        settings.healthy(),
+        "the node was well" + notCounted(before));
+  }
+
+  /**
+   * Waits until what ran before a swap is active again and has read its former configuration.
+   *
+   * @throws SwapFailedException if that does not come about, in words
+   */
+  void back(
+      Collection<Bundle> predecessors, Map<ConfigurationSet.Key, Object> values, Baseline before)
+      throws SwapFailedException, InterruptedException {
+    await(
+        () ->
+            Stream.of(
+                    troubles(components.idle(predecessors), before),
+                    troubles(components.failed(), before),
+                    components.unread(values).map(each -> new Trouble(each, false)))
+                .flatMap(each -> each)
+                // A component that failed with the new configuration is activated once more.
+                .map(each -> new Trouble(each.reason(), false)),
+        Duration.ZERO,
+        "active again");
+  }
+
+  private String await(Supplier<Stream<Trouble>> look, Duration needed, String found)
+      throws SwapFailedException, InterruptedException {
+    long began = System.nanoTime();
+    long well = began;
+    while (true) {
+      Optional<Trouble> trouble = first(look);
+      long now = System.nanoTime();
+      if (trouble.isEmpty() && now - well >= needed.toNanos()) {
+        return needed.isZero() ? found : found + " for " + Spans.text(needed);
+      }
+      if (trouble.isPresent()) {
+        well = now;
+      }
+      if (trouble.filter(Trouble::hopeless).isPresent()) {
+        throw SwapFailedException.notWell(trouble.get().reason());
+      }
+      if (now - began > settings.deadline().toNanos() + needed.toNanos()) {
+        throw SwapFailedException.notWell(overdue(trouble, needed));
+      }
+      Thread.sleep(POLL);
+    }
+  }
+
+  private String overdue(Optional<Trouble> trouble, Duration needed) {
+    String now = trouble.map(Trouble::reason).orElse("it is well at this moment");
+    return "it was not well for %s without a break within %s: %s"
+        .formatted(Spans.text(needed), Spans.text(settings.deadline()), now);
+  }
+
+  private static Optional<Trouble> first(Supplier<Stream<Trouble>> look) {
+    List<Trouble> all = look.get().toList();
+    return all.stream().filter(Trouble::hopeless).findFirst().or(() -> all.stream().findFirst());
+  }
+
+  private static Stream<Trouble> troubles(List<Idle> idle, Baseline before) {
+    return idle.stream()
+        .filter(each -> !before.idle().contains(each.name()))
+        .map(each -> new Trouble(each.reason(), each.failed()));
+  }
+
+  private Stream<HealthStatus> unhealthy(Baseline before) {
+    return statuses()
+        .filter(status -> !status.level().works())
+        .filter(status -> !before.unhealthy().contains(name(status)));
+  }
+
+  private static Trouble trouble(HealthStatus status) {
+    return new Trouble(name(status) + " is " + status.level() + ": " + status.reason(), false);
+  }
+
+  private static String notCounted(Baseline before) {
+    return before.unhealthy().isEmpty()
+        ? ""
+        : " but for " + String.join(", ", before.unhealthy()) + ", which was not well before";
+  }
+
+  private Stream<HealthStatus> statuses() {
+    return health.all().peek().orElse(List.of()).stream();
+  }
+
+  private static String name(HealthStatus status) {
+    return "the " + status.kind().name().toLowerCase(Locale.ROOT) + " " + status.name();
+  }
+
+  private static String organ(Bundle bundle) {
+    String name = bundle.getSymbolicName();
+    return name.startsWith(OURS) ? name.substring(OURS.length()) : name;
+  }
+}

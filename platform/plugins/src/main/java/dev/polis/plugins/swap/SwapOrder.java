@@ -1,0 +1,85 @@
+package dev.polis.plugins.swap;
+
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** What somebody wants the node to run. */
+public sealed interface SwapOrder {
+
+  /**
+   * Returns the order in words.
+   *
+   * @return such as {@code swap of plugin.jar}
+   */
+  String words();
+
+  /**
+   * Runs another version of a bundle, or one more bundle.
+   *
+   * @param file the bundle
+   * @param manifest its manifest with the signature
+   */
+  record Replace(Path file, byte[] manifest) implements SwapOrder {
+    /** Copies the manifest. */
+    public Replace {
+      manifest = manifest.clone();
+    }
+
+    @Override
+    public byte[] manifest() {
+      return manifest.clone();
+    }
+
+    @Override
+    public String words() {
+      return "swap of " + file.getFileName();
+    }
+  }
+
+  /**
+   * Runs one bundle less.
+   *
+   * @param symbolicName of the bundle
+   */
+  record Remove(String symbolicName) implements SwapOrder {
+    @Override
+    public String words() {
+      return "removal of " + symbolicName;
+    }
+  }
+
+  /**
+   * Changes keys of configurations.
+   *
+   * @param values {@code PID.key} with the value as a person types it; empty takes the key back
+   */
+  record Configure(Map<String, Optional<String>> values) implements SwapOrder {
+    /** Copies the values. */
+    public Configure {
+      values = Map.copyOf(values);
+    }
+
+    @Override
+    public String words() {
+      return new TreeMap<>(values)
+          .entrySet().stream()
+              .map(
+                  each ->
+                      each.getValue()
+                          .map(value -> "set " + each.getKey() + "=" + value)
+                          .orElse("unset " + each.getKey()))
+              .collect(Collectors.joining(", "));
+    }
+  }
+
+  /** Runs the generation before the current one. */
+  record Rollback() implements SwapOrder {
+    @Override
+    public String words() {
+      return "rollback";
+    }
+  }
+}

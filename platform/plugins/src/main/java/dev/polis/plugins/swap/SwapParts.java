@@ -1,0 +1,63 @@
+package dev.polis.plugins.swap;
+
+import dev.polis.health.HealthRegistry;
+import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.store.PluginStore;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Supplier;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.cm.ConfigurationAdmin;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
+
+/**
+ * What the swap engine works with.
+ *
+ * @param context of a bundle that stays
+ * @param store the node's plugins and generations
+ * @param check verifies bundles that come
+ * @param health the node's health table
+ * @param components the state of components
+ * @param configurations the configurations of organs
+ * @param commandLine the configurations the process was started with
+ * @param listeners are told of each swap; asked for anew each time
+ * @param children the node's child processes, in words
+ * @param audit receives a line for each swap that begins or ends
+ */
+public record SwapParts(
+    BundleContext context,
+    PluginStore store,
+    PluginCheck check,
+    HealthRegistry health,
+    ServiceComponentRuntime components,
+    ConfigurationAdmin configurations,
+    ConfigurationSet commandLine,
+    Supplier<List<SwapListener>> listeners,
+    Supplier<List<String>> children,
+    Audit audit) {
+
+  /** Receives what happened, for the log. */
+  @FunctionalInterface
+  public interface Audit {
+    /**
+     * Receives one line.
+     *
+     * @param line in words
+     */
+    void note(String line);
+  }
+
+  /** Refuses what is missing. */
+  public SwapParts {
+    Objects.requireNonNull(context, "context");
+    Objects.requireNonNull(store, "store");
+    Objects.requireNonNull(check, "check");
+    Objects.requireNonNull(health, "health");
+    Objects.requireNonNull(components, "components");
+    Objects.requireNonNull(configurations, "configurations");
+    Objects.requireNonNull(commandLine, "commandLine");
+    Objects.requireNonNull(listeners, "listeners");
+    Objects.requireNonNull(children, "children");
+    Objects.requireNonNull(audit, "audit");
+  }
+}

@@ -1,0 +1,25 @@
+package dev.polis.plugins.swap;
+
+/** Reports that an order is not carried out; the message says why, and what would help. */
+public final class SwapRefusedException extends Exception {
+  private static final long serialVersionUID = 1;
+
+  /**
+   * Refuses an order.
+   *
+   * @param message why, and what would help
+   */
+  public SwapRefusedException(String message) {
+    super(message);
+  }
+
+  /**
+   * Refuses an order because something failed.
+   *
+   * @param message why, and what would help
+   * @param cause what failed
+   */
+  public SwapRefusedException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

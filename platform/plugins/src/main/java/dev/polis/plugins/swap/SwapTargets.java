@@ -1,0 +1,212 @@
+package dev.polis.plugins.swap;
+
+import dev.polis.plugins.metatype.ConfigurationKeys;
+import dev.polis.plugins.metatype.UnfitSettingException;
+import dev.polis.plugins.plan.BootPlan;
+import dev.polis.plugins.plan.BootPlanException;
+import dev.polis.plugins.plan.BundleManifest;
+import dev.polis.plugins.plan.Offer;
+import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.store.StoredPlugin;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.osgi.framework.Version;
+
+/** Works out of an order which generation it wants, and refuses what cannot be. */
+final class SwapTargets {
+  /** What the launcher itself brings along. */
+  private static final List<Offer> GIVEN = List.of(Offer.service("dev.polis.boot.BootReport"));
+
+  private final PluginStore store;
+  private final PluginCheck check;
+
+  SwapTargets(PluginStore store, PluginCheck check) {
+    this.store = store;
+    this.check = check;
+  }
+
+  /**
+   * A generation that is wanted.
+   *
+   * @param generation with the number of the present one
+   * @param verified who vouches for its bundles, in words
+   */
+  record Target(Generation generation, String verified) {}
+
+  Target of(SwapOrder order, SwapOptions options, Generation current)
+      throws SwapRefusedException, PluginStoreException, IOException {
+    return switch (order) {
+      case SwapOrder.Replace replace -> replaced(replace, options, current);
+      case SwapOrder.Remove remove -> new Target(removed(remove, current), "nothing comes");
+      case SwapOrder.Configure configure ->
+          new Target(configured(configure, current), "no bundle comes");
+      case SwapOrder.Rollback rollback ->
+          new Target(before(current), "its bundles were verified when they came");
+    };
+  }
+
+  private Target replaced(SwapOrder.Replace order, SwapOptions options, Generation current)
+      throws SwapRefusedException, PluginStoreException, IOException {
+    String verified = check.verify(order.file(), order.manifest());
+    BundleManifest manifest = BundleManifest.read(order.file());
+    requireOrgan(manifest);
+    StoredPlugin plugin =
+        new StoredPlugin(manifest.symbolicName(), manifest.version(), Digest.of(order.file()));
+    List<StoredPlugin> plugins = new ArrayList<>();
+    for (StoredPlugin each : current.plugins()) {
+      if (!each.symbolicName().equals(plugin.symbolicName())) {
+        plugins.add(each);
+      } else if (!options.older()) {
+        requireNewer(plugin, each);
+      }
+    }
+    store.put(plugin, order.file());
+    store.putManifest(plugin, order.manifest());
+    plugins.add(plugin);
+    return new Target(with(current, plugins, current.configuration()), verified);
+  }
+
+  private static void requireOrgan(BundleManifest manifest) throws SwapRefusedException {
+    if (!manifest.exports().isEmpty()) {
+      throw new SwapRefusedException(
+          "%s exports packages, so it belongs to the platform, which stands still while the node runs; change it with a new distribution and a restart of the process"
+              .formatted(manifest.symbolicName()));
+    }
+    if (manifest.fragment()) {
+      throw new SwapRefusedException(
+          manifest.symbolicName() + " is a fragment, which has no life of its own; pack a bundle");
+    }
+  }
+
+  private static void requireNewer(StoredPlugin plugin, StoredPlugin running)
+      throws SwapRefusedException {
+    if (Version.parseVersion(plugin.version()).compareTo(Version.parseVersion(running.version()))
+        < 0) {
+      throw new SwapRefusedException(
+          "%s %s is older than %s, which runs; say --older if that is wanted"
+              .formatted(plugin.symbolicName(), plugin.version(), running.version()));
+    }
+  }
+
+  private static Generation removed(SwapOrder.Remove order, Generation current)
+      throws SwapRefusedException {
+    List<StoredPlugin> plugins =
+        current.plugins().stream()
+            .filter(each -> !each.symbolicName().equals(order.symbolicName()))
+            .toList();
+    if (plugins.size() == current.plugins().size()) {
+      throw new SwapRefusedException(
+          "the node runs no plugin \"" + order.symbolicName() + "\"; \"plugin list\" shows all");
+    }
+    return with(current, plugins, current.configuration());
+  }
+
+  private Generation configured(SwapOrder.Configure order, Generation current)
+      throws SwapRefusedException, PluginStoreException, IOException {
+    ConfigurationKeys keys = keys(current);
+    ConfigurationSet configuration = current.configuration();
+    for (Map.Entry<String, Optional<String>> each : order.values().entrySet()) {
+      try {
+        ConfigurationKeys.Split name = keys.split(each.getKey());
+        requireOrgan(name.pid(), keys, current);
+        if (each.getValue().isEmpty()) {
+          configuration = configuration.without(name.pid(), name.key());
+          continue;
+        }
+        keys.value(name.pid(), name.key(), each.getValue().get());
+        configuration = configuration.with(name.pid(), name.key(), each.getValue().get());
+      } catch (UnfitSettingException e) {
+        throw new SwapRefusedException(e.getMessage(), e);
+      }
+    }
+    return with(current, current.plugins(), configuration);
+  }
+
+  /** Refuses a configuration of the platform, on which the swap itself stands. */
+  private void requireOrgan(String pid, ConfigurationKeys all, Generation current)
+      throws SwapRefusedException, PluginStoreException, IOException {
+    List<Path> organs = new ArrayList<>();
+    for (Path file : files(current).values()) {
+      if (BundleManifest.read(file).exports().isEmpty()) {
+        organs.add(file);
+      }
+    }
+    boolean known = all.pids().contains(pid);
+    if (known && !ConfigurationKeys.read(organs).pids().contains(pid)) {
+      throw new SwapRefusedException(
+          "%s belongs to the platform, which stands still while the node runs: give the key to \"polis up --set\" and start the process again"
+              .formatted(pid));
+    }
+  }
+
+  private Generation before(Generation current)
+      throws SwapRefusedException, PluginStoreException, IOException {
+    Generation previous =
+        store
+            .previous()
+            .orElseThrow(
+                () ->
+                    new SwapRefusedException(
+                        "generation %d is the first: there is none before it to go back to"
+                            .formatted(current.number())));
+    if (!previous.origin().equals(current.origin())) {
+      throw new SwapRefusedException(
+          "generation %d came with another distribution, whose platform this process does not run; start the process from that distribution"
+              .formatted(previous.number()));
+    }
+    return with(current, previous.plugins(), previous.configuration());
+  }
+
+  private static Generation with(
+      Generation current, List<StoredPlugin> plugins, ConfigurationSet configuration) {
+    return new Generation(current.number(), current.origin(), plugins, configuration);
+  }
+
+  /** Reads which configurations the bundles of a generation have. */
+  ConfigurationKeys keys(Generation generation) throws PluginStoreException, IOException {
+    return ConfigurationKeys.read(files(generation).values());
+  }
+
+  /** Refuses a generation that the next start of the process could not run. */
+  void requireStartable(Generation generation)
+      throws SwapRefusedException, PluginStoreException, IOException {
+    List<BundleManifest> manifests = new ArrayList<>();
+    for (Path file : files(generation).values()) {
+      manifests.add(BundleManifest.read(file));
+    }
+    try {
+      BootPlan.of(manifests, GIVEN);
+    } catch (BootPlanException e) {
+      throw new SwapRefusedException(e.getMessage(), e);
+    }
+    OrganConfigurations.check(generation.configuration(), keys(generation));
+  }
+
+  private Map<StoredPlugin, Path> files(Generation generation)
+      throws PluginStoreException, IOException {
+    Map<StoredPlugin, Path> files = new LinkedHashMap<>();
+    for (StoredPlugin plugin : generation.plugins()) {
+      files.put(plugin, store.verified(plugin));
+    }
+    return files;
+  }
+
+  /** Names plugins for people. */
+  static String names(List<StoredPlugin> plugins) {
+    return plugins.isEmpty()
+        ? "no bundle"
+        : plugins.stream()
+            .map(plugin -> plugin.symbolicName() + " " + plugin.version())
+            .collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,437 @@
+package dev.polis.plugins.swap;
+
+import static dev.polis.plugins.swap.SwapFixture.swap;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.event.Value;
+import dev.polis.event.Values;
+import dev.polis.health.HealthCondition;
+import dev.polis.plugins.store.SwapNotes;
+import dev.polis.plugins.store.SwapRecord;
+import dev.polis.plugins.swap.BlastLine.Effect;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Swaps bundles of a real framework. */
+@Timeout(120)
+class SwapEngineTest {
+  private static final List<String> BEFORE = List.of("above 1.0.0", "base 1.0.0");
+
+  @TempDir Path folder;
+  private SwapFixture node;
+
+  @BeforeEach
+  void start() throws Exception {
+    node = SwapFixture.start(folder);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    node.close();
+  }
+
+  @Test
+  @DisplayName(
+      "A newer version takes the place of the one that runs, and the generation is committed")
+  void swapIsApplied() throws Exception {
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+    assertEquals("2.0.0", node.served());
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.generation());
+    assertEquals(
+        List.of(
+            "fetched",
+            "verified",
+            "resolved",
+            "radius",
+            "installed",
+            "started",
+            "proved",
+            "switched",
+            "gated",
+            "committed",
+            "retired"),
+        end.stages().stream().map(SwapStage::name).toList());
+    SwapRecord record = node.engine.history().getLast();
+    assertEquals("applied", record.outcome());
+    assertEquals("the test", record.who());
+    assertEquals(Optional.empty(), SwapNotes.of(node.store).underWay());
+  }
+
+  @Test
+  @DisplayName("The same version again is nothing to do")
+  void sameIsNothing() throws Exception {
+    Path jar = node.base("2.0.0", "well");
+    node.run(swap(jar));
+
+    SwapStatus end = node.run(swap(jar));
+
+    assertInstanceOf(SwapOutcome.NothingToDo.class, outcome(end), () -> words(end));
+  }
+
+  @Test
+  @DisplayName("An older version is refused unless it is asked for")
+  void olderIsRefused() throws Exception {
+    Path older = node.base("0.9.0", "well");
+
+    SwapStatus refused = node.run(swap(older));
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(refused), () -> words(refused));
+    assertTrue(words(refused).contains("0.9.0 is older than 1.0.0"), () -> words(refused));
+
+    SwapStatus asked = node.run(swap(older), new SwapOptions("the test", false, false, true));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(asked), () -> words(asked));
+    assertEquals("0.9.0", node.served());
+  }
+
+  @Test
+  @DisplayName("A dry run says what would stop and why, and changes nothing")
+  void dryRun() throws Exception {
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")), SwapOptions.by("the test").dry());
+
+    assertInstanceOf(SwapOutcome.NothingToDo.class, outcome(end), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    SwapStage.Radius radius =
+        end.stages().stream()
+            .filter(SwapStage.Radius.class::isInstance)
+            .map(SwapStage.Radius.class::cast)
+            .findFirst()
+            .orElseThrow();
+    assertEquals(
+        List.of(
+            Effect.STARTS + " dev.polis.base 2.0.0",
+            Effect.STOPS + " dev.polis.base 1.0.0",
+            Effect.SERVICE_GOES + " java.util.function.Supplier",
+            Effect.DEACTIVATES + " dev.polis.above",
+            Effect.UNTOUCHED + " process etcd (17)"),
+        radius.lines().stream().map(line -> line.effect() + " " + line.subject()).toList());
+    assertTrue(
+        radius.lines().stream().noneMatch(line -> line.reason().isBlank()), radius::toString);
+    assertEquals(List.of(), node.engine.history());
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource({
+    "throws, the ticket is too short: 3 bytes",
+    "unhealthy, nothing answers on port 1",
+    "then-unhealthy, nothing answers on port 1",
+    "sleeps, it took longer than 2.0 s",
+    "loops, does not end when interrupted",
+  })
+  @DisplayName("A broken version is reverted with the cause, while the old one serves")
+  void brokenIsReverted(String behaviour, String cause) throws Exception {
+    SwapStatus end = node.run(swap(node.base("2.0.0", behaviour)));
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains(cause), () -> words(end));
+    assertTrue(
+        end.stages().stream().noneMatch(SwapStage.Switched.class::isInstance), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals("1.0.0", node.served());
+    assertEquals(BEFORE, node.generation());
+    assertEquals("reverted", node.engine.history().getLast().outcome());
+  }
+
+  @Test
+  @DisplayName("What a bundle imports and nobody exports is named with the versions that are there")
+  void missingImportInWords() throws Exception {
+    String supplier = "java.util.function.Supplier";
+    SwapStatus none =
+        node.run(
+            swap(node.organ("base", "2.0.0", "a", supplier, "", "org.nowhere;version=\"[2,3)\"")));
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(none), () -> words(none));
+    assertTrue(
+        words(none).contains("imports the package org.nowhere")
+            && words(none).contains("which nobody exports"),
+        () -> words(none));
+    assertEquals(BEFORE, node.organs());
+
+    SwapStatus other =
+        node.run(
+            swap(
+                node.organ(
+                    "base", "2.0.0", "b", supplier, "", "org.osgi.service.cm;version=\"[7,8)\"")));
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(other), () -> words(other));
+    assertTrue(
+        words(other).contains("which the platform exports in version 1.6.1"), () -> words(other));
+  }
+
+  @Test
+  @DisplayName("A bundle that needs a service nobody provides is refused before it is installed")
+  void missingService() throws Exception {
+    SwapStatus end =
+        node.run(swap(node.organ("base", "2.0.0", "well", "", "java.lang.Runnable", "")));
+
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("java.lang.Runnable"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+  }
+
+  @Test
+  @DisplayName("A generation that failed is refused, until it is forced")
+  void failedIsRemembered() throws Exception {
+    Path broken = node.base("2.0.0", "throws");
+    node.run(swap(broken));
+
+    SwapStatus again = node.run(swap(broken));
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(again), () -> words(again));
+    assertTrue(words(again).contains("--force"), () -> words(again));
+    assertTrue(words(again).contains("ticket is too short"), () -> words(again));
+
+    SwapStatus forced = node.run(swap(broken), SwapOptions.by("the test").forced());
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(forced), () -> words(forced));
+
+    SwapStatus mended = node.run(swap(node.base("2.0.1", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(mended), () -> words(mended));
+  }
+
+  @Test
+  @DisplayName("What was broken before is not counted against the swap")
+  void brokenBefore() throws Exception {
+    node.health()
+        .organ("elsewhere", "")
+        .set(HealthCondition.down("broken", "it has been broken for days", ""));
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+  }
+
+  @Test
+  @DisplayName("An organ that works only alone is judged when its predecessor has stopped")
+  void aloneIsJudgedLater() throws Exception {
+    SwapStatus added = node.run(swap(node.organ("alone", "1.0.0", "alone", "", "", "")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(added), () -> words(added));
+
+    SwapStatus end = node.run(swap(node.organ("alone", "2.0.0", "alone", "", "", "")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals(List.of("above 1.0.0", "alone 2.0.0", "base 1.0.0"), node.organs());
+  }
+
+  @Test
+  @DisplayName("One that fails after its predecessor stopped gives way to it again")
+  void revertAfterTheSwitch() throws Exception {
+    node.run(swap(node.organ("alone", "1.0.0", "alone", "", "", "")));
+
+    SwapStatus end = node.run(swap(node.organ("alone", "2.0.0", "unhealthy", "", "", "")));
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(
+        end.stages().stream().anyMatch(SwapStage.Switched.class::isInstance), () -> words(end));
+    assertEquals(List.of("above 1.0.0", "alone 1.0.0", "base 1.0.0"), node.organs());
+  }
+
+  @Test
+  @DisplayName("A rollback runs the generation before, as a new one")
+  void rollback() throws Exception {
+    node.run(swap(node.base("2.0.0", "well")));
+
+    SwapStatus end = node.run(new SwapOrder.Rollback());
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals(3, node.store.current().orElseThrow().number());
+    assertEquals(BEFORE, node.generation());
+  }
+
+  @Test
+  @DisplayName("The first generation has no way back, and says so")
+  void noWayBack() throws Exception {
+    SwapStatus end = node.run(new SwapOrder.Rollback());
+
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("is the first"), () -> words(end));
+  }
+
+  @Test
+  @DisplayName("A plugin is removed, and one that is not there or that others need is not")
+  void removal() throws Exception {
+    SwapStatus nobody = node.run(new SwapOrder.Remove("dev.polis.nobody"));
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(nobody), () -> words(nobody));
+    SwapStatus needed = node.run(new SwapOrder.Remove("dev.polis.base"));
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(needed), () -> words(needed));
+    assertTrue(words(needed).contains("dev.polis.above"), () -> words(needed));
+
+    SwapStatus removed = node.run(new SwapOrder.Remove("dev.polis.above"));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(removed), () -> words(removed));
+    assertEquals(List.of("base 1.0.0"), node.organs());
+  }
+
+  @Test
+  @DisplayName(
+      "A second swap is refused and says which one is under way; cancelled it ends where it was")
+  void oneAtATime() throws Exception {
+    Value<SwapStatus> first =
+        node.engine.begin(swap(node.base("2.0.0", "sleeps")), SwapOptions.by("ann"));
+    Values.await(
+        first,
+        status -> status.stages().stream().anyMatch(SwapStage.Installed.class::isInstance),
+        SwapFixture.PATIENCE,
+        "the swap to be under way");
+
+    String refusal =
+        assertThrows(
+                SwapRefusedException.class,
+                () -> node.engine.begin(swap(node.base("3.0.0", "well")), SwapOptions.by("bob")))
+            .getMessage();
+    assertTrue(refusal.contains("ordered by ann"), refusal);
+    assertTrue(refusal.contains("plugin cancel"), refusal);
+
+    node.engine.cancel("bob");
+    SwapStatus end = SwapFixture.ended(first);
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("cancelled by bob"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+
+    // A swap that was cancelled did not fail.
+    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+  }
+
+  @ParameterizedTest(name = "at {0}")
+  @ValueSource(
+      strings = {
+        "fetched",
+        "verified",
+        "resolved",
+        "radius",
+        "installed",
+        "started",
+        "proved",
+        "switched",
+        "gated"
+      })
+  @DisplayName("A swap that is cancelled at a stage ends where it was")
+  void cancelledAtEachStage(String stage) throws Exception {
+    Value<SwapStatus> swap =
+        node.engine.begin(swap(node.base("2.0.0", "well")), SwapOptions.by("ann"));
+    SwapStatus at =
+        Values.await(
+            swap,
+            status ->
+                status.outcome().isPresent()
+                    || status.stages().stream().anyMatch(each -> each.name().equals(stage)),
+            SwapFixture.PATIENCE,
+            "the stage");
+    boolean cancelled = at.outcome().isEmpty();
+    try {
+      node.engine.cancel("bob");
+    } catch (SwapRefusedException tooLate) {
+      cancelled = false;
+    }
+
+    SwapStatus end = SwapFixture.ended(swap);
+
+    boolean applied = outcome(end) instanceof SwapOutcome.Applied;
+    assertEquals(!cancelled, applied, () -> words(end));
+    assertEquals(applied ? List.of("above 1.0.0", "base 2.0.0") : BEFORE, node.organs());
+    assertEquals(applied ? List.of("above 1.0.0", "base 2.0.0") : BEFORE, node.generation());
+  }
+
+  @Test
+  @DisplayName("A swap is announced before services go, in either direction")
+  void announcements() throws Exception {
+    List<String> heard = new ArrayList<>();
+    node.listeners.add(
+        new SwapListener() {
+          @Override
+          public void begins(List<Replacement> replacements) {
+            heard.add("begins " + replacements.size() + " " + node.served());
+          }
+
+          @Override
+          public void switches(List<Replacement> replacements) {
+            heard.add(
+                "switches "
+                    + (replacements.getFirst().successor()
+                        > replacements.getFirst().predecessor()));
+          }
+
+          @Override
+          public void ends(List<Replacement> replacements, boolean applied) {
+            heard.add("ends " + applied + " " + node.served());
+          }
+        });
+    node.run(swap(node.base("2.0.0", "well")));
+    node.run(swap(node.base("3.0.0", "throws")));
+
+    assertEquals(
+        List.of(
+            "begins 1 1.0.0",
+            "switches true",
+            "ends true 2.0.0",
+            "begins 1 2.0.0",
+            "ends false 2.0.0"),
+        heard);
+  }
+
+  @Test
+  @DisplayName("A configuration is a generation of its own, and a rollback restores it")
+  void configurationIsAGeneration() throws Exception {
+    SwapStatus set = node.run(configure("dev.polis.base.port", "99"));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(set), () -> words(set));
+    assertEquals(99, port());
+    assertEquals(2, node.store.current().orElseThrow().number());
+
+    SwapStatus back = node.run(new SwapOrder.Rollback());
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(back), () -> words(back));
+    assertEquals(1, port(), "the command line decides again");
+  }
+
+  @Test
+  @DisplayName("A configuration the organ cannot live with is reverted with the organ's words")
+  void badConfiguration() throws Exception {
+    SwapStatus end = node.run(configure("dev.polis.base.port", "13"));
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("port 13 brings bad luck"), () -> words(end));
+    assertEquals(1, port());
+    assertEquals(1, node.store.current().orElseThrow().number());
+    assertEquals("1.0.0", node.served());
+  }
+
+  @Test
+  @DisplayName("An unknown key and a value of another type are refused with what was meant")
+  void unknownKeys() throws Exception {
+    SwapStatus key = node.run(configure("dev.polis.base.prot", "99"));
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(key), () -> words(key));
+    assertTrue(words(key).contains("did you mean \"port\"?"), () -> words(key));
+
+    SwapStatus value = node.run(configure("dev.polis.base.port", "many"));
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(value), () -> words(value));
+    assertTrue(words(value).contains("no whole number"), () -> words(value));
+  }
+
+  private static SwapOrder configure(String name, String value) {
+    return new SwapOrder.Configure(Map.of(name, Optional.of(value)));
+  }
+
+  private int port() throws Exception {
+    return (Integer) node.configuration("dev.polis.base").get("port");
+  }
+
+  private static SwapOutcome outcome(SwapStatus end) {
+    return end.outcome().orElseThrow();
+  }
+
+  private static String words(SwapStatus end) {
+    return outcome(end).name() + ": " + outcome(end).reason() + " after " + end.stages();
+  }
+}

@@ -1,0 +1,302 @@
+package dev.polis.plugins.swap;
+
+import dev.polis.event.Value;
+import dev.polis.event.Values;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthTable;
+import dev.polis.logtree.LogTree;
+import dev.polis.plugins.manifest.DistributionManifest;
+import dev.polis.plugins.manifest.PackOptions;
+import dev.polis.plugins.manifest.PluginPacker;
+import dev.polis.plugins.manifest.Provided;
+import dev.polis.plugins.plan.BundleManifest;
+import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.store.StoredPlugin;
+import dev.polis.plugins.swap.organs.TestOrgan;
+import dev.polis.supervision.SupervisionTree;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Dictionary;
+import java.util.HashMap;
+import java.util.Hashtable;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
+import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import org.apache.felix.framework.Felix;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
+import org.osgi.framework.ServiceReference;
+import org.osgi.service.cm.ConfigurationAdmin;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
+
+/**
+ * Runs a real framework with Declarative Services, configurations, a health table and a plugin
+ * store, and two organs: {@code base}, and {@code above}, which needs the service of base.
+ */
+public final class SwapFixture {
+  public static final Duration PATIENCE = Duration.ofSeconds(30);
+  public static final SwapSettings SETTINGS =
+      new SwapSettings(
+          Duration.ofMillis(250),
+          Duration.ofMillis(1500),
+          Duration.ofSeconds(2),
+          Duration.ofSeconds(5),
+          Set.of("alone"));
+
+  private final Path folder;
+  private final Felix framework;
+  private final SupervisionTree tree;
+  private final HealthTable health;
+  public final PluginStore store;
+  public final Queue<String> audit = new ConcurrentLinkedQueue<>();
+  public final List<SwapListener> listeners = new CopyOnWriteArrayList<>();
+  public SwapEngine engine;
+
+  private SwapFixture(Path folder) throws Exception {
+    this.folder = folder;
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(Constants.FRAMEWORK_STORAGE, folder.resolve("cache").toString());
+    settings.put(Constants.FRAMEWORK_STORAGE_CLEAN, Constants.FRAMEWORK_STORAGE_CLEAN_ONFIRSTINIT);
+    settings.put(
+        Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA,
+        "org.osgi.service.cm;version=1.6.1,org.osgi.service.component;version=1.5.1,"
+            + "org.osgi.service.component.runtime;version=1.5,"
+            + "org.osgi.service.component.runtime.dto;version=1.5,org.osgi.util.promise;version=1.3.0,"
+            + "org.osgi.util.function;version=1.2.0,dev.polis.health;version=1.0.0");
+    settings.put(Constants.FRAMEWORK_BSNVERSION, Constants.FRAMEWORK_BSNVERSION_MULTIPLE);
+    settings.put("felix.service.urlhandlers", "false");
+    settings.put("felix.log.level", "0");
+    settings.put("felix.cm.dir", folder.resolve("cm").toString());
+    settings.put("ds.loglevel", "0");
+    framework = new Felix(settings);
+    framework.start();
+    for (Class<?> type :
+        List.of(
+            org.apache.felix.cm.PersistenceManager.class,
+            org.apache.felix.scr.impl.Activator.class)) {
+      String jar = type.getProtectionDomain().getCodeSource().getLocation().toURI().toString();
+      context().installBundle("reference:" + jar).start();
+    }
+    tree = SupervisionTree.open(LogTree.create());
+    health = HealthTable.open(tree);
+    context().registerService(HealthRegistry.class, health, new Hashtable<>());
+    store = PluginStore.open(folder.resolve("plugins"));
+    engine = engine(SETTINGS);
+  }
+
+  /** Starts a node that runs version 1.0.0 of two organs. */
+  public static SwapFixture start(Path folder) throws Exception {
+    SwapFixture fixture = new SwapFixture(folder);
+    fixture.install(fixture.base("1.0.0", "well"), fixture.above("1.0.0", "well"));
+    return fixture;
+  }
+
+  SwapEngine engine(SwapSettings settings) {
+    return new SwapEngine(
+        new SwapParts(
+            context(),
+            store,
+            (bundle, manifest) -> "vouched for by the test",
+            health,
+            service(ServiceComponentRuntime.class),
+            service(ConfigurationAdmin.class),
+            ConfigurationSet.none().with("dev.polis.base", "port", "1"),
+            () -> List.copyOf(listeners),
+            () -> List.of("process etcd (17)"),
+            audit::add),
+        settings);
+  }
+
+  private void install(Path... jars) throws Exception {
+    List<StoredPlugin> plugins = new ArrayList<>();
+    for (Path jar : jars) {
+      StoredPlugin plugin = plugin(jar);
+      store.put(plugin, jar);
+      store.putManifest(plugin, manifest(jar));
+      plugins.add(plugin);
+    }
+    Digest origin = Digest.of("a distribution".getBytes(StandardCharsets.UTF_8));
+    Generation generation = store.commit(origin, plugins);
+    for (StoredPlugin plugin : generation.plugins()) {
+      context().installBundle("reference:" + store.verified(plugin).toUri()).start();
+    }
+  }
+
+  private static StoredPlugin plugin(Path jar) throws Exception {
+    var manifest = BundleManifest.read(jar);
+    return new StoredPlugin(manifest.symbolicName(), manifest.version(), Digest.of(jar));
+  }
+
+  public BundleContext context() {
+    return framework.getBundleContext();
+  }
+
+  HealthTable health() {
+    return health;
+  }
+
+  private <T> T service(Class<T> type) {
+    ServiceReference<T> reference = context().getServiceReference(type);
+    return context().getService(reference);
+  }
+
+  Path base(String version, String behaviour) throws Exception {
+    return organ("base", version, behaviour, "java.util.function.Supplier", "", "");
+  }
+
+  Path above(String version, String behaviour) throws Exception {
+    return organ("above", version, behaviour, "", "java.util.function.Supplier", "");
+  }
+
+  /** Makes a bundle with one component. */
+  Path organ(
+      String name, String version, String behaviour, String gives, String needs, String imports)
+      throws Exception {
+    Manifest manifest = new Manifest();
+    Attributes headers = manifest.getMainAttributes();
+    headers.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    headers.putValue("Bundle-ManifestVersion", "2");
+    headers.putValue("Bundle-SymbolicName", "dev.polis." + name);
+    headers.putValue("Bundle-Version", version);
+    headers.putValue(
+        "Import-Package",
+        "org.osgi.framework,dev.polis.health" + (imports.isEmpty() ? "" : "," + imports));
+    headers.putValue("Service-Component", "OSGI-INF/component.xml");
+    if (!gives.isEmpty()) {
+      headers.putValue(
+          "Provide-Capability", "osgi.service;objectClass:List<String>=\"" + gives + "\"");
+    }
+    if (!needs.isEmpty()) {
+      headers.putValue(
+          "Require-Capability",
+          "osgi.service;filter:=\"(objectClass=" + needs + ")\";effective:=active");
+    }
+    Path jar = folder.resolve("%s-%s-%s.jar".formatted(name, version, behaviour));
+    try (OutputStream out = Files.newOutputStream(jar);
+        JarOutputStream archive = new JarOutputStream(out, manifest)) {
+      String type = TestOrgan.class.getName().replace('.', '/') + ".class";
+      archive.putNextEntry(new JarEntry(type));
+      try (InputStream in = TestOrgan.class.getClassLoader().getResourceAsStream(type)) {
+        in.transferTo(archive);
+      }
+      archive.putNextEntry(new JarEntry("OSGI-INF/component.xml"));
+      archive.write(component(name, behaviour, gives, needs).getBytes(StandardCharsets.UTF_8));
+      archive.putNextEntry(new JarEntry("OSGI-INF/metatype/" + name + ".xml"));
+      archive.write(metatype(name).getBytes(StandardCharsets.UTF_8));
+    }
+    return jar;
+  }
+
+  private static String component(String name, String behaviour, String gives, String needs) {
+    String service =
+        gives.isEmpty() ? "" : "<service><provide interface=\"" + gives + "\"/></service>";
+    String reference =
+        needs.isEmpty() ? "" : "<reference name=\"below\" interface=\"" + needs + "\"/>";
+    return """
+        <scr:component xmlns:scr="http://www.osgi.org/xmlns/scr/v1.4.0" name="%s" immediate="true"
+            activate="activate" deactivate="deactivate" configuration-pid="dev.polis.%s">
+          <implementation class="%s"/>
+          <property name="behaviour" value="%s"/>
+          %s%s
+        </scr:component>"""
+        .formatted(name, name, TestOrgan.class.getName(), behaviour, service, reference);
+  }
+
+  private static String metatype(String name) {
+    return """
+        <metatype:MetaData xmlns:metatype="http://www.osgi.org/xmlns/metatype/v1.4.0">
+          <OCD id="dev.polis.%s" name="Organ">
+            <AD id="port" type="Integer" cardinality="0" default="7" min="1" max="65535"/>
+          </OCD>
+          <Designate pid="dev.polis.%s"><Object ocdref="dev.polis.%s"/></Designate>
+        </metatype:MetaData>"""
+        .formatted(name, name, name);
+  }
+
+  static SwapOrder swap(Path jar) throws Exception {
+    return new SwapOrder.Replace(jar, manifest(jar));
+  }
+
+  private static byte[] manifest(Path jar) throws Exception {
+    PackOptions organ = new PackOptions(List.of(new Provided.Organ("organ")), Optional.empty());
+    return DistributionManifest.of(PluginPacker.describe(jar, organ)).encode().toByteArray();
+  }
+
+  /** Orders a swap and waits for its end. */
+  SwapStatus run(SwapOrder order) throws Exception {
+    return run(order, SwapOptions.by("the test"));
+  }
+
+  SwapStatus run(SwapOrder order, SwapOptions options) throws Exception {
+    return ended(engine.begin(order, options));
+  }
+
+  static SwapStatus ended(Value<SwapStatus> swap) throws Exception {
+    return Values.await(
+        swap, status -> status.outcome().isPresent(), PATIENCE, "the end of the swap");
+  }
+
+  /** Returns the bundles of the two organs with their states: {@code base 1.0.0 32}. */
+  List<String> organs() {
+    return Arrays.stream(context().getBundles())
+        .filter(bundle -> bundle.getSymbolicName().startsWith("dev.polis."))
+        .map(
+            bundle ->
+                bundle.getSymbolicName().replace("dev.polis.", "")
+                    + " "
+                    + bundle.getVersion()
+                    + (bundle.getState() == Bundle.ACTIVE ? "" : " state " + bundle.getState()))
+        .sorted()
+        .toList();
+  }
+
+  /** Returns what is configured for a PID. */
+  Dictionary<String, Object> configuration(String pid) throws Exception {
+    return service(ConfigurationAdmin.class).getConfiguration(pid, null).getProperties();
+  }
+
+  /** Returns the version that the service of base comes from. */
+  String served() {
+    ServiceReference<?> reference = context().getServiceReference(Supplier.class.getName());
+    Object found = context().getService(reference);
+    context().ungetService(reference);
+    return ((Supplier<?>) found).get().toString();
+  }
+
+  /** Returns the versions of the generation that counts. */
+  List<String> generation() throws Exception {
+    return store.current().orElseThrow().plugins().stream()
+        .map(plugin -> plugin.symbolicName().replace("dev.polis.", "") + " " + plugin.version())
+        .toList();
+  }
+
+  /** Stops the framework. */
+  public void close() throws Exception {
+    System.setProperty(TestOrgan.END_LOOPS, "true");
+    engine.close();
+    framework.stop();
+    framework.waitForStop(0);
+    health.close();
+    tree.close();
+    System.clearProperty(TestOrgan.END_LOOPS);
+  }
+}

@@ -1,0 +1,104 @@
+package dev.polis.plugins.swap.organs;
+
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceReference;
+
+/**
+ * Stands in for an organ in tests of swaps: the property "behaviour" of its component says how well
+ * it does. It gives its version as a service.
+ */
+public final class TestOrgan implements Supplier<String> {
+  /** Ends components that loop, after the test that needs one. */
+  public static final String END_LOOPS = "polis.test.end.loops";
+
+  private String version = "";
+
+  /** Null while it is not active, or publishes no health. */
+  private HealthScope scope;
+
+  /** Called by Declarative Services. */
+  public void activate(BundleContext context, Map<String, Object> properties) throws Exception {
+    version = context.getBundle().getVersion().toString();
+    String name = context.getBundle().getSymbolicName().replace("dev.polis.", "");
+    if (String.valueOf(properties.get("port")).equals("13")) {
+      throw new IllegalArgumentException("port 13 brings bad luck: choose another");
+    }
+    String behaviour = String.valueOf(properties.get("behaviour"));
+    switch (behaviour) {
+      case "throws" -> throw new IllegalStateException("the ticket is too short: 3 bytes");
+      case "sleeps" -> Thread.sleep(600_000);
+      case "loops" -> {
+        while (!Boolean.getBoolean(END_LOOPS)) {
+          Thread.onSpinWait();
+        }
+      }
+      default -> {
+        // It does its work at once.
+      }
+    }
+    ServiceReference<HealthRegistry> health = context.getServiceReference(HealthRegistry.class);
+    scope = context.getService(health).organ(name, "");
+    HealthCondition down = HealthCondition.down("broken", "nothing answers on port 1", "");
+    if (behaviour.equals("unhealthy")) {
+      scope.set(down);
+    } else if (behaviour.equals("then-unhealthy")) {
+      HealthScope later = scope;
+      Thread.ofVirtual().start(() -> spoil(later, down));
+    } else if (behaviour.equals("alone")) {
+      wait(context, health, name);
+    }
+  }
+
+  /** Is down as long as another instance of it is there. */
+  private void wait(BundleContext context, ServiceReference<HealthRegistry> health, String name) {
+    HealthScope mine = scope;
+    Thread.ofVirtual()
+        .start(
+            () -> {
+              mine.set(HealthCondition.down("taken", "port 7840 is taken", ""));
+              while (instances(context, name) > 1) {
+                pause(10);
+              }
+              mine.clear("taken");
+            });
+  }
+
+  private static long instances(BundleContext context, String name) {
+    return Optional.ofNullable(context.getBundle(0).getBundleContext().getBundles()).stream()
+        .flatMap(java.util.Arrays::stream)
+        .filter(bundle -> ("dev.polis." + name).equals(bundle.getSymbolicName()))
+        .filter(bundle -> bundle.getState() == org.osgi.framework.Bundle.ACTIVE)
+        .count();
+  }
+
+  private static void spoil(HealthScope scope, HealthCondition down) {
+    pause(100);
+    scope.set(down);
+  }
+
+  private static void pause(long millis) {
+    try {
+      Thread.sleep(millis);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Called by Declarative Services. */
+  public void deactivate() {
+    if (scope != null) {
+      scope.close();
+    }
+  }
+
+  @Override
+  public String get() {
+    return version;
+  }
+}
