@@ -27,7 +27,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
@@ -184,9 +183,7 @@ class PluginsServiceTest {
     headers.putValue("Bundle-Version", version);
     write(jar, manifest);
     PluginPacker.write(
-        jar,
-        DistributionManifest.of(
-            PluginPacker.describe(jar, new PackOptions(provides, Optional.empty()))));
+        jar, DistributionManifest.of(PluginPacker.describe(jar, PackOptions.providing(provides))));
     return node.context().installBundle("reference:" + jar.toUri());
   }
 

@@ -3,23 +3,40 @@ package dev.polis.plugins.manifest;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Optional;
 import org.osgi.framework.Version;
 
 /**
  * Says about a plugin what its bundle does not say itself.
  *
  * @param provides organs and roles; empty for those that the bundle's headers name
- * @param minimumPlatform the lowest version of the platform; empty for the one that the bundle's
- *     headers name, or else that of this platform
+ * @param platform the lowest version of the platform
  */
-public record PackOptions(List<Provided> provides, Optional<Version> minimumPlatform) {
+public record PackOptions(List<Provided> provides, LowestPlatform platform) {
   /** Takes everything from the bundle. */
-  public static final PackOptions NONE = new PackOptions(List.of(), Optional.empty());
+  public static final PackOptions NONE = providing(List.of());
+
+  /** Says what the lowest version of the platform is. */
+  public sealed interface LowestPlatform {
+
+    /** The one that the bundle's headers name, or else that of this platform. */
+    record OfBundle() implements LowestPlatform {}
+
+    /**
+     * A certain one.
+     *
+     * @param version it
+     */
+    record At(Version version) implements LowestPlatform {}
+  }
 
   /** Copies its arguments. */
   public PackOptions {
     provides = List.copyOf(provides);
+  }
+
+  /** Says what the bundle provides, and takes everything else from it. */
+  public static PackOptions providing(List<Provided> provides) {
+    return new PackOptions(provides, new LowestPlatform.OfBundle());
   }
 
   /**
@@ -40,8 +57,9 @@ public record PackOptions(List<Provided> provides, Optional<Version> minimumPlat
       return new PackOptions(
           provides,
           minimumPlatform.isEmpty()
-              ? Optional.empty()
-              : Optional.of(PluginManifest.version("version of a platform", minimumPlatform)));
+              ? new LowestPlatform.OfBundle()
+              : new LowestPlatform.At(
+                  PluginManifest.version("version of a platform", minimumPlatform)));
     } catch (IllegalArgumentException e) {
       throw new PackException(e.getMessage(), e);
     }

@@ -56,7 +56,7 @@ public final class PluginPacker {
           size,
           options.provides().isEmpty() ? provides(headers.main()) : options.provides(),
           imports(headers.main()),
-          options.minimumPlatform().orElseGet(() -> platform(headers.main())));
+          platform(options.platform(), headers.main()));
     } catch (IllegalArgumentException e) {
       throw new PackException(
           "%s cannot be packed: %s; correct its build".formatted(bundle, e.getMessage()), e);
@@ -140,7 +140,10 @@ public final class PluginPacker {
         "optional".equals(clause.directives().get("resolution")));
   }
 
-  private static Version platform(Attributes headers) {
+  private static Version platform(PackOptions.LowestPlatform option, Attributes headers) {
+    if (option instanceof PackOptions.LowestPlatform.At(Version version)) {
+      return version;
+    }
     String named = headers.getValue(PLATFORM);
     return named == null
         ? PlatformVersion.current()

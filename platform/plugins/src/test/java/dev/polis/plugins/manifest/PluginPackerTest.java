@@ -9,7 +9,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -68,8 +67,8 @@ class PluginPackerTest {
     assertEquals(List.of(new Provided.Organ("backup")), manifest.provides());
     assertEquals(PlatformVersion.current(), manifest.minimumPlatform());
     assertEquals(
-        Optional.of(new Version("2.0.0")),
-        PackOptions.of(List.of(), List.of(), "2").minimumPlatform());
+        new PackOptions.LowestPlatform.At(new Version("2.0.0")),
+        PackOptions.of(List.of(), List.of(), "2").platform());
   }
 
   @Test

@@ -30,7 +30,6 @@ import java.util.HashMap;
 import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -237,7 +236,7 @@ public final class SwapFixture {
   }
 
   private static byte[] manifest(Path jar) throws Exception {
-    PackOptions organ = new PackOptions(List.of(new Provided.Organ("organ")), Optional.empty());
+    PackOptions organ = PackOptions.providing(List.of(new Provided.Organ("organ")));
     return DistributionManifest.of(PluginPacker.describe(jar, organ)).encode().toByteArray();
   }
 
