@@ -160,6 +160,31 @@ public final class HandOverTable implements HandOvers {
     }
   }
 
+  /** Keeps an instance from leaving while it is asked for its state; false if it has left. */
+  private boolean beginAsking(Seat<?> seat) {
+    lock.lock();
+    try {
+      boolean there = seat != null && lines.get(seat.organ).seats.contains(seat);
+      if (there) {
+        seat.asked = true;
+      }
+      return there;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void endAsking(Seat<?> seat, boolean gave) {
+    lock.lock();
+    try {
+      seat.asked = false;
+      seat.gave = gave;
+      changed.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private boolean mark(Seat<?> seat, boolean gave) {
     lock.lock();
     try {
@@ -202,12 +227,15 @@ public final class HandOverTable implements HandOvers {
       if (taken != null) {
         return taken;
       }
-      if (!exists()) {
+      long began = System.nanoTime();
+      if (!beginAsking(giver)) {
         return OrganState.NONE;
       }
-      long began = System.nanoTime();
-      taken = giver.give();
-      mark(giver, true);
+      try {
+        taken = giver.give();
+      } finally {
+        endAsking(giver, taken != null);
+      }
       log.info(
           "%s: the new instance took over %s in %d ms",
           organ, taken, Duration.ofNanos(System.nanoTime() - began).toMillis());
@@ -255,15 +283,23 @@ public final class HandOverTable implements HandOvers {
     }
   }
 
-  /** Waits until nobody may be asking this instance for its state. */
+  /**
+   * Waits until nobody asks this instance for its state, and, if it has to give the state back,
+   * until no other change of its organ goes on.
+   */
   private boolean awaitTurn(Seat<?> seat) {
     lock.lock();
     try {
       Line line = lines.get(seat.organ);
-      return line == null || await(() -> !line.changing || seat.gave, TURN);
+      return line == null
+          || await(() -> !line.changing || (!seat.asked && !returnsState(line, seat)), TURN);
     } finally {
       lock.unlock();
     }
+  }
+
+  private static boolean returnsState(Line line, Seat<?> seat) {
+    return line.incumbent == seat && line.seats.size() > 1;
   }
 
   /** Removes an instance; returns who gets its state, which is then in charge. */
@@ -313,7 +349,10 @@ public final class HandOverTable implements HandOvers {
   private final class Seat<I extends OrganInstance> implements Membership<I> {
     private final String organ;
     private final I instance;
-    private boolean gave; // guarded by lock
+    // Guarded by lock.
+    private boolean gave;
+    private boolean asked;
+
     private InstanceCall last = InstanceCall.none(); // for whoever changes the organ
 
     Seat(String organ, I instance) {

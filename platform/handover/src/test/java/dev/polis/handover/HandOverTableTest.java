@@ -17,9 +17,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class HandOverTableTest {
 
@@ -247,6 +249,7 @@ class HandOverTableTest {
   }
 
   @Test
+  @Timeout(value = 5, unit = TimeUnit.SECONDS)
   void aPredecessorThatHasLeftIsNotAsked() {
     HandOvers.Membership<Counter> first = join("first");
     HandOvers.Membership<Counter> second =
@@ -270,6 +273,7 @@ class HandOverTableTest {
   }
 
   @Test
+  @Timeout(value = 5, unit = TimeUnit.SECONDS)
   void aStateThatNobodyTakesAnyMoreIsClosed() {
     AtomicBoolean closed = new AtomicBoolean();
     HandOvers.Membership<Counter> first =
