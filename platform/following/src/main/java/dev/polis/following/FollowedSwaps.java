@@ -36,17 +36,11 @@ final class FollowedSwaps implements SwapListener {
   @Override
   public void switches(List<Replacement> replacements) {
     for (Replacement each : replacements) {
-      ServiceSwap swap = swaps.get(each.predecessor());
-      ServiceSwap undone = swaps.get(each.successor());
       Bundle next = context.getBundle(each.successor());
+      ServiceSwap swap = swaps.getOrDefault(each.predecessor(), swaps.get(each.successor()));
       // Who does not provide yet gets the calls when it does.
-      if (next == null || next.getRegisteredServices() == null) {
-        continue;
-      }
-      if (swap != null) {
+      if (swap != null && next != null && swap.providedBy(next)) {
         swap.switchTo(next);
-      } else if (undone != null) {
-        undone.revert();
       }
     }
   }

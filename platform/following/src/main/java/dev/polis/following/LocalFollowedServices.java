@@ -140,6 +140,11 @@ final class LocalFollowedServices implements FollowedServices, AutoCloseable {
     }
 
     @Override
+    public boolean providedBy(Bundle bundle) {
+      return parts.stream().allMatch(part -> part.providedBy(bundle));
+    }
+
+    @Override
     public boolean hold(Duration drain) {
       boolean ended = true;
       for (ServiceFollower.Swap part : parts) {

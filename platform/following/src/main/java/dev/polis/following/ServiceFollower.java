@@ -424,17 +424,23 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
       }
     }
 
+    boolean providedBy(Bundle bundle) {
+      return find(bundle).isPresent();
+    }
+
     private ServiceReference<Object> of(Bundle bundle) {
+      return find(bundle)
+          .orElseThrow(
+              () ->
+                  new IllegalStateException(
+                      "%s does not provide %s at present"
+                          .formatted(ServiceProvider.of(bundle), contract.getName())));
+    }
+
+    private Optional<ServiceReference<Object>> find(Bundle bundle) {
       lock.lock();
       try {
-        return providers.stream()
-            .filter(each -> bundle.equals(each.getBundle()))
-            .findFirst()
-            .orElseThrow(
-                () ->
-                    new IllegalStateException(
-                        "%s does not provide %s at present"
-                            .formatted(ServiceProvider.of(bundle), contract.getName())));
+        return providers.stream().filter(each -> bundle.equals(each.getBundle())).findFirst();
       } finally {
         lock.unlock();
       }

@@ -15,6 +15,9 @@ public interface ServiceSwap extends AutoCloseable {
   /** Returns the names of the contracts whose provider is replaced. */
   Set<String> contracts();
 
+  /** Returns whether a bundle provides all of the contracts at present. */
+  boolean providedBy(Bundle bundle);
+
   /**
    * Makes new calls wait, and waits for those under way. Each call waits for a limited time, 30 s,
    * and fails then with a {@link ServiceAwayException}. Watchers of values stay with the
