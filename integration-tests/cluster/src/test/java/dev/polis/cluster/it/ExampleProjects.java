@@ -4,9 +4,13 @@ import dev.polis.fixtures.Finished;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import java.util.stream.Stream;
 
 /**
@@ -30,12 +34,9 @@ record ExampleProjects(Path folder) {
     copySources(folder.resolve("examples"));
     projects.publish("polis", REPOSITORY.resolve("pom.xml"));
     for (Path pom : poms(REPOSITORY.resolve("platform"))) {
-      String artifact = artifact(pom.getParent());
-      projects.publish(artifact, pom);
-      String jar = artifact + "-" + VERSION + ".jar";
-      Files.copy(
-          pom.resolveSibling("target").resolve(jar), projects.published(artifact).resolve(jar));
+      projects.publishWithJar(artifact(pom.getParent()), pom);
     }
+    projects.publishWithJar("polis-maven-plugin", REPOSITORY.resolve("tools/maven-plugin/pom.xml"));
     Files.writeString(projects.settings(), settingsText());
     return projects;
   }
@@ -73,6 +74,12 @@ record ExampleProjects(Path folder) {
     Files.copy(pom, to.resolve(artifact + "-" + VERSION + ".pom"));
   }
 
+  private void publishWithJar(String artifact, Path pom) throws IOException {
+    publish(artifact, pom);
+    String jar = artifact + "-" + VERSION + ".jar";
+    Files.copy(pom.resolveSibling("target").resolve(jar), published(artifact).resolve(jar));
+  }
+
   private Path settings() {
     return folder.resolve("settings.xml");
   }
@@ -93,32 +100,49 @@ record ExampleProjects(Path folder) {
         .formatted(Path.of(System.getProperty("polis.maven.repository")).toUri());
   }
 
-  /** Builds all projects, and returns their bundles. */
-  List<Path> build(String... options) throws Exception {
+  /** Builds all projects and signs their bundles with a key. */
+  void build(Path key) throws Exception {
     List<String> command =
-        new ArrayList<>(
-            List.of(
-                "mvn",
-                "--batch-mode",
-                "--quiet",
-                "--file=" + folder.resolve("examples/pom.xml"),
-                "--settings=" + settings(),
-                "-Dmaven.repo.local=" + folder.resolve("repository"),
-                "package"));
-    command.addAll(List.of(options));
+        List.of(
+            "mvn",
+            "--batch-mode",
+            "--quiet",
+            "--file=" + folder.resolve("examples/pom.xml"),
+            "--settings=" + settings(),
+            "-Dmaven.repo.local=" + folder.resolve("repository"),
+            "-Dpolis.key=" + key,
+            "package");
     Finished.of(command, Map.of("JAVA_HOME", System.getProperty("java.home")), TestNode.PATIENCE)
         .requireSuccess("the examples do not build");
-    return bundles();
   }
 
-  private List<Path> bundles() throws IOException {
-    try (Stream<Path> files = Files.walk(folder.resolve("examples"), 3)) {
+  /** Returns the bundle that was built of a project. */
+  Path bundle(String project) throws IOException {
+    Path target = folder.resolve("examples").resolve(project).resolve("target");
+    try (Stream<Path> files = Files.list(target)) {
       return files
           .filter(file -> file.toString().endsWith(".jar"))
-          .filter(file -> file.getParent().endsWith("target"))
-          .sorted()
-          .toList();
+          .findFirst()
+          .orElseThrow(() -> new AssertionError("there is no bundle in " + target));
     }
+  }
+
+  /** Returns a copy of a bundle that says it is of another version. It is not signed. */
+  Path anotherVersion(Path bundle, String version) throws IOException {
+    Path copy = folder.resolve("version-" + version + ".jar");
+    try (JarFile from = new JarFile(bundle.toFile())) {
+      Manifest manifest = new Manifest(from.getManifest());
+      manifest.getMainAttributes().putValue("Bundle-Version", version);
+      try (JarOutputStream to = new JarOutputStream(Files.newOutputStream(copy), manifest)) {
+        for (JarEntry entry : Collections.list(from.entries())) {
+          if (!entry.getName().equals(JarFile.MANIFEST_NAME)) {
+            to.putNextEntry(new JarEntry(entry.getName()));
+            from.getInputStream(entry).transferTo(to);
+          }
+        }
+      }
+    }
+    return copy;
   }
 
   /** Returns the source files of a project. */

@@ -9,9 +9,15 @@ import com.google.gson.JsonPrimitive;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.Needs;
+import dev.polis.pki.TlsTrust;
 import dev.polis.process.ProgramPath;
+import java.io.IOException;
 import java.io.StringWriter;
+import java.net.URI;
 import java.net.URISyntaxException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
@@ -23,6 +29,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManager;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
@@ -38,9 +46,9 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.metatype.annotations.Designate;
 import org.postgresql.Driver;
 
-/** Builds the example of a role, and runs its PostgreSQL on a node. */
+/** Builds the examples of plugins, and runs, swaps and takes them back on a node. */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
-class PostgresRoleIT {
+class ExamplePluginsIT {
 
   /** As many clients as pgbench is often run with. */
   private static final int CLIENTS = 8;
@@ -48,7 +56,9 @@ class PostgresRoleIT {
   private static final String ADDRESS = "127.0.31.1";
   private static final String URL = "jdbc:postgresql://" + ADDRESS + ":5432/postgres";
   private static final String ROLE = "PostgreSQL";
-  private static final String PLUGIN = "org.example.postgresql";
+
+  /** Swaps of the plugin under load. */
+  private static final int SWAPS = Boolean.getBoolean("polis.long") ? 50 : 5;
 
   /** Requires what the sources use; the rest is required by what it requires. */
   private static final String MODULE =
@@ -67,13 +77,18 @@ class PostgresRoleIT {
 
   @TempDir static Path directory;
   private static ExampleProjects projects;
-  private static List<Path> bundles;
+  private static Path key;
   private static TestNode node;
 
   @BeforeAll
   static void start() throws Exception {
     projects = ExampleProjects.in(directory.resolve("outside"));
-    bundles = projects.build();
+    key = directory.resolve("release.key");
+    TestNode.bare(directory.resolve("none"), ADDRESS)
+        .ctl("plugin", "key", "make", key.toString())
+        .requireSuccess("no key");
+    projects.build(key);
+    startNode();
   }
 
   @AfterAll
@@ -128,23 +143,66 @@ class PostgresRoleIT {
 
   @Test
   @Order(2)
+  @DisplayName("an organ is replaced by one that was built outside, and the swap is taken back")
+  void replacesAnOrgan() throws Exception {
+    node.ctl("node", "role", "add", node.id(), "KubernetesController").requireSuccess("role");
+    awaitSaid("there is no Kubernetes API server at this node");
+    swap(projects.bundle("kubernetes-replacement"));
+    awaitSaid("ask the operator of this cluster for its Kubernetes");
+    node.ctl("plugin", "rollback").requireSuccess("rollback");
+    awaitSaid("there is no Kubernetes API server at this node");
+  }
+
+  private static void awaitSaid(String message) throws Exception {
+    SSLContext anybody = SSLContext.getInstance("TLS");
+    anybody.init(null, new TrustManager[] {TlsTrust.anyKey()}, null);
+    URI api = URI.create("https://" + ADDRESS + ":6444/version");
+    try (HttpClient client = HttpClient.newBuilder().sslContext(anybody).build()) {
+      Await.until(
+          TestNode.PATIENCE,
+          "clients of Kubernetes to be told: " + message,
+          () -> said(client, api).contains(message));
+    }
+  }
+
+  private static String said(HttpClient client, URI api) throws InterruptedException {
+    try {
+      return client.send(HttpRequest.newBuilder(api).build(), BodyHandlers.ofString()).body();
+    } catch (IOException notNow) {
+      return "";
+    }
+  }
+
+  @Test
+  @Order(3)
   @DisplayName(
       "PostgreSQL answers while the node has the role, keeps its process and each transaction while"
-          + " the node's own process is replaced, and ends in order with the role")
+          + " its plugin and the node's own process are replaced, and ends in order with the role")
   void runsPostgres() throws Exception {
     requirePrograms();
-    startNode();
+    Path bundle = projects.bundle("postgresql-role");
+    swap(bundle);
+    assertFalse(answers(), "it runs although the record does not name it");
     changeRole("add");
-    Await.until(TestNode.PATIENCE, "PostgreSQL to answer", PostgresRoleIT::answers);
-    Await.until(TestNode.PATIENCE, "the role to run", PostgresRoleIT::runs);
+    Await.until(TestNode.PATIENCE, "PostgreSQL to answer", ExamplePluginsIT::answers);
+    awaitRuns("at first");
     long pid = pid();
     long committed;
     try (SqlLoad load = SqlLoad.start(URL, password(), CLIENTS)) {
-      load.awaitMore("at first");
+      for (int swap = 1; swap <= SWAPS; swap++) {
+        String when = "after swap " + swap;
+        swap(signed(projects.anotherVersion(bundle, "1.0." + swap)));
+        load.awaitMore(when);
+        awaitRuns(when);
+        assertEquals(pid, pid(), "PostgreSQL was restarted " + when);
+      }
+      node.ctl("plugin", "rollback").requireSuccess("rollback");
+      load.awaitMore("after the rollback");
+      awaitRuns("after the rollback");
       node.terminate();
       load.awaitMore("while no node runs");
       node.up();
-      Await.until(TestNode.PATIENCE, "the role to run again", PostgresRoleIT::runs);
+      awaitRuns("after the restart");
       load.awaitMore("after the restart");
       assertEquals(pid, pid(), "PostgreSQL was restarted with the node");
       committed = load.committed();
@@ -161,8 +219,21 @@ class PostgresRoleIT {
     assertTrue(log.contains("database system is shut down"), log);
 
     changeRole("add");
-    Await.until(TestNode.PATIENCE, "PostgreSQL to answer again", PostgresRoleIT::answers);
+    Await.until(TestNode.PATIENCE, "PostgreSQL to answer again", ExamplePluginsIT::answers);
     assertBooksBalance(committed);
+  }
+
+  private static Path signed(Path bundle) {
+    node.ctl("plugin", "pack", bundle.toString(), "--key", key.toString()).requireSuccess("pack");
+    return bundle;
+  }
+
+  private static void swap(Path bundle) {
+    node.ctl("plugin", "swap", bundle.toString()).requireSuccess("swap " + bundle);
+  }
+
+  private static void awaitRuns(String when) throws Exception {
+    Await.until(TestNode.PATIENCE, "the role to run " + when, ExamplePluginsIT::runs);
   }
 
   /** Checks that no commit is lost, and that none is there by half. */
@@ -191,12 +262,11 @@ class PostgresRoleIT {
     // JUnit's folder is for one account alone; the server runs as another where this is root.
     Set<PosixFilePermission> passable = PosixFilePermissions.fromString("rwx--x--x");
     Files.setPosixFilePermissions(directory, passable);
-    TestDistribution distribution = TestDistribution.copied(directory.resolve("distribution"));
-    distribution.add(PLUGIN, "1.0.0", bundles.getLast());
-    node = TestNode.prepared(directory.resolve("n"), ADDRESS).with(distribution.folder());
-    node.up("--security", "insecure");
+    node = TestNode.prepared(directory.resolve("n"), ADDRESS);
+    // The gate of a swap waits so long for everything to be well; here there are many swaps.
+    node.up("--security", "insecure", "--set", "dev.polis.plugins.healthy.ms=500");
     node.takeOwnership();
-    assertFalse(answers(), "it runs although the record does not name it");
+    node.ctl("plugin", "trust", "add", "release", key + ".pub").requireSuccess("trust");
   }
 
   private static void changeRole(String verb) throws Exception {
