@@ -1,7 +1,9 @@
 package dev.polis.cluster.it;
 
 import dev.polis.fixtures.Await;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** Calls a node without a pause, one call after the other, and keeps the first failure. */
@@ -14,6 +16,7 @@ final class SteadyCaller implements AutoCloseable {
   }
 
   private final AtomicInteger answered = new AtomicInteger();
+  private final AtomicLong longestPause = new AtomicLong();
   private final AtomicReference<Exception> failure = new AtomicReference<>();
   private final Thread thread;
 
@@ -27,9 +30,13 @@ final class SteadyCaller implements AutoCloseable {
 
   private void run(Call call) {
     try {
+      long before = System.nanoTime();
       while (!Thread.currentThread().isInterrupted()) {
         call.make();
         answered.incrementAndGet();
+        long now = System.nanoTime();
+        longestPause.accumulateAndGet(now - before, Math::max);
+        before = now;
       }
     } catch (Exception e) {
       if (!Thread.currentThread().isInterrupted()) {
@@ -40,6 +47,11 @@ final class SteadyCaller implements AutoCloseable {
 
   int answered() {
     return answered.get();
+  }
+
+  /** Returns the longest time between two answers since this was last asked. */
+  Duration longestPause() {
+    return Duration.ofNanos(longestPause.getAndSet(0));
   }
 
   /** Waits until calls that begin now are answered; fails with the first that was refused. */

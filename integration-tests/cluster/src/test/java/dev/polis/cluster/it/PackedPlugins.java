@@ -1,0 +1,77 @@
+package dev.polis.cluster.it;
+
+import dev.polis.fixtures.Distribution;
+import dev.polis.fixtures.Finished;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.jar.JarEntry;
+import java.util.jar.JarInputStream;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import java.util.stream.Stream;
+
+/** Makes further versions of a node's organs, signed by a key that its cluster trusts. */
+final class PackedPlugins {
+
+  private final TestNode node;
+  private final Path folder;
+  private final Path key;
+
+  private PackedPlugins(TestNode node, Path folder, Path key) {
+    this.node = node;
+    this.folder = folder;
+    this.key = key;
+  }
+
+  /** Makes a key and lets the cluster of a node trust it; the node's ownership was taken before. */
+  static PackedPlugins of(TestNode node, Path folder) throws IOException {
+    Path key = Files.createDirectories(folder).resolve("plugins-key.pem");
+    node.ctl("plugin", "key", "make", key.toString()).requireSuccess("no key for plugins");
+    node.ctl("plugin", "trust", "add", "tests", key + ".pub")
+        .requireSuccess("the key is not trusted");
+    return new PackedPlugins(node, folder, key);
+  }
+
+  /**
+   * Returns the file of an organ of the distribution in another version, with its manifest beside.
+   */
+  Path version(String organ, String version) throws IOException {
+    Path copy = folder.resolve(organ + "-" + version + ".jar");
+    if (!Files.exists(copy)) {
+      rewrite(shipped(organ), copy, version);
+      Finished packed = node.ctl("plugin", "pack", copy.toString(), "--key", key.toString());
+      packed.requireSuccess("cannot pack " + copy);
+    }
+    return copy;
+  }
+
+  private static Path shipped(String organ) throws IOException {
+    try (Stream<Path> files = Files.walk(Distribution.built().folder().resolve("bundles"))) {
+      return files
+          .filter(file -> file.getFileName().toString().matches(organ + "-[0-9].*\\.jar"))
+          .findFirst()
+          .orElseThrow(() -> new AssertionError("the distribution has no bundle " + organ));
+    }
+  }
+
+  private static void rewrite(Path jar, Path copy, String version) throws IOException {
+    try (InputStream in = Files.newInputStream(jar);
+        JarInputStream entries = new JarInputStream(in)) {
+      Manifest manifest = new Manifest(entries.getManifest());
+      manifest.getMainAttributes().putValue("Bundle-Version", version);
+      try (OutputStream out = Files.newOutputStream(copy);
+          JarOutputStream target = new JarOutputStream(out, manifest)) {
+        for (JarEntry entry = entries.getNextJarEntry();
+            entry != null;
+            entry = entries.getNextJarEntry()) {
+          target.putNextEntry(new JarEntry(entry.getName()));
+          entries.transferTo(target);
+          target.closeEntry();
+        }
+      }
+    }
+  }
+}
