@@ -165,6 +165,11 @@ final class ContainedNode {
 
   /** Connects to the curator as the owner. */
   OwnerSession session() throws Exception {
+    return session(CURATOR_PORT);
+  }
+
+  /** Connects to a listener of the node as the owner. */
+  OwnerSession session(int port) throws Exception {
     X509Certificate ca =
         Pem.certificate(Files.readString(data().resolve("node/credentials/ca.pem")));
     InetSocketAddress curator = new InetSocketAddress(ADDRESS, CURATOR_PORT);
@@ -172,7 +177,9 @@ final class ContainedNode {
     try {
       TlsIdentity identity = TlsIdentity.of(owner.getPrivate(), ownership(stranger));
       return new OwnerSession(
-          RpcClients.authenticated(identity, RpcTrust.cluster(ca)).dial(curator), nodeId());
+          RpcClients.authenticated(identity, RpcTrust.cluster(ca))
+              .dial(new InetSocketAddress(ADDRESS, port)),
+          nodeId());
     } finally {
       stranger.shutdownNow();
     }

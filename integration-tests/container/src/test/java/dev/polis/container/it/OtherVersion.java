@@ -22,10 +22,14 @@ final class OtherVersion {
 
   /** Installs the next version of a bundle beside it. */
   static Bundle install(Bundle bundle) throws Exception {
+    return Bundles.context().installBundle(REFERENCE + file(bundle).toUri());
+  }
+
+  /** Makes the file of the next version of a bundle. */
+  static Path file(Bundle bundle) throws IOException {
     Version before = bundle.getVersion();
     Version next = new Version(before.getMajor(), before.getMinor(), before.getMicro() + 1);
-    Path copy = copy(jar(bundle), bundle.getSymbolicName(), next);
-    return Bundles.context().installBundle(REFERENCE + copy.toUri());
+    return copy(jar(bundle), bundle.getSymbolicName(), next);
   }
 
   private static Path jar(Bundle bundle) {

@@ -1,5 +1,7 @@
 package dev.polis.plugins.swap;
 
+import dev.polis.plugins.plan.BundleManifest;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
@@ -35,7 +37,12 @@ public sealed interface SwapOrder {
 
     @Override
     public String words() {
-      return "swap of " + file.getFileName();
+      try {
+        BundleManifest bundle = BundleManifest.read(file);
+        return "swap of " + bundle.symbolicName() + " " + bundle.version();
+      } catch (IOException noBundle) {
+        return "swap of " + file.getFileName() + ", which is no bundle";
+      }
     }
   }
 

@@ -60,7 +60,7 @@ public sealed interface SwapStage {
       long stopped = lines.stream().filter(line -> line.effect() == BlastLine.Effect.STOPS).count();
       long deactivated =
           lines.stream().filter(line -> line.effect() == BlastLine.Effect.DEACTIVATES).count();
-      return "%d bundles stop, %d components are deactivated and come back"
+      return "bundles that stop: %d, components that are deactivated and come back: %d"
           .formatted(stopped, deactivated);
     }
   }
