@@ -27,7 +27,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
@@ -61,7 +60,7 @@ public class EngineSwapContainerTest {
       DistributionManifest manifest =
           DistributionManifest.of(
               PluginPacker.describe(
-                  file, new PackOptions(List.of(new Provided.Organ(organ)), Optional.empty())));
+                  file, PackOptions.providing(List.of(new Provided.Organ(organ)))));
       versions.put(organ, file);
       manifests.put(organ, manifest);
       digests.add(manifest.digest().hex());
