@@ -372,7 +372,10 @@ class RoleServiceTest {
       assertEquals(Optional.of(Set.of(BACKUP)), second.instance().running().peek());
       curator.roles.set(RoleRecord.of(List.of()));
       awaitRunning(second.instance());
-      assertEquals(List.of("begins", "ends: ROLE_REMOVED"), two.plugin.events());
+      Await.until(
+          SOON,
+          "the run to end because the role was taken away",
+          () -> two.plugin.events().equals(List.of("begins", "ends: ROLE_REMOVED")));
       curator.roles.set(RoleRecord.of(List.of(BACKUP)));
       awaitRunning(second.instance(), BACKUP);
       two.retire(second);
