@@ -1,0 +1,137 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import dev.polis.fixtures.Distribution;
+import dev.polis.fixtures.Finished;
+import dev.polis.plugins.manifest.DistributionManifest;
+import dev.polis.plugins.manifest.ManifestEnvelope;
+import dev.polis.plugins.manifest.PackOptions;
+import dev.polis.plugins.manifest.PluginPacker;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Offers plugins of every kind of signature to a running node, through the command line. */
+class PluginTrustIT {
+  private static final String ORGAN = "dev.polis.metrics";
+  private static final String NEWER = "0.1.1";
+
+  @TempDir static Path directory;
+  private static TestNode node;
+  private static Path key;
+
+  @BeforeAll
+  static void start() throws Exception {
+    node = TestNode.prepared(directory.resolve("n"), "127.0.28.1");
+    node.up();
+    node.takeOwnership();
+    key = directory.resolve("release.pem");
+    assertEquals(0, node.ctl("plugin", "key", "make", key.toString()).code());
+  }
+
+  @AfterAll
+  static void stop() {
+    node.close();
+  }
+
+  @Test
+  @DisplayName(
+      "unsigned, wrongly signed and changed plugins are refused in words; a trusted one runs, and"
+          + " its key is not removed by mistake")
+  void onlyTrustedPluginsRun() throws Exception {
+    Path plugin = newer(directory.resolve("metrics.jar"));
+
+    PluginPacker.write(
+        plugin, DistributionManifest.of(PluginPacker.describe(plugin, PackOptions.NONE)));
+    refused(plugin, "says that it came with the platform");
+
+    assertEquals(0, node.ctl("plugin", "pack", plugin.toString(), "--key", key.toString()).code());
+    refused(plugin, "which this cluster does not trust (it trusts no key)");
+
+    Finished added = node.ctl("plugin", "trust", "add", "release", key + ".pub");
+    assertEquals(0, added.code(), added.all());
+    Path changed = changed(plugin);
+    refused(changed, "has the digest");
+    Path foreign = Files.copy(bundle(), directory.resolve("other.jar"));
+    Files.copy(ManifestEnvelope.beside(plugin), ManifestEnvelope.beside(foreign));
+    refused(foreign, "bytes, and the manifest of " + ORGAN + ":" + NEWER);
+    assertEquals(List.of("0.1.0"), versions(), "a refused plugin was installed");
+
+    Finished swapped = node.ctl("plugin", "swap", plugin.toString());
+    assertEquals(0, swapped.code(), swapped.all() + "\n" + node.said());
+    assertEquals(List.of(NEWER), versions());
+
+    Finished kept = node.ctl("plugin", "trust", "remove", "release");
+    assertEquals(1, kept.code(), kept.all());
+    assertTrue(
+        kept.all().contains(ORGAN + ":" + NEWER + " was signed with it and runs"), kept.all());
+    assertEquals(0, node.ctl("plugin", "trust", "remove", "--force", "release").code());
+    assertEquals(List.of(NEWER), versions(), "what runs goes on running without its key");
+  }
+
+  private static void refused(Path plugin, String why) {
+    Finished swap = node.ctl("plugin", "swap", plugin.toString());
+    assertEquals(1, swap.code(), swap.all());
+    assertTrue(swap.all().contains(why), swap.all());
+  }
+
+  private static List<String> versions() throws Exception {
+    return node.json("bundle", "list").getAsJsonArray().asList().stream()
+        .map(JsonElement::getAsJsonObject)
+        .filter(bundle -> bundle.get("name").getAsString().equals(ORGAN))
+        .map(bundle -> bundle.get("version").getAsString())
+        .toList();
+  }
+
+  private static Path bundle() throws IOException {
+    try (Stream<Path> jars = Files.list(Distribution.built().folder().resolve("bundles"))) {
+      return jars.filter(jar -> jar.getFileName().toString().startsWith(ORGAN))
+          .findFirst()
+          .orElseThrow(() -> new AssertionError("the distribution has no " + ORGAN));
+    }
+  }
+
+  /** Writes the organ's bundle again, under a newer version. */
+  private static Path newer(Path to) throws IOException {
+    try (JarFile from = new JarFile(bundle().toFile())) {
+      Manifest manifest = from.getManifest();
+      manifest.getMainAttributes().putValue("Bundle-Version", NEWER);
+      try (OutputStream file = Files.newOutputStream(to);
+          JarOutputStream jar = new JarOutputStream(file, manifest)) {
+        for (JarEntry entry : Collections.list(from.entries())) {
+          if (!entry.getName().equals(JarFile.MANIFEST_NAME)) {
+            jar.putNextEntry(new JarEntry(entry.getName()));
+            from.getInputStream(entry).transferTo(jar);
+          }
+        }
+      }
+    }
+    return to;
+  }
+
+  /** Copies a plugin and changes one byte of its bundle. */
+  private static Path changed(Path plugin) throws IOException {
+    Path copy = directory.resolve("changed.jar");
+    byte[] content = Files.readAllBytes(plugin);
+    content[content.length / 2] ^= 1;
+    Files.write(copy, content);
+    Files.copy(ManifestEnvelope.beside(plugin), ManifestEnvelope.beside(copy));
+    return copy;
+  }
+}
