@@ -14,6 +14,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /** Carries out the swaps of one node, one at a time. Usable from any thread. */
 public final class SwapEngine implements AutoCloseable {
@@ -22,6 +23,7 @@ public final class SwapEngine implements AutoCloseable {
 
   private final SwapParts parts;
   private final SwapSettings settings;
+  private final Consumer<SwapStage> steps;
   private final InstantSource clock = InstantSource.system();
 
   /** The newest swap; holds nothing until there was one. */
@@ -43,8 +45,18 @@ public final class SwapEngine implements AutoCloseable {
    * @param settings how long it waits for what
    */
   public SwapEngine(SwapParts parts, SwapSettings settings) {
+    this(parts, settings, stage -> {});
+  }
+
+  /**
+   * Creates an engine for a test that is notified of every stage.
+   *
+   * @param steps called after each stage, by the thread that swaps
+   */
+  SwapEngine(SwapParts parts, SwapSettings settings, Consumer<SwapStage> steps) {
     this.parts = parts;
     this.settings = settings;
+    this.steps = steps;
   }
 
   /**
@@ -112,6 +124,7 @@ public final class SwapEngine implements AutoCloseable {
 
   private void set(MutableValue<SwapStatus> status, SwapStage stage) {
     newest.set(status.update(now -> now.orElseThrow().with(stage)));
+    steps.accept(stage);
   }
 
   private void end(MutableValue<SwapStatus> status, SwapOutcome outcome) {

@@ -12,6 +12,7 @@ import dev.polis.health.HealthCondition;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import dev.polis.plugins.swap.BlastLine.Effect;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -380,6 +381,50 @@ class SwapEngineTest {
             "begins 1 2.0.0",
             "ends false 2.0.0"),
         heard);
+  }
+
+  @Test
+  @DisplayName("A journal that cannot be written refuses the swap, and nothing has changed")
+  void journalCannotBeWritten() throws Exception {
+    block("swap");
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("the plugin store cannot be used"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals(BEFORE, node.generation());
+  }
+
+  @Test
+  @DisplayName("A generation that cannot be written reverts the swap, and the old one counts")
+  void generationCannotBeWritten() throws Exception {
+    block("generations/2");
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("generation cannot be written"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals("1.0.0", node.served());
+    assertEquals(BEFORE, node.generation());
+  }
+
+  @Test
+  @DisplayName("A history that cannot be written is said, and the swap counts")
+  void historyCannotBeWritten() throws Exception {
+    block("history");
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("history cannot be written"), () -> words(end));
+    assertEquals("2.0.0", node.served());
+  }
+
+  /** Makes a file of the store one that cannot be replaced, as a full disk does. */
+  private void block(String name) throws Exception {
+    Files.createDirectories(folder.resolve("plugins").resolve(name).resolve("in-the-way"));
   }
 
   @Test

@@ -34,6 +34,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
@@ -69,6 +70,9 @@ public final class SwapFixture {
   public final Queue<String> audit = new ConcurrentLinkedQueue<>();
   public final List<SwapListener> listeners = new CopyOnWriteArrayList<>();
   public SwapEngine engine;
+
+  /** Receives the name of each stage, on the thread that swaps. */
+  volatile Consumer<String> onStage = stage -> {};
 
   private SwapFixture(Path folder) throws Exception {
     this.folder = folder;
@@ -122,7 +126,8 @@ public final class SwapFixture {
             () -> List.copyOf(listeners),
             () -> List.of("process etcd (17)"),
             audit::add),
-        settings);
+        settings,
+        stage -> onStage.accept(stage.name()));
   }
 
   private void install(Path... jars) throws Exception {
