@@ -185,6 +185,13 @@ public class OrganContainerTest {
       ContainedNode.bundle(organ).update();
     }
     node.awaitHome("after all organs were updated");
+    // It begins when the node is home, and has threads that are counted.
+    Await.until(
+        Bundles.PATIENCE,
+        "the role server to be connected",
+        () ->
+            ContainedNode.supervised("roles").stream()
+                .anyMatch(dn -> dn.endsWith(".server.heartbeat")));
   }
 
   /** What is on its way out gets the time to go. */
