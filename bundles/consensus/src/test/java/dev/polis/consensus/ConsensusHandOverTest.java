@@ -103,6 +103,14 @@ class ConsensusHandOverTest {
         .toList();
   }
 
+  /** Counts a line that etcd writes once, when it starts. */
+  private long listening() {
+    return harness.etcdLog().stream()
+        .map(LogPayload.Leveled::message)
+        .filter(each -> each.contains("configuring peer listeners"))
+        .count();
+  }
+
   /** Writes to etcd again and again, with the access that one instance handed out. */
   private static final class Writer implements AutoCloseable {
     private final EtcdClient client;
@@ -171,12 +179,10 @@ class ConsensusHandOverTest {
     }
     assertEquals(pid, pid());
     assertEquals(1, maintained().size());
-    List<String> lines =
-        harness.etcdLog().stream()
-            .map(LogPayload.Leveled::message)
-            .filter(each -> each.contains("configuring peer listeners"))
-            .toList();
-    assertEquals(1, lines.size(), "lines of etcd's log are there twice");
+    // What etcd said at its start; a reader delivers lines a moment after they were written.
+    Await.until(
+        ConsensusHarness.PATIENCE, "the log of etcd to be delivered", () -> listening() > 0);
+    assertEquals(1, listening(), "lines of etcd's log are there twice");
     retire(present);
   }
 
