@@ -2,6 +2,7 @@ package dev.polis.management;
 
 import com.google.protobuf.Timestamp;
 import dev.polis.boot.RuntimeInstance;
+import dev.polis.rpc.RpcException;
 import dev.polis.wire.runtime.GetRuntimeRequest;
 import dev.polis.wire.runtime.GetRuntimeResponse;
 import dev.polis.wire.runtime.RestartRequest;
@@ -35,6 +36,16 @@ final class RuntimeEndpoint extends RuntimeGrpc.RuntimeImplBase {
 
   @Override
   public void restart(RestartRequest request, StreamObserver<RestartResponse> caller) {
+    String now = RuntimeInstance.current().id();
+    if (request.getInstance().isEmpty()) {
+      throw RpcException.invalid(
+          "instance is empty: name the process to replace; GetRuntime says which one runs");
+    }
+    if (!request.getInstance().equals(now)) {
+      throw RpcException.failedPrecondition(
+          "process \"%s\" does not run any more, or never ran here; %s does"
+              .formatted(request.getInstance(), now));
+    }
     power.restartAfter((ServerCallStreamObserver<RestartResponse>) caller);
     caller.onNext(RestartResponse.newBuilder().setInstance(RuntimeInstance.current().id()).build());
     caller.onCompleted();

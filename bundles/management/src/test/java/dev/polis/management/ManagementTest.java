@@ -409,8 +409,17 @@ class ManagementTest {
     GetRuntimeResponse now = runtime.getRuntime(GetRuntimeRequest.getDefaultInstance());
     assertEquals(ProcessHandle.current().pid(), now.getProcessId());
 
-    assertEquals(
-        now.getInstance(), runtime.restart(RestartRequest.getDefaultInstance()).getInstance());
+    assertRefused(
+        Status.Code.INVALID_ARGUMENT,
+        "instance is empty",
+        () -> runtime.restart(RestartRequest.getDefaultInstance()));
+    assertRefused(
+        Status.Code.FAILED_PRECONDITION,
+        "does not run any more",
+        () -> runtime.restart(RestartRequest.newBuilder().setInstance("another").build()));
+
+    RestartRequest request = RestartRequest.newBuilder().setInstance(now.getInstance()).build();
+    assertEquals(now.getInstance(), runtime.restart(request).getInstance());
     launcher.answered.countDown();
 
     Await.until(PATIENCE, "the launcher to be asked", () -> !launcher.asked.isEmpty());

@@ -61,7 +61,10 @@ final class NodeRestartCommand implements Callable<Integer> {
     try (Session session = Session.open(node.ctl.options)) {
       chosen = NodeCommand.single(session, ids);
       RuntimeGrpc.RuntimeBlockingV2Stub stub = session.runtime(NodeCommand.address(chosen));
-      before = session.call(() -> stub.restart(RestartRequest.getDefaultInstance())).getInstance();
+      before =
+          session.call(() -> stub.getRuntime(GetRuntimeRequest.getDefaultInstance())).getInstance();
+      RestartRequest request = RestartRequest.newBuilder().setInstance(before).build();
+      session.call(() -> stub.restart(request));
       began = System.nanoTime();
     }
     out.println("the process of " + chosen.getId() + " is replaced; children and mounts stay");

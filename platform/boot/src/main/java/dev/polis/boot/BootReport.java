@@ -71,10 +71,10 @@ public interface BootReport {
    * stopped from another thread. After another ending has begun it changes nothing.
    *
    * @param reason who wants it and why, for the person at the keyboard: one line
-   * @throws UnsupportedOperationException where nobody could start the process again
+   * @throws IllegalStateException where nobody could start the process again
    */
   default void restart(String reason) {
-    throw new UnsupportedOperationException("nothing here starts the process again");
+    throw new IllegalStateException("nothing here starts the process again");
   }
 
   /**

@@ -9,7 +9,6 @@ import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import java.io.IOException;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Says in the node's health that the process fell back to an earlier generation when it started,
@@ -18,10 +17,11 @@ import java.util.Optional;
 final class StartReport implements AutoCloseable {
   private static final String CODE = "generation-fell-back";
 
-  private final Optional<HealthScope> scope;
+  /** Null if there is nothing to report. */
+  private final HealthScope scopeOrNull;
 
-  private StartReport(Optional<HealthScope> scope) {
-    this.scope = scope;
+  private StartReport(HealthScope scopeOrNull) {
+    this.scopeOrNull = scopeOrNull;
   }
 
   /**
@@ -33,7 +33,7 @@ final class StartReport implements AutoCloseable {
     List<SwapRecord> history = SwapNotes.of(store).history();
     boolean fell = !history.isEmpty() && history.getLast().outcome().equals(SwapRecord.FELL_BACK);
     if (!fell) {
-      return new StartReport(Optional.empty());
+      return new StartReport(null);
     }
     HealthScope scope = health.open(HealthKind.ORGAN, "plugins", "");
     scope.set(
@@ -41,11 +41,13 @@ final class StartReport implements AutoCloseable {
             CODE,
             history.getLast().reason(),
             "mend the plugin and swap it in again, or accept the generation with any other swap; polisctl plugin history shows what led to it"));
-    return new StartReport(Optional.of(scope));
+    return new StartReport(scope);
   }
 
   @Override
   public void close() {
-    scope.ifPresent(HealthScope::close);
+    if (scopeOrNull != null) {
+      scopeOrNull.close();
+    }
   }
 }

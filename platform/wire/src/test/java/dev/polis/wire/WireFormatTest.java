@@ -33,6 +33,7 @@ import dev.polis.wire.options.Options;
 import dev.polis.wire.plugins.PluginsOuterClass;
 import dev.polis.wire.recovery.RecoveryOuterClass;
 import dev.polis.wire.roles.Roles;
+import dev.polis.wire.runtime.RuntimeOuterClass;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -77,7 +78,8 @@ class WireFormatTest {
           EtcdOuterClass.getDescriptor(),
           Plugins.getDescriptor(),
           Roles.getDescriptor(),
-          RecoveryOuterClass.getDescriptor());
+          RecoveryOuterClass.getDescriptor(),
+          RuntimeOuterClass.getDescriptor());
 
   @Test
   @DisplayName("every name and number is the one other programs rely on")

@@ -15,7 +15,8 @@ import java.util.Optional;
 
 /**
  * Keeps beside the store what must outlive the process about swaps: the one under way, how the
- * earlier ones ended, which generations failed, and how often the process was started in vain.
+ * earlier ones ended, which generations failed, and how often the process was started without
+ * coming up.
  *
  * <p>The launcher and the running node use it one after the other or for different files; each file
  * is replaced whole.

@@ -83,8 +83,7 @@ public final class SwapEngine implements AutoCloseable {
                   now.stages().isEmpty() ? "it has just begun" : now.stages().getLast().words()));
     }
     Instant began = clock.instant();
-    SwapStatus first =
-        new SwapStatus(++number, order.words(), options.who(), began, List.of(), Optional.empty());
+    SwapStatus first = SwapStatus.begun(++number, order.words(), options.who(), began);
     MutableValue<SwapStatus> status = new MutableValue<>(first);
     newest.set(first);
     Thread thread =

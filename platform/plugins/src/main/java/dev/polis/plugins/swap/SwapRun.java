@@ -44,7 +44,9 @@ final class SwapRun {
   private Baseline before = Baseline.NOTHING;
   private boolean announced;
   private boolean switched;
-  private Optional<Configured> configured = Optional.empty();
+
+  /** What the swap has configured; null while it has configured nothing. */
+  private Configured configuredOrNull;
 
   /** Configurations that were changed: the former ones, and how their texts are read. */
   private record Configured(
@@ -278,8 +280,7 @@ final class SwapRun {
     }
     try {
       TreeSet<ConfigurationSet.Key> keys = new TreeSet<>(change.configured());
-      configured =
-          Optional.of(new Configured(keys, current.configuration(), targets.keys(current)));
+      configuredOrNull = new Configured(keys, current.configuration(), targets.keys(current));
       return configurations.apply(keys, target.configuration(), targets.keys(target));
     } catch (IOException | PluginStoreException | UnfitSettingException e) {
       throw SwapFailedException.elsewhere(
@@ -366,10 +367,10 @@ final class SwapRun {
   }
 
   private Map<ConfigurationSet.Key, Object> restore(List<String> left) {
-    if (configured.isEmpty()) {
+    Configured former = configuredOrNull;
+    if (former == null) {
       return Map.of();
     }
-    Configured former = configured.get();
     try {
       return configurations.apply(former.keys(), former.former(), former.types());
     } catch (IOException | UnfitSettingException e) {

@@ -6,39 +6,92 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
-/**
- * How far one swap has come.
- *
- * @param number counts the swaps of this process up from 1
- * @param what what was ordered, in words
- * @param who who ordered it
- * @param began when
- * @param stages what was done so far, in order
- * @param outcome how it ended; empty while it is under way
- */
-public record SwapStatus(
-    long number,
-    String what,
-    String who,
-    Instant began,
-    List<SwapStage> stages,
-    Optional<SwapOutcome> outcome) {
+/** Says how far one swap has come. Immutable. */
+public final class SwapStatus {
+  private final long number;
+  private final String what;
+  private final String who;
+  private final Instant began;
+  private final List<SwapStage> stages;
 
-  /** Copies the stages. */
-  public SwapStatus {
-    Objects.requireNonNull(what, "what");
-    Objects.requireNonNull(who, "who");
-    Objects.requireNonNull(began, "began");
-    stages = List.copyOf(stages);
+  /** Null while the swap is under way. */
+  private final SwapOutcome outcomeOrNull;
+
+  private SwapStatus(
+      long number,
+      String what,
+      String who,
+      Instant began,
+      List<SwapStage> stages,
+      SwapOutcome outcomeOrNull) {
+    this.number = number;
+    this.what = what;
+    this.who = who;
+    this.began = began;
+    this.stages = stages;
+    this.outcomeOrNull = outcomeOrNull;
+  }
+
+  /**
+   * Returns the status of a swap that begins.
+   *
+   * @param number counts the swaps of this process up from 1
+   * @param what what was ordered, in words
+   * @param who who ordered it
+   * @param began when
+   */
+  static SwapStatus begun(long number, String what, String who, Instant began) {
+    return new SwapStatus(
+        number,
+        Objects.requireNonNull(what, "what"),
+        Objects.requireNonNull(who, "who"),
+        Objects.requireNonNull(began, "began"),
+        List.of(),
+        null);
   }
 
   SwapStatus with(SwapStage stage) {
     List<SwapStage> longer = new ArrayList<>(stages);
     longer.add(stage);
-    return new SwapStatus(number, what, who, began, longer, outcome);
+    return new SwapStatus(number, what, who, began, List.copyOf(longer), outcomeOrNull);
   }
 
   SwapStatus ended(SwapOutcome how) {
-    return new SwapStatus(number, what, who, began, stages, Optional.of(how));
+    return new SwapStatus(number, what, who, began, stages, Objects.requireNonNull(how, "how"));
+  }
+
+  /** Returns which swap of this process it is, from 1. */
+  public long number() {
+    return number;
+  }
+
+  /** Returns what was ordered, in words. */
+  public String what() {
+    return what;
+  }
+
+  /** Returns who ordered it. */
+  public String who() {
+    return who;
+  }
+
+  /** Returns when it began. */
+  public Instant began() {
+    return began;
+  }
+
+  /** Returns what was done so far, in order. */
+  public List<SwapStage> stages() {
+    return stages;
+  }
+
+  /** Returns how it ended; empty while it is under way. */
+  public Optional<SwapOutcome> outcome() {
+    return Optional.ofNullable(outcomeOrNull);
+  }
+
+  @Override
+  public String toString() {
+    return "swap %d (%s, by %s): %s, %s".formatted(number, what, who, stages, outcome());
   }
 }

@@ -3,8 +3,11 @@ package dev.polis.plugins.swap.organs;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
@@ -32,7 +35,7 @@ public final class TestOrgan implements Supplier<String> {
     String behaviour = String.valueOf(properties.get("behaviour"));
     switch (behaviour) {
       case "throws" -> throw new IllegalStateException("the ticket is too short: 3 bytes");
-      case "sleeps" -> Thread.sleep(600_000);
+      case "sleeps" -> new CountDownLatch(1).await();
       case "loops" -> {
         while (!Boolean.getBoolean(END_LOOPS)) {
           Thread.onSpinWait();
@@ -83,11 +86,7 @@ public final class TestOrgan implements Supplier<String> {
   }
 
   private static void pause(long millis) {
-    try {
-      Thread.sleep(millis);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    LockSupport.parkNanos(Duration.ofMillis(millis).toNanos());
   }
 
   /** Called by Declarative Services. */
