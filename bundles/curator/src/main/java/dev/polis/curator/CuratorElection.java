@@ -65,6 +65,7 @@ final class CuratorElection {
   // Guarded by this.
   private OrganState next = OrganState.NONE;
   private Election standing; // null while there is none
+  private Election given; // the last one whose place was given away; null before
   private LeaderTerm term; // null while this node does not lead
 
   CuratorElection(
@@ -122,8 +123,19 @@ final class CuratorElection {
       throw hurried;
     }
     order.set(Order.HOLD);
-    OrganState state = OrganState.NONE.with(PLACE, standing().flatMap(Election::handOver));
+    Optional<Election> left = markGiven();
+    OrganState state = OrganState.NONE.with(PLACE, left.flatMap(Election::handOver));
     return held.map(led -> withLeadership(state, led)).orElse(state);
+  }
+
+  /** Notes that the present election is left for good, even if the place comes back at once. */
+  private synchronized Optional<Election> markGiven() {
+    given = standing;
+    return standing();
+  }
+
+  private synchronized boolean wasGiven(Election election) {
+    return given == election;
   }
 
   private static OrganState withLeadership(OrganState state, LeaderTerm led) {
@@ -191,7 +203,7 @@ final class CuratorElection {
     OrganState taken = begin(etcd);
     try (Election election = standing().orElseThrow();
         Watcher<ElectionState> watcher = election.state().watch()) {
-      follow(etcd, taken, watcher, log);
+      follow(etcd, taken, election, watcher, log);
     } finally {
       synchronized (this) {
         standing = null;
@@ -259,7 +271,8 @@ final class CuratorElection {
                         .formatted(lock.key())));
   }
 
-  private void follow(EtcdClient etcd, OrganState taken, Watcher<ElectionState> watcher, Log log)
+  private void follow(
+      EtcdClient etcd, OrganState taken, Election election, Watcher<ElectionState> watcher, Log log)
       throws InterruptedException {
     HeartbeatMonitor heartbeats = heartbeats(taken);
     ElectionState state =
@@ -278,7 +291,7 @@ final class CuratorElection {
           status.set(following);
           state = watcher.get();
         }
-        case ElectionState.Neither _ when holds() -> {
+        case ElectionState.Neither _ when wasGiven(election) -> {
           return;
         }
         case ElectionState.Neither(String reason) -> {
