@@ -371,12 +371,12 @@ public final class HandOverTable implements HandOvers {
     }
 
     OrganState facts() {
-      return call("tell", instance::facts).within(patience);
+      return call(InstanceCall.Request.TELL, instance::facts).within(patience);
     }
 
     OrganState give() {
       return call(
-              "give",
+              InstanceCall.Request.GIVE,
               () -> {
                 OrganState given = instance.give();
                 try {
@@ -402,18 +402,18 @@ public final class HandOverTable implements HandOvers {
     }
 
     void prepare() {
-      tolerate("prepare", instance::prepare);
+      tolerate(InstanceCall.Request.PREPARE, instance::prepare);
     }
 
     void resume(OrganState state) {
-      tolerate("resume", () -> instance.resume(state));
+      tolerate(InstanceCall.Request.RESUME, () -> instance.resume(state));
     }
 
-    /** Calls an instance that must go on, whatever happens: failures are told. */
-    private void tolerate(String what, Runnable step) {
+    /** Calls an instance that must go on, whatever happens: failures are logged. */
+    private void tolerate(InstanceCall.Request request, Runnable step) {
       try {
         call(
-                what,
+                request,
                 () -> {
                   step.run();
                   return OrganState.NONE;
@@ -425,13 +425,13 @@ public final class HandOverTable implements HandOvers {
     }
 
     /** Prepares a call; an instance is called by one thread at a time. */
-    private InstanceCall call(String what, InstanceCall.Step step) {
+    private InstanceCall call(InstanceCall.Request request, InstanceCall.Step step) {
       if (last.isRunning()) {
         throw new HandOverException(
             "the instance of %s that runs is still busy: %s. If it hangs, stop it before the new one is started"
                 .formatted(organ, last));
       }
-      last = new InstanceCall(organ, what, step);
+      last = new InstanceCall(organ, request, step);
       return last;
     }
   }

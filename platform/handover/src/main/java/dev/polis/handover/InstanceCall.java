@@ -10,6 +10,20 @@ final class InstanceCall {
   /** How long one whose time is up may take to end after its interrupt. */
   private static final Duration AFTER_INTERRUPT = Duration.ofMillis(500);
 
+  /** Names what an instance is asked to do. */
+  enum Request {
+    TELL("tell its state to the next"),
+    GIVE("give its state to the next"),
+    PREPARE("prepare to take its state back"),
+    RESUME("take its state back");
+
+    private final String words;
+
+    Request(String words) {
+      this.words = words;
+    }
+  }
+
   /** Does what is asked of the instance. */
   @FunctionalInterface
   interface Step {
@@ -28,21 +42,21 @@ final class InstanceCall {
   }
 
   private final String organ;
-  private final String what;
+  private final Request request;
   private final Step step;
   private final AtomicReference<Outcome> outcome = new AtomicReference<>(new Outcome.Open());
   private Consumer<OrganState> late = state -> {};
   private volatile Thread thread; // null until it is made
 
-  InstanceCall(String organ, String what, Step step) {
+  InstanceCall(String organ, Request request, Step step) {
     this.organ = organ;
-    this.what = what;
+    this.request = request;
     this.step = step;
   }
 
   /** Stands for a call that was never made. */
   static InstanceCall none() {
-    return new InstanceCall("", "nothing", () -> OrganState.NONE);
+    return new InstanceCall("", Request.TELL, () -> OrganState.NONE);
   }
 
   /** Returns whether the instance has not returned from this call. */
@@ -53,7 +67,7 @@ final class InstanceCall {
 
   @Override
   public String toString() {
-    return "it has to " + words();
+    return "it has to " + request.words;
   }
 
   /** Says who gets a state for which nobody waits any more. */
@@ -83,7 +97,7 @@ final class InstanceCall {
               "the instance of %s that runs failed to %s: %s"
                   .formatted(
                       organ,
-                      words(),
+                      request.words,
                       failure.getMessage() == null ? failure : failure.getMessage()),
               failure);
       case Outcome.Open _, Outcome.Unwanted _ -> throw tooLate(time);
@@ -93,16 +107,7 @@ final class InstanceCall {
   private HandOverException tooLate(Duration time) {
     return new HandOverException(
         "the instance of %s that runs did not %s within %d ms; it stays in charge. If it hangs, stop it before the new one is started"
-            .formatted(organ, words(), time.toMillis()));
-  }
-
-  private String words() {
-    return switch (what) {
-      case "give" -> "give its state to the next";
-      case "resume" -> "take its state back";
-      case "prepare" -> "prepare to take its state back";
-      default -> "tell its state to the next";
-    };
+            .formatted(organ, request.words, time.toMillis()));
   }
 
   private void run() {
