@@ -47,7 +47,7 @@ final class RuntimeEndpoint extends RuntimeGrpc.RuntimeImplBase {
               .formatted(request.getInstance(), now));
     }
     power.restartAfter((ServerCallStreamObserver<RestartResponse>) caller);
-    caller.onNext(RestartResponse.newBuilder().setInstance(RuntimeInstance.current().id()).build());
+    caller.onNext(RestartResponse.newBuilder().setInstance(now).build());
     caller.onCompleted();
   }
 }

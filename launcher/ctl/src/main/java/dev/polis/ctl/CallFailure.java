@@ -61,7 +61,11 @@ record CallFailure(
 
   /** Tells whether the call cannot have reached a node: there was no connection to send it on. */
   boolean wasNeverSent() {
-    return has(ConnectException.class) || description().startsWith(CLOSED_IN_HANDSHAKE);
+    return has(ConnectException.class) || wasClosedInHandshake();
+  }
+
+  private boolean wasClosedInHandshake() {
+    return description().startsWith(CLOSED_IN_HANDSHAKE);
   }
 
   /** Tells whether the node did nothing, and asks for the same call again. */
@@ -160,7 +164,7 @@ record CallFailure(
               "what listens at %s does not speak TLS, so it is no node of a cluster: check the address"
                   .formatted(where())));
     }
-    if (description().startsWith(CLOSED_IN_HANDSHAKE)) {
+    if (wasClosedInHandshake()) {
       return Optional.of(
           unreachable(
               "%s closed the connection during the TLS handshake: the node may be stopping, or be no node of this cluster; check the address, and try again"
