@@ -495,7 +495,7 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("a port that is taken is told with the process that has it, and tried again")
+  @DisplayName("a port that is taken is named with the process that has it, and tried again")
   void portTaken() throws Exception {
     Instance instance = harness.instance();
     try (ServerSocket thief = new ServerSocket()) {

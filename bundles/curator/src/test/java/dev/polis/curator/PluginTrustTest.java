@@ -102,7 +102,7 @@ class PluginTrustTest {
   }
 
   @Test
-  @DisplayName("the node is told of each change, and of none at first")
+  @DisplayName("the node gets each change, and no key at first")
   void changesReachTheNode() throws Exception {
     Values.await(
         fixture.trusted,

@@ -87,7 +87,7 @@ final class MetricsFixture implements AutoCloseable {
           logs);
   final ProcessManager.OpenManager processes;
 
-  /** What the next instance is told about the node exporter. */
+  /** What the next instance knows about the node exporter. */
   String nodeExporter = "/nonexistent/node_exporter";
 
   StopReason stopReason = StopReason.CODE_REPLACED;
