@@ -111,7 +111,10 @@ public final class ClusterComponent implements ClusterManager {
   /** Stops enrolling or following; what was started goes on. */
   @Deactivate
   void deactivate() {
-    membership.leave();
+    membership.leave(this::close);
+  }
+
+  private void close() {
     health.close();
     recovery.unregister();
     subtree.close(boot.stopReason());

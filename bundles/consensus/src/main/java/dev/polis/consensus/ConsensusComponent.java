@@ -67,8 +67,7 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
 
   @Deactivate
   void deactivate() {
-    membership.leave();
-    service.close(boot.stopReason());
+    membership.leave(() -> service.close(boot.stopReason()));
   }
 
   @Override

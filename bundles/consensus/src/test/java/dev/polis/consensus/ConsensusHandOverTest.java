@@ -84,8 +84,7 @@ class ConsensusHandOverTest {
   }
 
   private static void retire(HandOvers.Membership<ConsensusService> membership) {
-    membership.leave();
-    membership.instance().close(StopReason.CODE_REPLACED);
+    membership.leave(() -> membership.instance().close(StopReason.CODE_REPLACED));
   }
 
   private long pid() {
@@ -227,11 +226,9 @@ class ConsensusHandOverTest {
   void poweredOff() throws Exception {
     HandOvers.Membership<ConsensusService> first = running();
     HandOvers.Membership<ConsensusService> second = next();
-    first.leave();
-    first.instance().close(StopReason.POWER_OFF);
+    first.leave(() -> first.instance().close(StopReason.POWER_OFF));
     assertTrue(processes.find("etcd").orElseThrow().running(), "the second one has it");
-    second.leave();
-    second.instance().close(StopReason.POWER_OFF);
+    second.leave(() -> second.instance().close(StopReason.POWER_OFF));
     assertTrue(processes.find("etcd").filter(each -> each.running()).isEmpty());
   }
 }

@@ -70,7 +70,10 @@ public final class CuratorComponent implements Curator {
   /** Takes the endpoints back, which lets calls in flight finish, then stops campaigning. */
   @Deactivate
   void deactivate() {
-    membership.leave();
+    membership.leave(this::close);
+  }
+
+  private void close() {
     endpoints.close();
     trust.close();
     service.close(boot.stopReason());

@@ -349,9 +349,11 @@ public final class CuratorFixture implements AutoCloseable {
   /** Ends a curator as the framework does when its bundle is stopped. */
   static void retire(
       HandOvers.Membership<CuratorService> membership, CuratorService.Endpoints served) {
-    membership.leave();
-    served.withdraw();
-    membership.instance().close(StopReason.CODE_REPLACED);
+    membership.leave(
+        () -> {
+          served.withdraw();
+          membership.instance().close(StopReason.CODE_REPLACED);
+        });
   }
 
   /** Returns the address of the curator listener. */

@@ -49,8 +49,7 @@ public final class NetworkComponent implements Network {
 
   @Deactivate
   void deactivate() {
-    membership.leave();
-    service.close(boot.stopReason());
+    membership.leave(() -> service.close(boot.stopReason()));
   }
 
   @Override

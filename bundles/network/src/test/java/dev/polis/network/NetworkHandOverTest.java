@@ -54,8 +54,7 @@ class NetworkHandOverTest {
   }
 
   private static void retire(HandOvers.Membership<NetworkService> membership) {
-    membership.leave();
-    membership.instance().close(StopReason.CODE_REPLACED);
+    membership.leave(() -> membership.instance().close(StopReason.CODE_REPLACED));
   }
 
   @Test

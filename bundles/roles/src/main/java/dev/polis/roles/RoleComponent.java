@@ -89,8 +89,7 @@ public final class RoleComponent implements LocalRoleServer {
 
   @Deactivate
   void deactivate() {
-    membership.leave();
-    service.close(boot.stopReason());
+    membership.leave(() -> service.close(boot.stopReason()));
   }
 
   @Override

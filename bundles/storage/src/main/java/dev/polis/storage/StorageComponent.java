@@ -88,8 +88,11 @@ public final class StorageComponent implements Storage {
   /** Stops watching; unmounts only if the work of this node ends. */
   @Deactivate
   void deactivate() {
+    membership.leave(this::close);
+  }
+
+  private void close() {
     StopReason reason = boot.stopReason();
-    membership.leave();
     health.close();
     subtree.close(reason);
     if (reason.endsWork()) {

@@ -31,7 +31,7 @@ public final class HandOverTable implements HandOvers {
   private final Duration patience;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
-  // Guarded by lock.
+  // Guarded by lock. A line stays for ever: there are as many as organs, and waiters keep theirs.
   private final Map<String, Line> lines = new HashMap<>();
 
   /** Lists the instances of one organ. Guarded by the lock. */
@@ -39,6 +39,7 @@ public final class HandOverTable implements HandOvers {
     final List<Seat<?>> seats = new ArrayList<>();
     Seat<?> incumbent; // null while nobody is in charge
     boolean changing;
+    int closing; // instances that have left and are not closed
   }
 
   private HandOverTable(Log log, Duration patience) {
@@ -103,11 +104,7 @@ public final class HandOverTable implements HandOvers {
   private void endChange(String organ) {
     lock.lock();
     try {
-      Line line = lines.get(organ);
-      line.changing = false;
-      if (line.seats.isEmpty()) {
-        lines.remove(organ);
-      }
+      lines.get(organ).changing = false;
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -154,7 +151,7 @@ public final class HandOverTable implements HandOvers {
   private boolean isSeated(Seat<?> seat) {
     lock.lock();
     try {
-      return lines.containsKey(seat.organ) && lines.get(seat.organ).seats.contains(seat);
+      return lines.get(seat.organ).seats.contains(seat);
     } finally {
       lock.unlock();
     }
@@ -196,6 +193,21 @@ public final class HandOverTable implements HandOvers {
     }
   }
 
+  /** Waits for those that have left: until it is closed, an instance still decides. */
+  private void awaitClosed(String organ) {
+    lock.lock();
+    try {
+      Line line = lines.get(organ);
+      if (!await(() -> line.closing == 0, TURN)) {
+        throw new HandOverException(
+            "the instance of %s before this one is still closing after %d s; start this one when it is closed"
+                .formatted(organ, TURN.toSeconds()));
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
   // ---- a successor comes
 
   /** Hands the state of the instance in charge to the one that is being started. */
@@ -229,6 +241,7 @@ public final class HandOverTable implements HandOvers {
       }
       long began = System.nanoTime();
       if (!beginAsking(giver)) {
+        awaitClosed(organ);
         return OrganState.NONE;
       }
       try {
@@ -268,31 +281,32 @@ public final class HandOverTable implements HandOvers {
 
   // ---- an instance goes
 
-  private void leave(Seat<?> seat) {
-    if (!awaitTurn(seat)) {
-      log.error("%s: an instance leaves while a hand-over goes on; it does not wait", seat.organ);
-    }
-    Optional<Seat<?>> heir = withdraw(seat);
-    if (heir.isEmpty()) {
+  private void leave(Seat<?> seat, Runnable close) {
+    Withdrawal withdrawal = withdraw(seat);
+    if (!withdrawal.done()) {
       return;
     }
     try {
-      returnState(seat, heir.get());
+      withdrawal.heir().ifPresent(heir -> goOn(seat, heir));
+      close.run();
+    } finally {
+      endClosing(seat.organ);
+    }
+  }
+
+  private void goOn(Seat<?> seat, Seat<?> heir) {
+    try {
+      returnState(seat, heir);
     } finally {
       endChange(seat.organ);
     }
   }
 
-  /**
-   * Waits until nobody asks this instance for its state, and, if it has to give the state back,
-   * until no other change of its organ goes on.
-   */
-  private boolean awaitTurn(Seat<?> seat) {
+  private void endClosing(String organ) {
     lock.lock();
     try {
-      Line line = lines.get(seat.organ);
-      return line == null
-          || await(() -> !line.changing || (!seat.asked && !returnsState(line, seat)), TURN);
+      lines.get(organ).closing--;
+      changed.signalAll();
     } finally {
       lock.unlock();
     }
@@ -302,35 +316,49 @@ public final class HandOverTable implements HandOvers {
     return line.incumbent == seat && line.seats.size() > 1;
   }
 
-  /** Removes an instance; returns who gets its state, which is then in charge. */
-  private Optional<Seat<?>> withdraw(Seat<?> seat) {
+  /**
+   * Says how an instance left.
+   *
+   * @param done false if it had left before
+   * @param heir who gets its state, if there is one
+   */
+  private record Withdrawal(boolean done, Optional<Seat<?>> heir) {}
+
+  /**
+   * Removes an instance, which is closing from now on. Waits until nobody asks it for its state,
+   * and, if it has to give the state back, until no other change of its organ goes on.
+   */
+  private Withdrawal withdraw(Seat<?> seat) {
     lock.lock();
     try {
       Line line = lines.get(seat.organ);
-      if (line == null || !line.seats.remove(seat)) {
-        return Optional.empty();
+      if (!await(() -> !line.changing || (!seat.asked && !returnsState(line, seat)), TURN)) {
+        log.error("%s: an instance leaves while a hand-over goes on; it does not wait", seat.organ);
       }
+      if (!line.seats.remove(seat)) {
+        return new Withdrawal(false, Optional.empty());
+      }
+      line.closing++;
       changed.signalAll();
-      if (line.incumbent != seat) {
-        return Optional.empty();
-      }
-      if (line.seats.isEmpty()) {
-        line.incumbent = null;
-        if (!line.changing) {
-          lines.remove(seat.organ);
-        }
-        return Optional.empty();
-      }
-      line.incumbent = line.seats.getLast();
-      if (!line.incumbent.gave) {
-        return Optional.empty();
-      }
-      line.incumbent.gave = false;
-      line.changing = true;
-      return Optional.of(line.incumbent);
+      return new Withdrawal(true, line.incumbent == seat ? succeed(line) : Optional.empty());
     } finally {
       lock.unlock();
     }
+  }
+
+  /** Puts another instance in charge; returns it if it has to get its state back. */
+  private static Optional<Seat<?>> succeed(Line line) {
+    if (line.seats.isEmpty()) {
+      line.incumbent = null;
+      return Optional.empty();
+    }
+    line.incumbent = line.seats.getLast();
+    if (!line.incumbent.gave) {
+      return Optional.empty();
+    }
+    line.incumbent.gave = false;
+    line.changing = true;
+    return Optional.of(line.incumbent);
   }
 
   private void returnState(Seat<?> from, Seat<?> to) {
@@ -366,8 +394,8 @@ public final class HandOverTable implements HandOvers {
     }
 
     @Override
-    public void leave() {
-      HandOverTable.this.leave(this);
+    public void leave(Runnable close) {
+      HandOverTable.this.leave(this, close);
     }
 
     OrganState facts() {

@@ -58,7 +58,8 @@ public interface HandOvers {
      * Makes the predecessor give its state away; from now on the successor decides.
      *
      * @return {@link OrganState#NONE} if there is no predecessor
-     * @throws HandOverException if the predecessor does not give its state; it goes on
+     * @throws HandOverException if the predecessor does not give its state, and goes on; or if one
+     *     that has left is not closed in time
      */
     OrganState take();
   }
@@ -75,10 +76,13 @@ public interface HandOvers {
     I instance();
 
     /**
-     * Ends the membership, before the instance itself is closed. If the predecessor is still there,
-     * the instance gives it the state back and the predecessor goes on; then the instance leaves
-     * alone what it gave. Returns when that is done. Does nothing the second time.
+     * Ends the membership and closes the instance. If the predecessor is still there, the instance
+     * gives it the state back first and the predecessor goes on; then the instance leaves alone
+     * what it gave. An instance that comes meanwhile and finds no predecessor begins when this one
+     * is closed. Returns when that is done. Does nothing the second time.
+     *
+     * @param close closes the instance; called once, on the calling thread
      */
-    void leave();
+    void leave(Runnable close);
   }
 }

@@ -11,7 +11,7 @@
  *        ├─ drains, stops deciding ── state ▶ ───────────── state ─────────────▶│
  *        ┊ (given away: leaves all alone)   │                                   │  decides from now on
  *        │                                  │◀─────────── started ──────────────┤
- *        ├── leave() ──────────────────────▶│  the hand-over is final           │
+ *        ├── leave(close) ─────────────────▶│  the hand-over is final           │
  *        ×                                                                      ▼
  *
  *   If the second one throws while it starts, or leaves before the first one has:

@@ -17,6 +17,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -79,7 +80,7 @@ class HandOverTableTest {
               return new Counter("first", predecessor.take());
             });
     assertEquals(0, first.instance().count);
-    first.leave();
+    leave(first);
     assertEquals(List.of(), calls);
   }
 
@@ -95,8 +96,8 @@ class HandOverTableTest {
               return new Counter("second", predecessor.take());
             });
     assertEquals(7, second.instance().count);
-    first.leave();
-    second.leave();
+    leave(first);
+    leave(second);
     assertEquals(List.of("first gives"), calls);
   }
 
@@ -148,12 +149,12 @@ class HandOverTableTest {
     HandOvers.Membership<Counter> first = join("first");
     HandOvers.Membership<Counter> second = join("second");
     second.instance().count = 9;
-    second.leave();
-    second.leave();
+    leave(second);
+    leave(second);
     assertEquals(
         List.of("first gives", "first prepares", "second gives", "first resumes count"), calls);
     assertEquals(9, first.instance().count);
-    first.leave();
+    leave(first);
     assertEquals(4, calls.size());
   }
 
@@ -170,7 +171,7 @@ class HandOverTableTest {
                     throw new IllegalStateException("injected");
                   }
                 });
-    second.leave();
+    leave(second);
     assertEquals("first resumes nothing", calls.getLast());
     assertSame(first.instance(), first.instance());
   }
@@ -196,7 +197,7 @@ class HandOverTableTest {
         "the instance of organ that runs failed to give its state to the next: injected", refusal);
     broken.set(false);
     assertEquals(0, join("third").instance().count);
-    first.leave();
+    leave(first);
   }
 
   @Test
@@ -261,12 +262,61 @@ class HandOverTableTest {
               return new Counter("second", predecessor.take());
             });
     assertEquals(List.of(), calls);
-    second.leave();
+    leave(second);
+  }
+
+  /** Ends a membership of an instance that has nothing to close. */
+  private static void leave(HandOvers.Membership<Counter> membership) {
+    membership.leave(() -> {});
   }
 
   private static void leaveOnAnotherThread(HandOvers.Membership<Counter> membership) {
     try {
-      Thread.ofVirtual().start(membership::leave).join();
+      Thread.ofVirtual().start(() -> leave(membership)).join();
+    } catch (InterruptedException unexpected) {
+      throw new IllegalStateException(unexpected);
+    }
+  }
+
+  @Test
+  @Timeout(value = 15, unit = TimeUnit.SECONDS)
+  void withoutAPredecessorTheNextBeginsWhenTheLastIsClosed() throws Exception {
+    HandOvers.Membership<Counter> first = join("first");
+    CountDownLatch closing = new CountDownLatch(1);
+    CountDownLatch mayClose = new CountDownLatch(1);
+    Thread leaver =
+        Thread.ofVirtual()
+            .start(
+                () ->
+                    first.leave(
+                        () -> {
+                          closing.countDown();
+                          awaitQuietly(mayClose);
+                          calls.add("first is closed");
+                        }));
+    closing.await();
+    Thread comer =
+        Thread.ofVirtual()
+            .start(
+                () ->
+                    table.join(
+                        "organ",
+                        predecessor -> {
+                          predecessor.take();
+                          calls.add("second begins");
+                          return new Counter("second", OrganState.NONE);
+                        }));
+    Await.until(SOON, "the second to wait", () -> comer.getState() == Thread.State.TIMED_WAITING);
+    assertEquals(List.of(), calls);
+    mayClose.countDown();
+    leaver.join();
+    comer.join();
+    assertEquals(List.of("first is closed", "second begins"), calls);
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
     } catch (InterruptedException unexpected) {
       throw new IllegalStateException(unexpected);
     }
@@ -376,21 +426,25 @@ class HandOverTableTest {
     }
     HandOverTable patient = HandOverTable.open(LogTree.create());
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<?>> all = new ArrayList<>();
       for (int thread = 0; thread < 4; thread++) {
-        threads.execute(
-            () -> {
-              for (int i = 0; i < 25; i++) {
-                HandOvers.Membership<Exclusive> here =
-                    patient.join(
-                        "organ",
-                        predecessor -> {
-                          predecessor.take();
-                          return new Exclusive().take();
-                        });
-                here.leave();
-                here.instance().close();
-              }
-            });
+        all.add(
+            threads.submit(
+                () -> {
+                  for (int i = 0; i < 25; i++) {
+                    HandOvers.Membership<Exclusive> here =
+                        patient.join(
+                            "organ",
+                            predecessor -> {
+                              predecessor.take();
+                              return new Exclusive().take();
+                            });
+                    here.leave(here.instance()::close);
+                  }
+                }));
+      }
+      for (Future<?> each : all) {
+        each.get();
       }
     }
     assertEquals(Map.of(), trouble);
