@@ -206,6 +206,7 @@ final class CuratorService implements Curator, OrganInstance {
         new CuratorApi(gate, streams, parts.consensus(), InstantSource.system()),
         new EtcdApi(parts.consensus()),
         new PluginTrustApi(gate, parts.signed()),
+        new PluginSetApi(gate, streams, InstantSource.system()),
         new CuratorLocalApi(credentials.id(), clusterCa, status, address, streams));
   }
 

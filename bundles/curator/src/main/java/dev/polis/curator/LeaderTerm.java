@@ -8,7 +8,7 @@ import java.time.InstantSource;
 
 /**
  * Holds what this node has for as long as it leads: fenced access to the records, the fan-out of
- * the nodes' watch, and the heartbeats. Each leadership has a new one.
+ * the nodes' watch and of the plugin set, and the heartbeats. Each leadership has a new one.
  */
 final class LeaderTerm implements AutoCloseable {
 
@@ -17,6 +17,7 @@ final class LeaderTerm implements AutoCloseable {
   private final CuratorPki pki;
   private final HeartbeatMonitor heartbeats;
   private final NodeWatchBroadcaster nodes;
+  private final PluginSetWatch plugins;
 
   private int users; // guarded by this
   private boolean finishing; // guarded by this
@@ -28,6 +29,7 @@ final class LeaderTerm implements AutoCloseable {
     this.pki = new CuratorPki(etcd, fenced, InstantSource.system());
     this.heartbeats = heartbeats;
     this.nodes = new NodeWatchBroadcaster(etcd, log);
+    this.plugins = new PluginSetWatch(etcd, records, log);
   }
 
   RecordStore records() {
@@ -44,6 +46,10 @@ final class LeaderTerm implements AutoCloseable {
 
   NodeWatchBroadcaster nodes() {
     return nodes;
+  }
+
+  PluginSetWatch plugins() {
+    return plugins;
   }
 
   long fencingToken() {
@@ -91,6 +97,7 @@ final class LeaderTerm implements AutoCloseable {
   @Override
   public void close() {
     nodes.close();
+    plugins.close();
     records.close();
   }
 }

@@ -22,6 +22,15 @@ final class RecordKeys {
   /** The keys whose signatures on plugins are trusted. */
   static final String TRUSTED_KEYS = "/plugins/trusted_keys";
 
+  /** Which plugins the nodes should run. */
+  static final String WANTED_PLUGINS = "/plugins/wanted";
+
+  /** What nodes say of their plugins, by the node's id. */
+  static final KeyPrefix PLUGIN_REPORTS = KeyPrefix.of("/plugins/reports/");
+
+  /** All of the above about plugins. */
+  static final KeyPrefix PLUGINS = KeyPrefix.of("/plugins/");
+
   /** The lock of the leader. */
   static final KeyPrefix LEADER = KeyPrefix.of("/leader/");
 
@@ -32,6 +41,10 @@ final class RecordKeys {
 
   static String node(String id) {
     return NODES.key(id);
+  }
+
+  static String pluginReport(String node) {
+    return PLUGIN_REPORTS.key(node);
   }
 
   static String joinKey(byte[] raw) {

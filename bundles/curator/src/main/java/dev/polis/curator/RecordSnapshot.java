@@ -59,6 +59,11 @@ final class RecordSnapshot {
         required(RecordKeys.CLUSTER_CONFIGURATION), ClusterConfiguration.parser());
   }
 
+  /** Returns which plugins the nodes should run, what they report, and the nodes themselves. */
+  PluginRecords plugins() {
+    return PluginRecords.of(found(RecordKeys.PLUGINS.range()), nodes());
+  }
+
   private List<KeyValue> found(KeyRange range) {
     List<KeyValue> keys = found.get(range);
     if (keys == null) {

@@ -5,6 +5,7 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import dev.polis.etcd.KeyValue;
 import dev.polis.wire.cluster.TrustedKeys;
+import dev.polis.wire.cluster.WantedPlugins;
 import dev.polis.wire.common.ClusterConfiguration;
 
 /** Says what etcd holds of one record, and since which revision. */
@@ -28,8 +29,8 @@ sealed interface RecordState {
   record Damaged(long revision, IllegalStateException reason) implements RecordState {}
 
   /**
-   * Parses a record that can be updated: a node's, the trusted keys, or the cluster's
-   * configuration.
+   * Parses a record that can be updated: a node's, the trusted keys, the wanted plugins, or the
+   * cluster's configuration.
    */
   static RecordState of(KeyValue stored) {
     try {
@@ -42,6 +43,9 @@ sealed interface RecordState {
   private static MessageLite parse(KeyValue stored) {
     if (stored.key().equals(RecordKeys.TRUSTED_KEYS)) {
       return parse(stored, TrustedKeys.parser());
+    }
+    if (stored.key().equals(RecordKeys.WANTED_PLUGINS)) {
+      return parse(stored, WantedPlugins.parser());
     }
     return RecordKeys.NODES.extractId(stored.key()).isPresent()
         ? NodeRecords.parse(stored)

@@ -1,12 +1,15 @@
 package dev.polis.curator;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.MessageLite;
 import dev.polis.etcd.Compare;
 import dev.polis.etcd.KeyRange;
 import dev.polis.etcd.KeyValue;
 import dev.polis.etcd.KeyValues;
 import dev.polis.etcd.Op;
+import dev.polis.wire.cluster.PluginReport;
 import dev.polis.wire.cluster.TrustedKeys;
+import dev.polis.wire.cluster.WantedPlugins;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.curator.stored.InitialOwner;
 import dev.polis.wire.curator.stored.Node;
@@ -92,13 +95,49 @@ final class RecordStore implements AutoCloseable {
 
   /** Updates the trusted keys, as {@link #updateNode} does a node's record. */
   TrustedKeys updateTrustedKeys(UnaryOperator<TrustedKeys> change) throws InterruptedException {
-    String key = RecordKeys.TRUSTED_KEYS;
+    return createAndUpdate(RecordKeys.TRUSTED_KEYS, TrustedKeys.class, change);
+  }
+
+  /**
+   * Reads which plugins are wanted, what nodes report of theirs, and all nodes, at one revision.
+   */
+  PluginRecords plugins() throws InterruptedException {
+    return reader.read(RecordKeys.PLUGINS.range(), RecordKeys.NODES.range()).plugins();
+  }
+
+  /** Updates which plugins are wanted, as {@link #updateNode} does a node's record. */
+  WantedPlugins updateWantedPlugins(UnaryOperator<WantedPlugins> change)
+      throws InterruptedException {
+    return createAndUpdate(RecordKeys.WANTED_PLUGINS, WantedPlugins.class, change);
+  }
+
+  /** Updates a record that does not exist before its first update; an empty message is no bytes. */
+  private <M extends MessageLite> M createAndUpdate(
+      String key, Class<M> type, UnaryOperator<M> change) throws InterruptedException {
+    kv.txn().when(Compare.absent(key)).then(Op.put(key, new byte[0])).commit();
+    return updater.update(new RecordUpdate<>(key, type, () -> RecordSnapshot.missing(key), change));
+  }
+
+  /** Stores a node's report about its plugins in place of its former one. */
+  void putPluginReport(PluginReport report) throws InterruptedException {
+    String id = report.getNodeId();
+    boolean stored =
+        kv.txn()
+            .when(Compare.present(RecordKeys.node(id)))
+            .then(Op.put(RecordKeys.pluginReport(id), report.toByteArray()))
+            .commit()
+            .succeeded();
+    if (!stored) {
+      throw noNode(id);
+    }
+  }
+
+  /** Deletes the report of a node that is no member any more. */
+  void deletePluginReport(String id) throws InterruptedException {
     kv.txn()
-        .when(Compare.absent(key))
-        .then(Op.put(key, TrustedKeys.getDefaultInstance().toByteArray()))
+        .when(Compare.absent(RecordKeys.node(id)))
+        .then(Op.delete(RecordKeys.pluginReport(id)))
         .commit();
-    return updater.update(
-        new RecordUpdate<>(key, TrustedKeys.class, () -> RecordSnapshot.missing(key), change));
   }
 
   InitialOwner owner() throws InterruptedException {

@@ -7,11 +7,13 @@
  *                 ┌────────────────────────┼──────────────────────┐
  *         CuratorElection   RevocationWatch · TrustedKeysWatch   health
  *                 │ won
- *             LeaderTerm   HeartbeatMonitor · NodeWatchBroadcaster · RecordStore
+ *             LeaderTerm   HeartbeatMonitor · NodeWatchBroadcaster ·
+ *                 │        PluginSetWatch · RecordStore
  *                 │                                                     │ RequestBatcher:
  *             LeaderGate ◀── ManagementApi · AaaApi · CuratorApi ·      │ one fenced transaction
- *                            PluginTrustApi (EtcdApi and                │ for all waiting calls
- *                            CuratorLocalApi need no leader)            ▼
+ *                            PluginTrustApi · PluginSetApi              │ for all waiting calls
+ *                            (EtcdApi and CuratorLocalApi need          ▼
+ *                            no leader)
  *                                                         etcd, namespace curator/
  * </pre>
  *
@@ -28,6 +30,10 @@
  *       appears with the first keys that were read.
  *   <li>{@code NodeWatchBroadcaster}, while leading. In: one etcd watch on the node records. Out:
  *       the streams of {@code Curator.Watch}, for nodes; records without their keys.
+ *   <li>{@code PluginSetWatch}, while leading. In: one etcd watch on the wanted plugins, the nodes'
+ *       reports about theirs, and the nodes. Out: the streams of {@code PluginSet.WatchPluginSet},
+ *       for nodes: what is wanted, and which nodes have the files. It deletes the reports of nodes
+ *       that are no members any more.
  *   <li>{@code RecordStore}, while leading. In: reads and updates of API calls. Out: one etcd
  *       transaction at a time for reads and one for updates. Operators see records through {@code
  *       ManagementApi}, without join keys and unlock keys.

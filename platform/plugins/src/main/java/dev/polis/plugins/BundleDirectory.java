@@ -75,6 +75,23 @@ final class BundleDirectory {
     };
   }
 
+  /**
+   * Refuses to remove what came with the distribution.
+   *
+   * @param name of the bundle to remove
+   * @throws StatusException also FAILED_PRECONDITION for a bundle of the distribution
+   */
+  void requireOutsider(String name) throws StatusException {
+    Bundle bundle = named(name);
+    if (BundlePlugin.isOfDistribution(bundle)) {
+      throw Status.FAILED_PRECONDITION
+          .withDescription(
+              "%s came with the node's distribution, which stays whole; \"polisctl bundle stop %1$s\" stops it until the next start"
+                  .formatted(bundle.getSymbolicName()))
+          .asException();
+    }
+  }
+
   private StatusException refusal(String why) {
     return Status.FAILED_PRECONDITION
         .withDescription(why + " Organs that may be stopped: " + organs())

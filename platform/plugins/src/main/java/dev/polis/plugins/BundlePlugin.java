@@ -1,5 +1,6 @@
 package dev.polis.plugins;
 
+import dev.polis.plugins.manifest.DistributionManifest;
 import dev.polis.plugins.manifest.InstalledManifests;
 import dev.polis.plugins.manifest.PluginManifest;
 import dev.polis.plugins.manifest.PluginRefusedException;
@@ -43,6 +44,19 @@ sealed interface BundlePlugin {
       return manifest.isOrganOrRole() ? new Organ(manifest) : new Library();
     } catch (PluginRefusedException | IOException e) {
       return new Undescribed(e.getMessage());
+    }
+  }
+
+  /** Returns whether a bundle came with the distribution, and from nobody who signed it. */
+  static boolean isOfDistribution(Bundle bundle) {
+    if (bundle.getBundleId() == Constants.SYSTEM_BUNDLE_ID) {
+      return true;
+    }
+    try {
+      return InstalledManifests.read(bundle) instanceof DistributionManifest;
+    } catch (PluginRefusedException | IOException e) {
+      // Nobody who came from outside can be without a manifest.
+      return true;
     }
   }
 }

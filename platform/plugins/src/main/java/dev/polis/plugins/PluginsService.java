@@ -14,6 +14,7 @@ import dev.polis.wire.plugins.ListRequest;
 import dev.polis.wire.plugins.ListResponse;
 import dev.polis.wire.plugins.Plugin;
 import dev.polis.wire.plugins.PluginsGrpc;
+import dev.polis.wire.plugins.RemoveRequest;
 import dev.polis.wire.plugins.RollbackRequest;
 import dev.polis.wire.plugins.StageRequest;
 import dev.polis.wire.plugins.StageResponse;
@@ -85,6 +86,16 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
   @Override
   public void swap(SwapRequest request, StreamObserver<SwapProgress> observer) {
     stream(observer, () -> swaps.swap(request, observer));
+  }
+
+  @Override
+  public void remove(RemoveRequest request, StreamObserver<SwapProgress> observer) {
+    stream(
+        observer,
+        () -> {
+          bundles.requireOutsider(request.getSymbolicName());
+          swaps.remove(request, observer);
+        });
   }
 
   @Override

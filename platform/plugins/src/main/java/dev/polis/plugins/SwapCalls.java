@@ -18,6 +18,7 @@ import dev.polis.wire.plugins.ConfigureRequest;
 import dev.polis.wire.plugins.Effect;
 import dev.polis.wire.plugins.HistoryResponse;
 import dev.polis.wire.plugins.PastSwap;
+import dev.polis.wire.plugins.RemoveRequest;
 import dev.polis.wire.plugins.RollbackRequest;
 import dev.polis.wire.plugins.Setting;
 import dev.polis.wire.plugins.SwapProgress;
@@ -58,6 +59,14 @@ final class SwapCalls {
     run(
         new SwapOrder.Replace(staged.file(digest), manifest),
         new SwapOptions(who(), request.getDryRun(), request.getForce(), request.getOlder()),
+        caller);
+  }
+
+  void remove(RemoveRequest request, StreamObserver<SwapProgress> caller)
+      throws StatusException, InterruptedException {
+    run(
+        new SwapOrder.Remove(request.getSymbolicName()),
+        new SwapOptions(who(), request.getDryRun(), request.getForce(), true),
         caller);
   }
 

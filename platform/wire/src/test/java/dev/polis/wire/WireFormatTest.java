@@ -19,6 +19,7 @@ import dev.polis.wire.api.Debug;
 import dev.polis.wire.api.ManagementOuterClass;
 import dev.polis.wire.cluster.EtcdOuterClass;
 import dev.polis.wire.cluster.Plugins;
+import dev.polis.wire.cluster.Pluginset;
 import dev.polis.wire.common.Common;
 import dev.polis.wire.curator.Api;
 import dev.polis.wire.curator.stored.Lock;
@@ -77,6 +78,7 @@ class WireFormatTest {
           HealthOuterClass.getDescriptor(),
           EtcdOuterClass.getDescriptor(),
           Plugins.getDescriptor(),
+          Pluginset.getDescriptor(),
           Roles.getDescriptor(),
           RecoveryOuterClass.getDescriptor(),
           RuntimeOuterClass.getDescriptor());

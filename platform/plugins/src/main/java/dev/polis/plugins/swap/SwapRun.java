@@ -121,6 +121,9 @@ final class SwapRun {
             .orElseThrow(
                 () ->
                     new SwapRefusedException("this node has no generation to change; restart it"));
+    if (order instanceof SwapOrder.Remove removal) {
+      new RemovalCheck(parts.store(), parts.health()).require(removal, current);
+    }
     SwapTargets.Target target = targets.of(order, options, current);
     record = record.towards(target.generation().fingerprint());
     SwapChange change = SwapChange.between(current, target.generation(), bundles);

@@ -1,0 +1,71 @@
+package dev.polis.plugins.swap;
+
+import dev.polis.health.HealthKind;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthStatus;
+import dev.polis.plugins.manifest.ManifestEnvelope;
+import dev.polis.plugins.manifest.PluginManifest;
+import dev.polis.plugins.manifest.PluginRefusedException;
+import dev.polis.plugins.manifest.PluginVerifier;
+import dev.polis.plugins.manifest.Provided;
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.store.StoredPlugin;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Refuses to remove a plugin whose role the node still has. A run whose code goes leaves its child
+ * processes to the next version of the code; here there is none, so nobody would end them.
+ */
+final class RemovalCheck {
+  private final PluginStore store;
+  private final HealthRegistry health;
+
+  RemovalCheck(PluginStore store, HealthRegistry health) {
+    this.store = store;
+    this.health = health;
+  }
+
+  /** Refuses if this node has a role that the plugin provides. */
+  void require(SwapOrder.Remove order, Generation current)
+      throws SwapRefusedException, PluginStoreException, IOException {
+    Set<String> roles = roles();
+    for (StoredPlugin plugin : current.plugins()) {
+      if (!plugin.symbolicName().equals(order.symbolicName())) {
+        continue;
+      }
+      for (Provided provided : provides(plugin)) {
+        if (provided instanceof Provided.Role(String role) && roles.contains(role)) {
+          throw new SwapRefusedException(
+              "%s provides the role %s, which this node has: take the role away first, which ends in order what it runs (polisctl node role remove NODE %s)"
+                  .formatted(plugin.symbolicName(), role, role));
+        }
+      }
+    }
+  }
+
+  private Set<String> roles() {
+    return health.all().peek().orElse(List.of()).stream()
+        .filter(status -> status.kind() == HealthKind.ROLE)
+        .map(HealthStatus::name)
+        .collect(Collectors.toSet());
+  }
+
+  private List<Provided> provides(StoredPlugin plugin)
+      throws SwapRefusedException, PluginStoreException, IOException {
+    Path file = store.verified(plugin);
+    try {
+      byte[] manifest = PluginVerifier.read(file, ManifestEnvelope.beside(file));
+      return PluginManifest.decode(ManifestEnvelope.decode(manifest).manifest()).provides();
+    } catch (PluginRefusedException e) {
+      throw new SwapRefusedException(
+          "what %s provides cannot be told: %s".formatted(plugin.symbolicName(), e.getMessage()),
+          e);
+    }
+  }
+}
