@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "plugin",
     description = {
-      "Packs, signs and inspects plugins, and says which keys may sign them;",
+      "Packs, signs and inspects plugins, and says which keys may sign them and which nodes run them;",
       "replaces the organs and roles of a running node by other versions of them."
     },
     mixinStandardHelpOptions = true,
@@ -33,6 +33,11 @@ import picocli.CommandLine.Spec;
       PluginTrustCommand.class,
       PluginCommand.ListCommand.class,
       PluginSwapCommand.class,
+      PluginPushCommand.class,
+      PluginPinCommand.class,
+      PluginUnpinCommand.class,
+      PluginDiffCommand.class,
+      PluginRemoveCommand.class,
       PluginCommand.RollbackCommand.class,
       PluginCommand.HistoryCommand.class,
       PluginCommand.CancelCommand.class

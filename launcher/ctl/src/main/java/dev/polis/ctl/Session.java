@@ -9,6 +9,7 @@ import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeDebugServiceGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
+import dev.polis.wire.cluster.PluginSetGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
 import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.health.HealthGrpc;
@@ -64,6 +65,7 @@ final class Session implements AutoCloseable {
           "GetShare",
           "GetRuntime",
           "GetCondition",
+          "GetPluginSet",
           "Explain",
           "List",
           "Members",
@@ -107,6 +109,15 @@ final class Session implements AutoCloseable {
 
   PluginTrustGrpc.PluginTrustBlockingV2Stub pluginTrust() {
     return limited(PluginTrustGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  PluginSetGrpc.PluginSetBlockingV2Stub pluginSet() {
+    return limited(PluginSetGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  PluginsGrpc.PluginsBlockingV2Stub plugins(String address) {
+    return limited(
+        PluginsGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT))));
   }
 
   PluginsGrpc.PluginsBlockingV2Stub bundles() {

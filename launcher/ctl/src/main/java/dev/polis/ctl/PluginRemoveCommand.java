@@ -1,0 +1,44 @@
+package dev.polis.ctl;
+
+import dev.polis.wire.plugins.RemoveRequest;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Takes a plugin off one node. */
+@Command(
+    name = "remove",
+    description = {
+      "Takes a plugin from outside off a node again. What came with the node's distribution stays.",
+      "A plugin whose role the node has is refused: take the role away first, which ends what it runs. Exit code 1 if it is"
+          + " refused or reverted."
+    },
+    mixinStandardHelpOptions = true)
+final class PluginRemoveCommand implements Callable<Integer> {
+  @ParentCommand PluginCommand plugin;
+  @Spec CommandSpec spec;
+
+  @Parameters(paramLabel = "NAME", description = "the plugin's symbolic name")
+  String name;
+
+  @Option(names = "--dry-run", description = "only print what it would do to the node, and why")
+  boolean dryRun;
+
+  @Option(names = "--force", description = "even if the node was not well without it before")
+  boolean force;
+
+  @Override
+  public Integer call() throws InterruptedException {
+    RemoveRequest request =
+        RemoveRequest.newBuilder().setSymbolicName(name).setDryRun(dryRun).setForce(force).build();
+    try (Session session = Session.open(plugin.ctl.options)) {
+      return new SwapScreen(plugin.ctl.options.output, spec.commandLine().getOut())
+          .follow(session, () -> session.swaps().remove(request))
+          .code();
+    }
+  }
+}
