@@ -19,6 +19,9 @@ final class GenerationAtStart {
   /** Once may be a power cut and twice bad luck. */
   static final int FAILED_STARTS = 3;
 
+  /** Once may be a power cut; a plugin that fills the heap ends the process each time. */
+  static final int CUT_OFFS = 2;
+
   private static final String LAUNCHER = "the launcher";
 
   private final PluginStore store;
@@ -73,9 +76,27 @@ final class GenerationAtStart {
             ? "the process ended after generation %d was committed".formatted(current.number())
             : "the process ended during the swap (%s); generation %d runs"
                 .formatted(swap.outcome(), current.number());
+    if (!committed) {
+      rememberCutOff(swap);
+    }
     notes.ended(swap.as(committed ? "applied" : SwapRecord.CUT_OFF, reason));
     store.collect();
     screen.accept("the %s, ordered by %s: %s".formatted(swap.what(), swap.who(), reason));
+  }
+
+  /**
+   * Refuses a swap from now on that has ended the process more than once: whoever orders it again
+   * would end the process again.
+   */
+  private void rememberCutOff(SwapRecord swap) throws IOException {
+    long times = notes.cutOff(swap);
+    if (times >= CUT_OFFS) {
+      notes.failed(
+          swap.as(
+              "failed",
+              "the process ended %d times during this swap, the last time at the stage \"%s\""
+                  .formatted(times, swap.outcome())));
+    }
   }
 
   /** Returns the generation before, if this process can run it. */

@@ -94,6 +94,26 @@ class GenerationAtStartTest {
   }
 
   @Test
+  @DisplayName("A swap during which the process ended twice is not tried again")
+  void cutOffTwice() throws Exception {
+    commit("1.0.0");
+    Digest target = Digest.of(new byte[0]);
+    notes.underWay(swap(target, "starting"));
+    start();
+    assertEquals(Optional.empty(), notes.failed(target), "once may be a power cut");
+
+    notes.underWay(swap(target, "starting"));
+    start();
+
+    String reason = notes.failed(target).orElseThrow().reason();
+    assertTrue(reason.contains("ended 2 times during this swap"), reason);
+    notes.forgive(target);
+    notes.underWay(swap(target, "starting"));
+    start();
+    assertEquals(Optional.empty(), notes.failed(target), "what is forgiven does not count");
+  }
+
+  @Test
   @DisplayName("A swap that was cut off after its commit counts as applied")
   void cutOffAfterTheCommit() throws Exception {
     commit("1.0.0");

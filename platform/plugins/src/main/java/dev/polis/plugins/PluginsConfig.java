@@ -39,6 +39,30 @@ public @interface PluginsConfig {
       max = "3600000")
   long stop_ms() default 30_000;
 
+  /** How much more heap a swap may take. */
+  @AttributeDefinition(
+      description =
+          "How much more may be alive on the heap than before a swap while its successors are judged, in MiB",
+      min = "1",
+      max = "1000000")
+  int heap_growth_mib() default 32;
+
+  /** How much more memory for classes a swap may take. */
+  @AttributeDefinition(
+      description =
+          "How much more memory the classes may take than before a swap while its successors are judged, in MiB",
+      min = "1",
+      max = "1000000")
+  int metaspace_growth_mib() default 32;
+
+  /** How many threads a swap may add. */
+  @AttributeDefinition(
+      description =
+          "How many more threads there may be than before a swap while its successors are judged",
+      min = "1",
+      max = "1000000")
+  int threads_growth() default 64;
+
   /** Organs that work only when their predecessors have ended. */
   @AttributeDefinition(
       description = "Organs that are judged only when their predecessors have ended")

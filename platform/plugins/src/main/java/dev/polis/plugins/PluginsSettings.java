@@ -3,6 +3,7 @@ package dev.polis.plugins;
 import dev.polis.config.SettingCheck;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.swap.ResourceLimits;
 import dev.polis.plugins.swap.SwapSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,6 +28,9 @@ record PluginsSettings(
   /** Shorter than this a busy machine would not make it with a healthy organ. */
   private static final Duration SHORTEST = Duration.ofMillis(100);
 
+  /** More than any node has of anything, so that a limit can be taken away. */
+  private static final int MOST = 1_000_000;
+
   static PluginsSettings of(PluginsConfig config) {
     SettingCheck check = SettingCheck.of(PID);
     return new PluginsSettings(
@@ -37,6 +41,10 @@ record PluginsSettings(
             millis(check, "deadline.ms", config.deadline_ms()),
             millis(check, "start.ms", config.start_ms()),
             millis(check, "stop.ms", config.stop_ms()),
+            new ResourceLimits(
+                mebibytes(check, "heap.growth.mib", config.heap_growth_mib()),
+                mebibytes(check, "metaspace.growth.mib", config.metaspace_growth_mib()),
+                check.range("threads.growth", config.threads_growth(), 1, MOST)),
             Set.of(config.alone())),
         digests(check, config.distribution()),
         commandLine(check, config.commandline()));
@@ -44,6 +52,10 @@ record PluginsSettings(
 
   private static Duration millis(SettingCheck check, String key, long value) {
     return Duration.ofMillis(check.range(key, value, SHORTEST.toMillis(), LONGEST.toMillis()));
+  }
+
+  private static long mebibytes(SettingCheck check, String key, int value) {
+    return check.range(key, value, 1, MOST) * 1024L * 1024L;
   }
 
   private static Set<Digest> digests(SettingCheck check, String[] lines) {

@@ -1,6 +1,7 @@
 package dev.polis.plugins;
 
 import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.store.StoreFailure;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.IOException;
@@ -27,7 +28,7 @@ final class StoreCalls {
       throw Status.DATA_LOSS.withDescription(e.getMessage()).withCause(e).asException();
     } catch (IOException e) {
       throw Status.FAILED_PRECONDITION
-          .withDescription("the plugin store cannot be used: " + e)
+          .withDescription(StoreFailure.words(e))
           .withCause(e)
           .asException();
     }

@@ -35,13 +35,27 @@ final class PackedPlugins {
     return new PackedPlugins(node, folder, key);
   }
 
+  /** Uses a key that the cluster of a node trusts already. */
+  static PackedPlugins signedBy(TestNode node, Path folder, Path key) {
+    return new PackedPlugins(node, folder, key);
+  }
+
   /**
    * Returns the file of an organ of the distribution in another version, with its manifest beside.
    */
   Path version(String organ, String version) throws IOException {
+    return without(organ, version, "");
+  }
+
+  /**
+   * Returns the same without an entry of the archive, as a broken build has it.
+   *
+   * @param missing the entry's name; empty to leave out none
+   */
+  Path without(String organ, String version, String missing) throws IOException {
     Path copy = folder.resolve(organ + "-" + version + ".jar");
     if (!Files.exists(copy)) {
-      rewrite(shipped(organ), copy, version);
+      rewrite(shipped(organ), copy, version, missing);
       Finished packed = node.ctl("plugin", "pack", copy.toString(), "--key", key.toString());
       packed.requireSuccess("cannot pack " + copy);
     }
@@ -57,7 +71,8 @@ final class PackedPlugins {
     }
   }
 
-  private static void rewrite(Path jar, Path copy, String version) throws IOException {
+  private static void rewrite(Path jar, Path copy, String version, String missing)
+      throws IOException {
     try (InputStream in = Files.newInputStream(jar);
         JarInputStream entries = new JarInputStream(in)) {
       Manifest manifest = new Manifest(entries.getManifest());
@@ -67,6 +82,9 @@ final class PackedPlugins {
         for (JarEntry entry = entries.getNextJarEntry();
             entry != null;
             entry = entries.getNextJarEntry()) {
+          if (entry.getName().equals(missing)) {
+            continue;
+          }
           target.putNextEntry(new JarEntry(entry.getName()));
           entries.transferTo(target);
           target.closeEntry();

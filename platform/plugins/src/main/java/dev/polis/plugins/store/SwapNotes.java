@@ -31,12 +31,14 @@ public final class SwapNotes {
   private final Path journal;
   private final Path history;
   private final Path failed;
+  private final Path cutOff;
   private final Path starts;
 
   private SwapNotes(Path folder) {
     journal = folder.resolve("swap");
     history = folder.resolve("history");
     failed = folder.resolve("failed");
+    cutOff = folder.resolve("cut-off");
     starts = folder.resolve("starts");
   }
 
@@ -88,8 +90,12 @@ public final class SwapNotes {
   public synchronized void ended(SwapRecord swap) throws IOException {
     List<SwapRecord> all = new ArrayList<>(records(history));
     all.add(swap);
-    write(history, lines(all, HISTORY));
-    Files.deleteIfExists(journal);
+    try {
+      write(history, lines(all, HISTORY));
+    } finally {
+      // Without a history, too, the swap has ended: the next start has nothing to undo.
+      Files.deleteIfExists(journal);
+    }
   }
 
   /**
@@ -127,15 +133,31 @@ public final class SwapNotes {
   }
 
   /**
-   * Forgets that a generation failed.
+   * Remembers that the process ended during a swap, without being asked to.
+   *
+   * @param swap that was under way
+   * @return how often that has happened to swaps that want the same generation
+   * @throws IOException if it can not be written
+   */
+  public synchronized long cutOff(SwapRecord swap) throws IOException {
+    List<SwapRecord> all = new ArrayList<>(records(cutOff));
+    all.add(swap);
+    write(cutOff, lines(all, FAILED));
+    return all.stream().filter(each -> each.target().equals(swap.target())).count();
+  }
+
+  /**
+   * Forgets that a generation failed, and that swaps to it were cut off.
    *
    * @param fingerprint of the generation
    * @throws IOException if it can not be written
    */
   public synchronized void forgive(Digest fingerprint) throws IOException {
-    List<SwapRecord> all = new ArrayList<>(records(failed));
-    if (all.removeIf(each -> each.target().equals(fingerprint))) {
-      write(failed, lines(all, FAILED));
+    for (Path file : List.of(failed, cutOff)) {
+      List<SwapRecord> all = new ArrayList<>(records(file));
+      if (all.removeIf(each -> each.target().equals(fingerprint))) {
+        write(file, lines(all, FAILED));
+      }
     }
   }
 

@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
@@ -122,13 +123,16 @@ final class FrameworkBundles {
   /**
    * Starts a bundle and activates its components, those too that wait for a first caller.
    *
-   * @throws SwapFailedException if it throws or takes too long
+   * @param excess says what the process uses too much of
+   * @throws SwapFailedException if it throws, takes too long or uses too much
    */
-  Bundle start(Bundle bundle, Duration limit) throws SwapFailedException, InterruptedException {
+  Bundle start(Bundle bundle, Duration limit, Supplier<Optional<String>> excess)
+      throws SwapFailedException, InterruptedException {
     try {
       return LimitedCall.call(
-          "swap-start-" + bundle.getSymbolicName(),
+          "start-" + bundle.getSymbolicName(),
           limit,
+          excess,
           () -> {
             bundle.start();
             touch(bundle);
@@ -191,7 +195,7 @@ final class FrameworkBundles {
   private static Optional<String> attempt(String verb, Bundle bundle, Duration limit, Move move)
       throws InterruptedException {
     try {
-      LimitedCall.call("swap-stop-" + bundle.getSymbolicName(), limit, move::move);
+      LimitedCall.call("stop-" + bundle.getSymbolicName(), limit, move::move);
       return Optional.empty();
     } catch (ExecutionException e) {
       return Optional.of(

@@ -47,10 +47,41 @@ final class OrganConfigurations {
         keys.value(key.pid(), key.key(), wanted.value(key).orElseThrow());
       } catch (UnfitSettingException e) {
         throw new SwapRefusedException(
-            "the configuration %s of the generation does not fit its bundles: %s"
-                .formatted(key, e.getMessage()),
+            "the configuration %s=%s, which goes with it, cannot be read by its bundles: %s; take the key back first with \"polisctl config unset %s\""
+                .formatted(key, wanted.value(key).orElseThrow(), e.getMessage(), key),
             e);
       }
+    }
+  }
+
+  /**
+   * Checks that the next start of the process can read its command line.
+   *
+   * @param now the keys of the bundles that run
+   * @param then the keys of the bundles that are wanted
+   * @throws SwapRefusedException naming the first key of the command line that only those that run
+   *     can read
+   */
+  void requireCommandLine(ConfigurationKeys now, ConfigurationKeys then)
+      throws SwapRefusedException {
+    for (ConfigurationSet.Key key : commandLine.keys()) {
+      String value = commandLine.value(key).orElseThrow();
+      Optional<String> trouble = unfit(key, value, then);
+      if (trouble.isPresent() && unfit(key, value, now).isEmpty()) {
+        throw new SwapRefusedException(
+            "the process was started with %s=%s, which cannot be read by the bundles that are wanted: %s; the next start would be refused, so start the process without it first"
+                .formatted(key, value, trouble.get()));
+      }
+    }
+  }
+
+  private static Optional<String> unfit(
+      ConfigurationSet.Key key, String value, ConfigurationKeys keys) {
+    try {
+      keys.value(key.pid(), key.key(), value);
+      return Optional.empty();
+    } catch (UnfitSettingException e) {
+      return Optional.of(e.getMessage());
     }
   }
 

@@ -6,6 +6,7 @@ import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.store.StoreFailure;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import java.io.IOException;
@@ -139,7 +140,7 @@ public final class SwapEngine implements AutoCloseable {
       SwapNotes.of(parts.store()).ended(record.as(outcome.name(), outcome.reason()));
       return outcome;
     } catch (IOException e) {
-      String also = "the history cannot be written: " + RootCauses.of(e);
+      String also = "the history cannot be written: " + StoreFailure.words(e);
       parts.audit().note(also);
       return outcome instanceof SwapOutcome.Applied applied
           ? new SwapOutcome.Applied(applied.generation(), joined(applied.reason(), also))

@@ -47,11 +47,14 @@ final class SwapGate {
 
   private final HealthRegistry health;
   private final Components components;
+  private final ResourceGuard guard;
   private final SwapSettings settings;
 
-  SwapGate(HealthRegistry health, Components components, SwapSettings settings) {
+  SwapGate(
+      HealthRegistry health, Components components, ResourceGuard guard, SwapSettings settings) {
     this.health = health;
     this.components = components;
+    this.guard = guard;
     this.settings = settings;
   }
 
@@ -82,16 +85,21 @@ final class SwapGate {
             .filter(organ -> !settings.alone().contains(organ))
             .collect(Collectors.toSet());
     if (organs.isEmpty()) {
-      return await(() -> troubles(components.idle(successors), before), Duration.ZERO, "activated");
+      return await(
+          () -> Stream.concat(excess(), troubles(components.idle(successors), before)),
+          Duration.ZERO,
+          "activated");
     }
     return await(
         () ->
-            Stream.concat(
-                troubles(components.idle(successors), before),
-                unhealthy(before)
-                    .filter(status -> status.kind() == HealthKind.ORGAN)
-                    .filter(status -> organs.contains(status.name()))
-                    .map(SwapGate::trouble)),
+            Stream.of(
+                    excess(),
+                    troubles(components.idle(successors), before),
+                    unhealthy(before)
+                        .filter(status -> status.kind() == HealthKind.ORGAN)
+                        .filter(status -> organs.contains(status.name()))
+                        .map(SwapGate::trouble))
+                .flatMap(each -> each),
         settings.healthy(),
         "well beside " + (organs.size() == 1 ? "its predecessor" : "their predecessors"));
   }
@@ -109,6 +117,7 @@ final class SwapGate {
     return await(
         () ->
             Stream.of(
+                    excess(),
                     troubles(components.idle(successors), before),
                     troubles(components.failed(), before),
                     components.unread(values).map(each -> new Trouble(each, false)),
@@ -183,6 +192,10 @@ final class SwapGate {
     return statuses()
         .filter(status -> !status.level().works())
         .filter(status -> !before.unhealthy().contains(name(status)));
+  }
+
+  private Stream<Trouble> excess() {
+    return guard.excess().stream().map(each -> new Trouble(each, true));
   }
 
   private static Trouble trouble(HealthStatus status) {

@@ -5,6 +5,7 @@ import dev.polis.plugins.metatype.UnfitSettingException;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.store.StoreFailure;
 import dev.polis.plugins.store.StoredPlugin;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
@@ -27,6 +28,7 @@ final class SwapRun {
   private final SwapNotes notes;
   private final FrameworkBundles bundles;
   private final Components components;
+  private final ResourceGuard guard;
   private final SwapGate gate;
   private final SwapTargets targets;
   private final OrganConfigurations configurations;
@@ -66,7 +68,8 @@ final class SwapRun {
     this.notes = SwapNotes.of(parts.store());
     this.bundles = new FrameworkBundles(parts.context());
     this.components = new Components(parts.components());
-    this.gate = new SwapGate(parts.health(), components, settings);
+    this.guard = new ResourceGuard(settings.limits());
+    this.gate = new SwapGate(parts.health(), components, guard, settings);
     this.targets = new SwapTargets(parts.store(), parts.check());
     this.configurations = new OrganConfigurations(parts.configurations(), parts.commandLine());
     this.announcements = new Announcements(parts.listeners(), parts.audit());
@@ -85,8 +88,7 @@ final class SwapRun {
     } catch (PluginStoreException e) {
       return abandoned(new SwapOutcome.Refused(e.getMessage()));
     } catch (IOException e) {
-      return abandoned(
-          new SwapOutcome.Refused("the plugin store cannot be used: " + RootCauses.of(e)));
+      return abandoned(new SwapOutcome.Refused(StoreFailure.words(e)));
     } catch (InterruptedException e) {
       return abandoned(new SwapOutcome.Refused("the swap was interrupted"));
     }
@@ -136,6 +138,7 @@ final class SwapRun {
     cancel.check();
     requireNotFailed(options);
     targets.requireStartable(target.generation());
+    configurations.requireCommandLine(targets.keys(current), targets.keys(target.generation()));
     resolve(change);
     List<BlastLine> lines =
         BlastRadius.of(change, bundles, components.configurations(), parts.children().get());
@@ -182,6 +185,7 @@ final class SwapRun {
   private SwapOutcome carriedOut(Generation current, Generation target, SwapChange change)
       throws IOException, InterruptedException {
     before = gate.baseline(change.going());
+    guard.begin();
     // From here on the disk says that a swap is under way, and a start undoes it.
     enter("installed");
     stages.accept(new SwapStage.Installed(SwapTargets.names(change.coming())));
@@ -216,7 +220,7 @@ final class SwapRun {
       enter(stage);
     } catch (IOException e) {
       throw SwapFailedException.elsewhere(
-          "the journal of the swap cannot be written: " + RootCauses.of(e), e);
+          "the journal of the swap cannot be written: " + StoreFailure.words(e), e);
     }
   }
 
@@ -241,7 +245,7 @@ final class SwapRun {
     passed("starting");
     long began = System.nanoTime();
     for (Bundle each : installed) {
-      cancel.during(() -> bundles.start(each, settings.start()));
+      cancel.during(() -> bundles.start(each, settings.start(), guard::excess));
     }
     stages.accept(new SwapStage.Started(since(began)));
   }
@@ -305,9 +309,12 @@ final class SwapRun {
           parts.store().commit(target.origin(), target.plugins(), target.configuration());
       stages.accept(new SwapStage.Committed(committed.number()));
       return committed;
-    } catch (IOException | PluginStoreException e) {
+    } catch (IOException e) {
       throw SwapFailedException.elsewhere(
-          "the new generation cannot be written: " + RootCauses.of(e), e);
+          "the new generation cannot be written: " + StoreFailure.words(e), e);
+    } catch (PluginStoreException e) {
+      throw SwapFailedException.elsewhere(
+          "the new generation cannot be written: " + e.getMessage(), e);
     }
   }
 
@@ -339,6 +346,7 @@ final class SwapRun {
     if (generationAtFault) {
       remember(why);
     }
+    ThreadsLeft threads = new ThreadsLeft(guard.came(), installed);
     if (switched) {
       Map<ConfigurationSet.Key, Object> values = restore(left);
       restart(left);
@@ -351,6 +359,7 @@ final class SwapRun {
       bundles.uninstall(each, settings.stop()).ifPresent(ended::add);
     }
     bundles.refresh(installed);
+    threads.words().ifPresent(ended::add);
     if (announced) {
       announcements.end(replacements, false);
     }
@@ -394,7 +403,7 @@ final class SwapRun {
   private void restart(List<String> left) throws InterruptedException {
     for (Bundle each : stopped) {
       try {
-        bundles.start(each, settings.start());
+        bundles.start(each, settings.start(), Optional::empty);
       } catch (SwapFailedException e) {
         left.add("the predecessor did not come back: " + e.getMessage());
       }

@@ -11,17 +11,24 @@ import java.util.Set;
  * @param deadline how long a gate waits for that
  * @param start how long the activation of the successors may take
  * @param stop how long a bundle may take to stop
+ * @param limits how much more than before the process may use meanwhile
  * @param alone organs that work only when their predecessors have ended; they are not judged beside
  *     them
  */
 public record SwapSettings(
-    Duration healthy, Duration deadline, Duration start, Duration stop, Set<String> alone) {
+    Duration healthy,
+    Duration deadline,
+    Duration start,
+    Duration stop,
+    ResourceLimits limits,
+    Set<String> alone) {
   /** Copies the names. */
   public SwapSettings {
     Objects.requireNonNull(healthy, "healthy");
     Objects.requireNonNull(deadline, "deadline");
     Objects.requireNonNull(start, "start");
     Objects.requireNonNull(stop, "stop");
+    Objects.requireNonNull(limits, "limits");
     alone = Set.copyOf(alone);
   }
 }

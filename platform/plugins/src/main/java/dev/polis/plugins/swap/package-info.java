@@ -18,8 +18,16 @@
  * healthy for a while without them: until then a revert starts them again. The generation is
  * committed before anything is uninstalled, so that a full disk reverts too.
  *
+ * <p>While successors are activated and judged, the process may use some more memory and threads
+ * than before, up to limits that are configured; beyond them the swap is reverted. The heap counts
+ * as it is after a collection, so a busy node is not blamed for its garbage. A plugin that leaks
+ * more slowly than a gate lasts passes it. One that fills the heap faster than it is measured ends
+ * the process, as any lack of memory does: the next start undoes the swap, and after the second
+ * such end the generation counts as failed.
+ *
  * <p>Not promised: that code which does not end when it is interrupted can be removed from memory.
- * It is stopped and uninstalled as a bundle, and the outcome says that a thread of it runs on.
+ * It is stopped and uninstalled as a bundle, and the outcome names the platform threads of it that
+ * run on. Virtual threads are not listed by the JVM, and so are not named.
  *
  * <p>Why not {@code Bundle.update}? It stops the old version before it knows whether the new one
  * resolves, and it has no way back.

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.event.Value;
 import dev.polis.event.Values;
 import dev.polis.health.HealthCondition;
+import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import dev.polis.plugins.swap.BlastLine.Effect;
@@ -147,6 +148,71 @@ class SwapEngineTest {
     assertEquals("1.0.0", node.served());
     assertEquals(BEFORE, node.generation());
     assertEquals("reverted", node.engine.history().getLast().outcome());
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource({
+    "eats, 'are alive on the heap'",
+    "eats-at-once, 'are alive on the heap'",
+    "threads, 'more than before the swap, and 16 more are allowed'",
+  })
+  @DisplayName("A version that takes too much memory or too many threads is reverted, with figures")
+  void greedyIsReverted(String behaviour, String cause) throws Exception {
+    SwapStatus end = node.run(swap(node.base("2.0.0", behaviour)));
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains(cause), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals(BEFORE, node.generation());
+    SwapStatus next = node.run(swap(node.base("2.0.1", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+  }
+
+  @Test
+  @DisplayName("A thread that outlives the version that started it is named")
+  void leftThreadsAreNamed() throws Exception {
+    SwapStatus end = node.run(swap(node.base("2.0.0", "thread-then-throws")));
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("ticket is too short"), () -> words(end));
+    assertTrue(words(end).contains("that it started run on until"), () -> words(end));
+    assertTrue(words(end).contains("leak-0"), () -> words(end));
+  }
+
+  @Test
+  @DisplayName(
+      "A version that cannot read what was configured since is refused, and its dry run says so")
+  void olderThanItsConfiguration() throws Exception {
+    node.run(swap(node.base("2.0.0", "wide")));
+    node.run(configure("dev.polis.base.depth", "5"));
+    Path older = node.base("1.5.0", "well");
+
+    for (boolean dry : List.of(true, false)) {
+      SwapStatus end = node.run(swap(older), new SwapOptions("the test", dry, false, true));
+
+      assertInstanceOf(SwapOutcome.Refused.class, outcome(end), () -> words(end));
+      assertTrue(words(end).contains("dev.polis.base.depth=5"), () -> words(end));
+      assertTrue(words(end).contains("config unset dev.polis.base.depth"), () -> words(end));
+      assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+    }
+  }
+
+  @Test
+  @DisplayName("A rollback to a version that cannot read the command line says so beforehand")
+  void olderThanTheCommandLine() throws Exception {
+    node.run(swap(node.base("2.0.0", "wide")));
+    node.engine =
+        node.engine(
+            SwapFixture.SETTINGS, ConfigurationSet.none().with("dev.polis.base", "depth", "5"));
+
+    for (boolean dry : List.of(true, false)) {
+      SwapStatus end =
+          node.run(new SwapOrder.Rollback(), new SwapOptions("the test", dry, false, true));
+
+      assertInstanceOf(SwapOutcome.Refused.class, outcome(end), () -> words(end));
+      assertTrue(words(end).contains("was started with dev.polis.base.depth=5"), () -> words(end));
+      assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+    }
   }
 
   @Test
@@ -321,29 +387,47 @@ class SwapEngineTest {
       })
   @DisplayName("A swap that is cancelled at a stage ends where it was")
   void cancelledAtEachStage(String stage) throws Exception {
-    Value<SwapStatus> swap =
-        node.engine.begin(swap(node.base("2.0.0", "well")), SwapOptions.by("ann"));
-    SwapStatus at =
-        Values.await(
-            swap,
-            status ->
-                status.outcome().isPresent()
-                    || status.stages().stream().anyMatch(each -> each.name().equals(stage)),
-            SwapFixture.PATIENCE,
-            "the stage");
-    boolean cancelled = at.outcome().isEmpty();
-    try {
-      node.engine.cancel("bob");
-    } catch (SwapRefusedException tooLate) {
-      cancelled = false;
-    }
+    List<String> refusals = cancelAt(stage);
 
-    SwapStatus end = SwapFixture.ended(swap);
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
 
-    boolean applied = outcome(end) instanceof SwapOutcome.Applied;
-    assertEquals(!cancelled, applied, () -> words(end));
-    assertEquals(applied ? List.of("above 1.0.0", "base 2.0.0") : BEFORE, node.organs());
-    assertEquals(applied ? List.of("above 1.0.0", "base 2.0.0") : BEFORE, node.generation());
+    assertEquals(List.of(), refusals);
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("cancelled by bob"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals(BEFORE, node.generation());
+    assertEquals("1.0.0", node.served());
+    assertEquals(Optional.empty(), SwapNotes.of(node.store).underWay());
+  }
+
+  @ParameterizedTest(name = "at {0}")
+  @ValueSource(strings = {"committed", "retired"})
+  @DisplayName("A swap that is committed is not cancelled, and the refusal names the way back")
+  void tooLateToCancel(String stage) throws Exception {
+    List<String> refusals = cancelAt(stage);
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals(1, refusals.size());
+    assertTrue(refusals.getFirst().contains("plugin rollback"), refusals::toString);
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+  }
+
+  /** Cancels the next swap when it has passed a stage; returns what refused that. */
+  private List<String> cancelAt(String stage) {
+    List<String> refusals = new ArrayList<>();
+    node.onStage =
+        passed -> {
+          if (passed.equals(stage)) {
+            try {
+              node.engine.cancel("bob");
+            } catch (SwapRefusedException e) {
+              refusals.add(e.getMessage());
+            }
+          }
+        };
+    return refusals;
   }
 
   @Test

@@ -54,12 +54,14 @@ import org.osgi.service.component.runtime.ServiceComponentRuntime;
  */
 public final class SwapFixture {
   public static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final long MIB = 1024 * 1024;
   public static final SwapSettings SETTINGS =
       new SwapSettings(
           Duration.ofMillis(250),
           Duration.ofMillis(1500),
           Duration.ofSeconds(2),
           Duration.ofSeconds(5),
+          new ResourceLimits(32 * MIB, 32 * MIB, 16),
           Set.of("alone"));
 
   private final Path folder;
@@ -114,6 +116,10 @@ public final class SwapFixture {
   }
 
   SwapEngine engine(SwapSettings settings) {
+    return engine(settings, ConfigurationSet.none().with("dev.polis.base", "port", "1"));
+  }
+
+  SwapEngine engine(SwapSettings settings, ConfigurationSet commandLine) {
     return new SwapEngine(
         new SwapParts(
             context(),
@@ -122,7 +128,7 @@ public final class SwapFixture {
             health,
             service(ServiceComponentRuntime.class),
             service(ConfigurationAdmin.class),
-            ConfigurationSet.none().with("dev.polis.base", "port", "1"),
+            commandLine,
             () -> List.copyOf(listeners),
             () -> List.of("process etcd (17)"),
             audit::add),
@@ -205,7 +211,7 @@ public final class SwapFixture {
       archive.putNextEntry(new JarEntry("OSGI-INF/component.xml"));
       archive.write(component(name, behaviour, gives, needs).getBytes(StandardCharsets.UTF_8));
       archive.putNextEntry(new JarEntry("OSGI-INF/metatype/" + name + ".xml"));
-      archive.write(metatype(name).getBytes(StandardCharsets.UTF_8));
+      archive.write(metatype(name, behaviour).getBytes(StandardCharsets.UTF_8));
     }
     return jar;
   }
@@ -225,15 +231,21 @@ public final class SwapFixture {
         .formatted(name, name, TestOrgan.class.getName(), behaviour, service, reference);
   }
 
-  private static String metatype(String name) {
+  /** The wide one has a key more than the others. */
+  private static String metatype(String name, String behaviour) {
+    String depth =
+        behaviour.equals("wide")
+            ? "<AD id=\"depth\" type=\"Integer\" cardinality=\"0\" default=\"1\"/>"
+            : "";
     return """
         <metatype:MetaData xmlns:metatype="http://www.osgi.org/xmlns/metatype/v1.4.0">
           <OCD id="dev.polis.%s" name="Organ">
             <AD id="port" type="Integer" cardinality="0" default="7" min="1" max="65535"/>
+            %s
           </OCD>
           <Designate pid="dev.polis.%s"><Object ocdref="dev.polis.%s"/></Designate>
         </metatype:MetaData>"""
-        .formatted(name, name, name);
+        .formatted(name, depth, name, name);
   }
 
   static SwapOrder swap(Path jar) throws Exception {

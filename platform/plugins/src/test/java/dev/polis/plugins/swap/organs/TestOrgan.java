@@ -4,6 +4,8 @@ import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -21,6 +23,9 @@ public final class TestOrgan implements Supplier<String> {
   public static final String END_LOOPS = "polis.test.end.loops";
 
   private String version = "";
+
+  private final List<byte[]> eaten = new ArrayList<>();
+  private volatile boolean ended;
 
   /** Null while it is not active, or publishes no health. */
   private HealthScope scope;
@@ -41,6 +46,7 @@ public final class TestOrgan implements Supplier<String> {
           Thread.onSpinWait();
         }
       }
+      case "eats-at-once" -> eat();
       default -> {
         // It does its work at once.
       }
@@ -53,8 +59,38 @@ public final class TestOrgan implements Supplier<String> {
     } else if (behaviour.equals("then-unhealthy")) {
       HealthScope later = scope;
       Thread.ofVirtual().start(() -> spoil(later, down));
+    } else if (behaviour.equals("eats")) {
+      Thread.ofVirtual().start(this::eat);
+    } else if (behaviour.equals("threads") || behaviour.equals("thread")) {
+      leak(behaviour.equals("thread") ? 1 : 40);
+    } else if (behaviour.equals("thread-then-throws")) {
+      leak(1);
+      throw new IllegalStateException("the ticket is too short: 3 bytes");
     } else if (behaviour.equals("alone")) {
       wait(context, health, name);
+    }
+  }
+
+  /** Holds more and more memory, up to ten times what a test allows. */
+  private void eat() {
+    for (int megabyte = 0; megabyte < 320 && !ended; megabyte++) {
+      eaten.add(new byte[1 << 20]);
+      pause(2);
+    }
+  }
+
+  /** Starts threads that do not end with this component. */
+  private static void leak(int threads) {
+    for (int number = 0; number < threads; number++) {
+      Thread.ofPlatform()
+          .name("leak-" + number)
+          .daemon()
+          .start(
+              () -> {
+                while (!Boolean.getBoolean(END_LOOPS)) {
+                  pause(10);
+                }
+              });
     }
   }
 
@@ -91,6 +127,7 @@ public final class TestOrgan implements Supplier<String> {
 
   /** Called by Declarative Services. */
   public void deactivate() {
+    ended = true;
     if (scope != null) {
       scope.close();
     }

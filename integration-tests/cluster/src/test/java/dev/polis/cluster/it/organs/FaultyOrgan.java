@@ -1,0 +1,128 @@
+package dev.polis.cluster.it.organs;
+
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.osgi.framework.BundleContext;
+
+/**
+ * Is a component that does nothing but fail, in the way its property "behaviour" says. It refers to
+ * platform packages only, because it is packed into bundles of tests that a real node runs.
+ */
+public final class FaultyOrgan {
+  /** More than the heap of a node holds. */
+  private static final int MOST_MEBIBYTES = 1024;
+
+  /** As many as no organ needs. */
+  private static final int THREADS = 200;
+
+  private static final long MINUTES = 10;
+
+  private final List<byte[]> held = new ArrayList<>();
+  private volatile boolean ended;
+
+  /** Null while it is not active. */
+  private HealthScope scope;
+
+  /** Called by Declarative Services. */
+  public void activate(BundleContext context, Map<String, Object> properties) throws Exception {
+    Path end = Path.of(String.valueOf(properties.get("end")));
+    String behaviour = String.valueOf(properties.get("behaviour"));
+    switch (behaviour) {
+      case "throws" -> throw new IllegalStateException("the ticket is too short: 3 bytes");
+      case "loops" -> loop(end);
+      case "starts-slowly" -> Thread.sleep(Duration.ofMinutes(MINUTES));
+      case "eats-until-interrupted" -> eatUntilInterrupted();
+      case "eats-without-listening" -> eat();
+      default -> {
+        // It fails later, or not at all.
+      }
+    }
+    scope =
+        context
+            .getService(context.getServiceReference(HealthRegistry.class))
+            .organ("faulty", "root.faulty");
+    HealthCondition down =
+        HealthCondition.down("no-answer", "nothing answers on port 1", "mend the organ");
+    switch (behaviour) {
+      case "never-healthy" -> scope.set(down);
+      case "healthy-then-not" -> later(() -> scope.set(down));
+      case "eats" -> later(this::eat);
+      case "leaks-threads" -> leak(end);
+      case "leaks-and-throws" -> {
+        waitFor(end, "leak-0");
+        scope.close();
+        throw new IllegalStateException("the ticket is too short: 3 bytes");
+      }
+      default -> {
+        // It is well.
+      }
+    }
+  }
+
+  /** Listens to no interrupt. */
+  private static void loop(Path end) {
+    while (!Files.exists(end)) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private static void later(Runnable failure) {
+    Thread.ofVirtual()
+        .start(
+            () -> {
+              LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
+              failure.run();
+            });
+  }
+
+  private void eatUntilInterrupted() throws InterruptedException {
+    while (held.size() < MOST_MEBIBYTES) {
+      held.add(new byte[1 << 20]);
+      Thread.sleep(5);
+    }
+  }
+
+  private void eat() {
+    while (held.size() < MOST_MEBIBYTES && !ended) {
+      held.add(new byte[1 << 20]);
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+    }
+  }
+
+  private static void leak(Path end) {
+    for (int number = 0; number < THREADS; number++) {
+      waitFor(end, "leak-" + number);
+    }
+  }
+
+  /** Starts a thread that does not end with this component. */
+  private static void waitFor(Path end, String name) {
+    Thread.ofPlatform()
+        .name(name)
+        .daemon()
+        .start(
+            () -> {
+              while (!Files.exists(end)) {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+              }
+            });
+  }
+
+  /** Called by Declarative Services. */
+  public void deactivate() {
+    ended = true;
+    held.clear();
+    if (scope != null) {
+      scope.close();
+    }
+  }
+}
