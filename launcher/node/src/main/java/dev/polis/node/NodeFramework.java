@@ -47,7 +47,10 @@ final class NodeFramework {
           + "org.osgi.service.component.runtime.dto;version=1.5,org.osgi.util.promise;version=1.3.0,org.osgi.util.function;version=1.2.0";
 
   private final Felix framework;
+
+  /** The bundles that are to be started; none once they are, since each may be replaced then. */
   private final Map<String, Bundle> bundles = new LinkedHashMap<>();
+
 
   private NodeFramework(Felix framework) {
     this.framework = framework;
@@ -86,6 +89,7 @@ final class NodeFramework {
     settings.put("ds.loglevel", "error");
     Felix felix = new Felix(settings);
     felix.start();
+    UninstalledBundles.removeFrom(felix);
     felix.getBundleContext().registerService(BootReport.class, report, new Hashtable<>());
     return new NodeFramework(felix);
   }
@@ -157,7 +161,7 @@ final class NodeFramework {
   }
 
   /**
-   * Starts all bundles level by level, those of a level at the same time.
+   * Starts all bundles level by level, those of a level at the same time. It is called once.
    *
    * @throws BundleException the first that was thrown, when its level has come to an end
    * @throws InterruptedException if interrupted; starts in progress are interrupted too
@@ -178,6 +182,7 @@ final class NodeFramework {
         }
       }
     }
+    bundles.clear();
   }
 
   private static Bundle start(Bundle bundle) throws BundleException {
