@@ -51,7 +51,6 @@ final class NodeFramework {
   /** The bundles that are to be started; none once they are, since each may be replaced then. */
   private final Map<String, Bundle> bundles = new LinkedHashMap<>();
 
-
   private NodeFramework(Felix framework) {
     this.framework = framework;
   }

@@ -12,6 +12,7 @@ import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.LogsResponse;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
+import dev.polis.wire.api.NodeDebugServiceGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.api.RebootRequest;
 import dev.polis.wire.api.UpdateNodeLabelsRequest;
@@ -37,11 +38,21 @@ final class OwnerApi implements AutoCloseable {
 
   private static final int NODE_PORT = 7839;
 
+  private static final int DEBUG_PORT = 7837;
+
+  private static final long PATIENCE = TestNode.PATIENCE.toSeconds();
+
   private final ManagedChannel channel;
   private final ManagedChannel nodeChannel;
   private final ManagedChannel asNode;
+  private final ManagedChannel developers;
 
-  private OwnerApi(ManagedChannel channel, ManagedChannel nodeChannel, ManagedChannel asNode) {
+  private OwnerApi(
+      ManagedChannel channel,
+      ManagedChannel nodeChannel,
+      ManagedChannel asNode,
+      ManagedChannel developers) {
+    this.developers = developers;
     this.channel = channel;
     this.nodeChannel = nodeChannel;
     this.asNode = asNode;
@@ -67,7 +78,8 @@ final class OwnerApi implements AutoCloseable {
     return new OwnerApi(
         clients.dial(curator),
         clients.dial(new InetSocketAddress(node.address(), NODE_PORT)),
-        RpcClients.authenticated(nodeCredentials.tls(), trust).dial(curator));
+        RpcClients.authenticated(nodeCredentials.tls(), trust).dial(curator),
+        RpcClients.plaintext(new InetSocketAddress(node.address(), DEBUG_PORT)));
   }
 
   private ManagementGrpc.ManagementBlockingV2Stub management() {
@@ -116,6 +128,24 @@ final class OwnerApi implements AutoCloseable {
     }
   }
 
+  /** Watches the records of the nodes until the stream ends, as the node itself. */
+  void watchRecords(Consumer<WatchEvent> onEvent) throws Exception {
+    BlockingClientCall<?, WatchEvent> call =
+        CuratorGrpc.newBlockingV2Stub(asNode)
+            .watch(
+                WatchRequest.newBuilder()
+                    .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
+                    .build());
+    try {
+      for (WatchEvent event = call.read(); event != null; event = call.read()) {
+        onEvent.accept(event);
+      }
+    } finally {
+      // A reader that is interrupted leaves the stream open, at the node too.
+      call.cancel("nobody reads any more", null);
+    }
+  }
+
   private void forEachNode(Consumer<Node> action) throws Exception {
     BlockingClientCall<?, Node> call = management().getNodes(GetNodesRequest.getDefaultInstance());
     for (Node node = call.read(); node != null; node = call.read()) {
@@ -142,6 +172,61 @@ final class OwnerApi implements AutoCloseable {
     }
   }
 
+  /** Begins a request for the whole log, which has more than what is below {@code root}. */
+  static LogsRequest.Builder wholeLog() {
+    return LogsRequest.newBuilder()
+        .addFilters(
+            LogFilter.newBuilder().setWithChildren(LogFilter.WithChildren.getDefaultInstance()));
+  }
+
+  /** Reads the log until the stream ends. */
+  void followLog(LogsRequest request, Consumer<LogsResponse> onResponse) throws Exception {
+    BlockingClientCall<?, LogsResponse> call =
+        NodeManagementGrpc.newBlockingV2Stub(nodeChannel).logs(request);
+    try {
+      for (LogsResponse response = call.read(); response != null; response = call.read()) {
+        onResponse.accept(response);
+      }
+    } finally {
+      call.cancel("nobody reads any more", null);
+    }
+  }
+
+  private static LogsRequest newest() {
+    return wholeLog()
+        .setBacklogMode(LogsRequest.BacklogMode.BACKLOG_MODE_COUNT)
+        .setBacklogCount(1)
+        .build();
+  }
+
+  /** Asks the management service for the newest line of the log. */
+  void newestLine() throws Exception {
+    readAll(
+        NodeManagementGrpc.newBlockingV2Stub(nodeChannel)
+            .withDeadlineAfter(PATIENCE, TimeUnit.SECONDS)
+            .logs(newest()));
+  }
+
+  /** Asks the debug service for the newest line of the log. */
+  void newestLineForDevelopers() throws Exception {
+    readAll(
+        NodeDebugServiceGrpc.newBlockingV2Stub(developers)
+            .withDeadlineAfter(PATIENCE, TimeUnit.SECONDS)
+            .logs(newest()));
+  }
+
+  private static void readAll(BlockingClientCall<?, ?> call) throws Exception {
+    boolean more = true;
+    while (more) {
+      more = call.read() != null;
+    }
+  }
+
+  /** Returns the calls that replace plugins. */
+  PluginCalls plugins() {
+    return new PluginCalls(nodeChannel);
+  }
+
   /** Asks the node to power off; returns when it has answered. */
   void powerOff() throws StatusException {
     NodeManagementGrpc.newBlockingV2Stub(nodeChannel)
@@ -160,5 +245,6 @@ final class OwnerApi implements AutoCloseable {
     channel.shutdownNow();
     nodeChannel.shutdownNow();
     asNode.shutdownNow();
+    developers.shutdownNow();
   }
 }

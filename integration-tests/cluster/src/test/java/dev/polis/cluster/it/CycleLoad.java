@@ -1,0 +1,197 @@
+package dev.polis.cluster.it;
+
+import dev.polis.fixtures.Await;
+import dev.polis.wire.api.Node;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+
+/**
+ * Uses a node at full speed: eight writers, a reader, four watchers, two followers of the log, and
+ * two callers of the organ that is replaced.
+ */
+final class CycleLoad implements AutoCloseable {
+
+  private static final int WRITERS = 8;
+  private static final int WATCHERS = 4;
+  private static final int FOLLOWERS = 2;
+  private static final int PROBES = 2;
+
+  private final OwnerApi owner;
+  private final String node;
+  private final AnswerClock curatorClock = new AnswerClock();
+  private final AnswerClock organClock;
+  private final List<NumberedWriter> writers;
+  private final List<CountingCaller> callers = new ArrayList<>();
+  private final List<RecordWatcher> watchers;
+  private final List<LogFollower> followers;
+
+  private CycleLoad(OwnerApi owner, String node, Optional<SteadyCaller.Call> probe)
+      throws Exception {
+    this.owner = owner;
+    this.node = node;
+    Node record = owner.node(node);
+    this.writers =
+        IntStream.range(0, WRITERS)
+            .mapToObj(
+                n -> {
+                  NumberedWriter fresh = new NumberedWriter(owner, node, n, 0);
+                  return new NumberedWriter(owner, node, n, fresh.in(record.getLabels()));
+                })
+            .toList();
+    for (NumberedWriter writer : writers) {
+      callers.add(CountingCaller.of(writer.label(), curatorClock, writer::write));
+    }
+    callers.add(CountingCaller.of("clusterInfo", curatorClock, owner::clusterInfo));
+    this.organClock = probe.isPresent() ? new AnswerClock() : curatorClock;
+    probe.ifPresent(
+        call ->
+            IntStream.range(0, PROBES)
+                .forEach(n -> callers.add(CountingCaller.of("the organ", organClock, call))));
+    this.watchers =
+        IntStream.range(0, WATCHERS)
+            .mapToObj(n -> new RecordWatcher(owner, node, writers))
+            .toList();
+    this.followers = IntStream.range(0, FOLLOWERS).mapToObj(n -> new LogFollower(owner)).toList();
+  }
+
+  static CycleLoad on(TestNode node, OwnerApi owner, String organ) throws Exception {
+    CycleLoad load = new CycleLoad(owner, node.id(), OrganProbe.of(organ, node, owner));
+    load.awaitAnswers("before the swaps of " + organ);
+    return load;
+  }
+
+  /** Waits until each caller gets an answer to a call that has begun now. */
+  void awaitAnswers(String when) throws Exception {
+    List<Long> before = callers.stream().map(CountingCaller::answered).toList();
+    Await.until(
+        TestNode.PATIENCE,
+        "answers to each caller " + when + "; " + failures(),
+        () ->
+            IntStream.range(0, callers.size())
+                .allMatch(n -> callers.get(n).answered() >= before.get(n) + 2));
+  }
+
+  /** Returns whether the organ has callers of its own. */
+  boolean hasProbe() {
+    return organClock != curatorClock;
+  }
+
+  /** Measures the callers of the organ; the curator's, if it has none. */
+  AnswerClock organClock() {
+    return organClock;
+  }
+
+  AnswerClock curatorClock() {
+    return curatorClock;
+  }
+
+  /** Ends the calls, waits until each watcher has seen the last of it, and returns what was. */
+  Tally end() throws Exception {
+    for (CountingCaller caller : callers) {
+      caller.end();
+    }
+    Node record = owner.node(node);
+    long lostWrites =
+        writers.stream().filter(each -> each.in(record.getLabels()) < each.acknowledged()).count();
+    long behind = 0;
+    try {
+      Await.until(
+          TestNode.PATIENCE,
+          "the watchers to see the last writes",
+          () -> watchers.stream().allMatch(RecordWatcher::isUpToDate));
+    } catch (AssertionError e) {
+      behind = watchers.stream().filter(each -> !each.isUpToDate()).count();
+    }
+    close();
+    List<String> troubles = new ArrayList<>(failures());
+    watchers.forEach(each -> troubles.addAll(each.troubles()));
+    followers.forEach(each -> troubles.addAll(each.faults()));
+    return new Tally(
+        callers.stream().mapToLong(CountingCaller::answered).sum(),
+        callers.stream().mapToLong(CountingCaller::failed).sum(),
+        lostWrites,
+        watchers.stream().mapToLong(RecordWatcher::events).sum(),
+        behind,
+        sum(followers.stream().mapToLong(LogFollower::lines)),
+        sum(followers.stream().mapToLong(LogFollower::lost)),
+        sum(followers.stream().mapToLong(LogFollower::doubled)),
+        sum(followers.stream().mapToLong(LogFollower::tooSlow)),
+        Stream.concat(
+                watchers.stream().map(RecordWatcher::streams),
+                followers.stream().map(LogFollower::streams))
+            .mapToLong(Long::longValue)
+            .sum(),
+        followers.stream()
+            .flatMap(each -> each.tokens().stream())
+            .collect(Collectors.toCollection(TreeSet::new)),
+        troubles.stream().distinct().limit(20).toList());
+  }
+
+  private static long sum(LongStream values) {
+    return values.sum();
+  }
+
+  private List<String> failures() {
+    return callers.stream().flatMap(each -> each.failures().stream()).toList();
+  }
+
+  /**
+   * What a load has seen.
+   *
+   * @param answered calls
+   * @param failed calls
+   * @param lostWrites writers whose last acknowledged number is gone
+   * @param events that watchers received
+   * @param behind watchers that never received the last number of a writer
+   * @param lines that followers received
+   * @param lostLines lines that followers did not receive
+   * @param doubledLines lines that followers received twice
+   * @param slowLines lines that the node left out since a follower did not read them in time
+   * @param streams how often watchers and followers opened one
+   * @param tokens fencing tokens that leaders have logged; each election has one of its own
+   * @param troubles faults in words
+   */
+  record Tally(
+      long answered,
+      long failed,
+      long lostWrites,
+      long events,
+      long behind,
+      long lines,
+      long lostLines,
+      long doubledLines,
+      long slowLines,
+      long streams,
+      Set<String> tokens,
+      List<String> troubles) {
+
+    String words() {
+      return "calls %,d, failed %d; writes lost %d; events %,d, watchers behind %d; log lines %,d, lost %d, doubled %d, left out for slowness %d; streams opened %,d; fencing tokens %s"
+          .formatted(
+              answered,
+              failed,
+              lostWrites,
+              events,
+              behind,
+              lines,
+              lostLines,
+              doubledLines,
+              slowLines,
+              streams,
+              tokens);
+    }
+  }
+
+  @Override
+  public void close() {
+    watchers.forEach(RecordWatcher::close);
+    followers.forEach(LogFollower::close);
+  }
+}

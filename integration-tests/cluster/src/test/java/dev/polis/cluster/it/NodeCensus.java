@@ -1,0 +1,128 @@
+package dev.polis.cluster.it;
+
+import dev.polis.fixtures.NodeProcesses;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Counts what a node's JVM holds after a full collection.
+ *
+ * @param threads virtual ones too
+ * @param loaders class loaders of bundles
+ * @param wirings wirings of bundles, those of uninstalled ones too while somebody holds them
+ * @param services registrations in the framework
+ * @param mbeans management beans; 0 while the JVM has no server for them
+ * @param descriptors open files and sockets
+ * @param metaspace bytes used by classes
+ * @param heap bytes of reachable objects
+ * @param instances objects of each class
+ * @param names threads by name, without digits
+ */
+record NodeCensus(
+    int threads,
+    int loaders,
+    int wirings,
+    int services,
+    int mbeans,
+    int descriptors,
+    long metaspace,
+    long heap,
+    Map<String, Integer> instances,
+    Map<String, Integer> names) {
+
+  private static final String WIRING = "org.apache.felix.framework.BundleWiringImpl";
+  private static final String SERVICE = "org.apache.felix.framework.ServiceRegistrationImpl";
+  private static final String MBEAN = "com.sun.jmx.mbeanserver.NamedObject";
+
+  private static final Pattern LINE =
+      Pattern.compile("\\s*[0-9]+:\\s+([0-9]+)\\s+([0-9]+)\\s+(\\S+).*");
+  private static final Pattern METASPACE = Pattern.compile("Metaspace\\s+used ([0-9]+)K");
+
+  /** A kibibyte, in which the JVM tells its metaspace. */
+  private static final int KIB = 1024;
+
+  /** Counts; the JVM collects first, so that only what is held is counted. */
+  static NodeCensus of(long pid, Path scratch) throws Exception {
+    Map<String, Integer> instances = new TreeMap<>();
+    long heap = 0;
+    for (String text : NodeProcesses.jcmd(pid, "GC.class_histogram").lines().toList()) {
+      Matcher line = LINE.matcher(text);
+      if (line.matches()) {
+        instances.merge(line.group(3), Integer.parseInt(line.group(1)), Integer::sum);
+        heap += Long.parseLong(line.group(2));
+      }
+    }
+    Map<String, Integer> names = JvmCensus.of(pid, scratch).threads();
+    return new NodeCensus(
+        names.values().stream().mapToInt(Integer::intValue).sum(),
+        instances.getOrDefault(JvmCensus.LOADERS, 0),
+        instances.getOrDefault(WIRING, 0),
+        instances.getOrDefault(SERVICE, 0),
+        instances.getOrDefault(MBEAN, 0),
+        descriptors(pid),
+        metaspace(pid),
+        heap,
+        instances,
+        names);
+  }
+
+  private static long metaspace(long pid) throws Exception {
+    String said = NodeProcesses.jcmd(pid, "VM.metaspace", "basic");
+    Matcher used = METASPACE.matcher(said);
+    if (!used.find()) {
+      throw new AssertionError("the JVM does not tell its metaspace: " + said);
+    }
+    return Long.parseLong(used.group(1)) * KIB;
+  }
+
+  /**
+   * Returns which classes have more objects than in an earlier census, those that grew most first.
+   */
+  String grown(NodeCensus earlier, int most) {
+    return instances.entrySet().stream()
+        .map(
+            each ->
+                Map.entry(
+                    each.getKey(),
+                    each.getValue() - earlier.instances().getOrDefault(each.getKey(), 0)))
+        .filter(each -> each.getValue() > 0)
+        .sorted(Map.Entry.<String, Integer>comparingByValue().reversed())
+        .limit(most)
+        .map(each -> each.getKey() + " +" + each.getValue())
+        .collect(Collectors.joining(", "));
+  }
+
+  private static int descriptors(long pid) throws Exception {
+    try (Stream<Path> open = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
+      return (int) open.count();
+    }
+  }
+
+  /** Returns the figures of another census behind those of this one, as text. */
+  String beside(NodeCensus later) {
+    return "threads %d -> %d, loaders %d -> %d, wirings %d -> %d, services %d -> %d, MBeans %d -> %d, descriptors %d -> %d, metaspace %,d -> %,d KiB, heap %,d -> %,d KiB"
+        .formatted(
+            threads,
+            later.threads,
+            loaders,
+            later.loaders,
+            wirings,
+            later.wirings,
+            services,
+            later.services,
+            mbeans,
+            later.mbeans,
+            descriptors,
+            later.descriptors,
+            metaspace / KIB,
+            later.metaspace / KIB,
+            heap / KIB,
+            later.heap / KIB);
+  }
+}

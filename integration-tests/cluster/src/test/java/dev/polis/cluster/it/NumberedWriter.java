@@ -1,0 +1,48 @@
+package dev.polis.cluster.it;
+
+import dev.polis.wire.common.NodeLabels;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Writes ever greater numbers to one label of a node, and keeps the last acknowledged one. */
+final class NumberedWriter {
+
+  private static final String LABEL = "numbered-writer-";
+
+  private final OwnerApi owner;
+  private final String node;
+  private final String label;
+  private final AtomicLong begun;
+  private final AtomicLong acknowledged;
+
+  /** Goes on from a number, so that the numbers of one label grow over all loads of a node. */
+  NumberedWriter(OwnerApi owner, String node, int number, long from) {
+    this.owner = owner;
+    this.node = node;
+    this.label = LABEL + number;
+    this.begun = new AtomicLong(from);
+    this.acknowledged = new AtomicLong(from);
+  }
+
+  void write() throws Exception {
+    long number = begun.incrementAndGet();
+    owner.label(node, label, Long.toString(number));
+    acknowledged.set(number);
+  }
+
+  String label() {
+    return label;
+  }
+
+  long acknowledged() {
+    return acknowledged.get();
+  }
+
+  /** Returns the number that a record of the node has for this writer; 0 if it has none. */
+  long in(NodeLabels labels) {
+    return labels.getPairsList().stream()
+        .filter(pair -> pair.getKey().equals(label))
+        .mapToLong(pair -> Long.parseLong(pair.getValue()))
+        .findFirst()
+        .orElse(0);
+  }
+}

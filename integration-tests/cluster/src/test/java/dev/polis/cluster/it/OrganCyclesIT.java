@@ -1,0 +1,356 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.cluster.it.AnswerClock.Stretch;
+import dev.polis.fixtures.Await;
+import dev.polis.wire.plugins.SwapProgress;
+import dev.polis.wire.plugins.SwapProgress.Outcome;
+import io.grpc.StatusException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalTime;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Replaces each organ of one running node many times under full load, and counts what that leaves
+ * behind in the node's JVM.
+ *
+ * <p>The long form, {@code -Dpolis.long=true}, swaps each organ 1,000 times, consensus and storage
+ * 100 times. {@code -Dpolis.organs=curator,roles} chooses organs, {@code -Dpolis.swaps=N} another
+ * number, {@code -Dpolis.limit=SECONDS} how long those of one organ may take.
+ */
+class OrganCyclesIT {
+
+  private static final boolean LONG = Boolean.getBoolean("polis.long");
+
+  private static final int SWAPS = Integer.getInteger("polis.swaps", LONG ? 1000 : 4);
+
+  /** Of the organs that have a child process, each of whose swaps adopts it. */
+  private static final int DEEP_SWAPS = Math.min(SWAPS, LONG ? 100 : 4);
+
+  private static final List<String> ORGANS =
+      List.of(
+          "management",
+          "debug",
+          "metrics",
+          "kubernetes",
+          "roles",
+          "curator",
+          "cluster",
+          "network",
+          "storage",
+          "consensus");
+
+  private static final List<String> DEEP = List.of("storage", "consensus");
+
+  /**
+   * The first swaps fill caches and compile code. The last 900 of 1,000 are compared, and as many
+   * of fewer.
+   */
+  private static final double WARM = 0.1;
+
+  /** How long the swaps of one organ may take; what is done by then is what is measured. */
+  private static final Duration LIMIT = Duration.ofSeconds(Integer.getInteger("polis.limit", 3600));
+
+  /** Every how many swaps the same time is measured without one. */
+  private static final int BASELINE = LONG ? 5 : 1;
+
+  /** What classes may need more after the last 900 swaps: 2 MiB, which is less than one organ. */
+  private static final long METASPACE = 2L << 20;
+
+  /** A carrier of virtual threads, a compiler thread of the JVM and a connection that goes idle. */
+  private static final int BY_CHANCE = 3;
+
+  /** Swaps that fail before a run of one organ ends: the rest would tell nothing new. */
+  private static final int ENOUGH = 10;
+
+  /** Classes that are named because there are more objects of them. */
+  private static final int GROWN = 25;
+
+  /** Every how many swaps the long form says how far it is. */
+  private static final int PROGRESS = 50;
+
+  @TempDir static Path directory;
+  private static TestNode node;
+  private static OwnerApi owner;
+  private static PackedPlugins plugins;
+  private static PluginCalls calls;
+
+  @BeforeAll
+  static void start() throws Exception {
+    node = TestNode.prepared(directory.resolve("n"), "127.0.38.1");
+    // The load shows how the organ is, call by call; the gate's time would be waited 8,000 times.
+    node.up("--set", "dev.polis.plugins.healthy.ms=20");
+    node.takeOwnership();
+    owner = OwnerApi.of(node);
+    plugins = PackedPlugins.of(node, directory.resolve("plugins"));
+    calls = owner.plugins();
+    node.ctl("node", "role", "add", node.id(), "KubernetesController").requireSuccess("role");
+  }
+
+  @AfterAll
+  static void stop() {
+    if (owner != null) {
+      owner.close();
+    }
+    node.close();
+  }
+
+  static Stream<String> organs() {
+    String chosen = System.getProperty("polis.organs");
+    return chosen == null ? ORGANS.stream() : Stream.of(chosen.split(","));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("organs")
+  @DisplayName(
+      "an organ is replaced again and again under full load: no call fails, no event or line is"
+          + " lost or comes twice, and nothing is left behind")
+  void cycles(String organ) throws Exception {
+    String name = "dev.polis." + organ;
+    int swaps = DEEP.contains(organ) ? DEEP_SWAPS : SWAPS;
+    int warm = Math.max(2, (int) (swaps * WARM));
+    List<String> versions =
+        List.of(
+            calls.stage(plugins.version(name, "0.2.1")),
+            calls.stage(plugins.version(name, "0.2.2")));
+    ProcessHandle etcd = node.etcd();
+    Optional<Instant> etcdStart = etcd.info().startInstant();
+    List<String> mounts = node.mounts();
+
+    Cycles warming = new Cycles(organ, versions);
+    CycleLoad.Tally first = warming.run(warm);
+    NodeCensus before = settled();
+    Cycles measured = new Cycles(organ, versions);
+    CycleLoad.Tally second = measured.run(swaps - warm + swaps % 2);
+    NodeCensus after = settled(before);
+
+    List<String> left = left(before, after);
+    print(organ, measured, second, before, after, left);
+    assertEquals(List.of(), warming.failed, "swaps that were not applied");
+    assertEquals(List.of(), measured.failed, "swaps that were not applied");
+    for (CycleLoad.Tally tally : List.of(first, second)) {
+      assertEquals(0, tally.failed(), () -> "failed calls: " + tally.troubles());
+      assertEquals(List.of(), tally.troubles());
+      assertEquals(0, tally.lostWrites(), "writers whose last acknowledged write is gone");
+      assertEquals(0, tally.behind(), "watchers that have not seen the last writes");
+      assertEquals(0, tally.lostLines(), "lines of the log that a follower did not get");
+      assertEquals(0, tally.doubledLines(), "lines of the log that a follower got twice");
+    }
+    Set<String> tokens = new TreeSet<>(first.tokens());
+    tokens.addAll(second.tokens());
+    assertTrue(tokens.size() <= 1, () -> "the curator was elected anew: fencing tokens " + tokens);
+    assertEquals(etcd.pid(), node.etcd().pid(), "etcd was restarted");
+    assertEquals(etcdStart, node.etcd().info().startInstant(), "etcd was restarted");
+    assertEquals(mounts, node.mounts());
+    assertEquals(List.of(), left, () -> grown(before, after));
+  }
+
+  /** What the callers of the organ and those of the curator have seen in one stretch of time. */
+  private record Pair(Stretch organ, Stretch curator) {
+    /** Ends a stretch; an organ without callers of its own is seen through the curator's. */
+    static Pair of(CycleLoad load) {
+      Stretch curator = load.curatorClock().next();
+      return new Pair(load.hasProbe() ? load.organClock().next() : curator, curator);
+    }
+  }
+
+  /** Swaps one organ between two versions of it. */
+  private static final class Cycles {
+    final long began = System.nanoTime();
+    final String organ;
+    final List<String> versions;
+    final List<Stretch> swapped = new ArrayList<>();
+    final List<Stretch> quiet = new ArrayList<>();
+    final List<Stretch> curatorSwapped = new ArrayList<>();
+    final List<Stretch> curatorQuiet = new ArrayList<>();
+    final List<Duration> took = new ArrayList<>();
+    final Map<String, List<Duration>> stages = new LinkedHashMap<>();
+    final List<String> failed = new ArrayList<>();
+
+    Cycles(String organ, List<String> versions) {
+      this.organ = organ;
+      this.versions = versions;
+    }
+
+    CycleLoad.Tally run(int swaps) throws Exception {
+      try (CycleLoad load = CycleLoad.on(node, owner, organ)) {
+        for (int swap = 0; swap < swaps && !over(); swap++) {
+          try {
+            one(load, swap);
+          } catch (StatusException | AssertionError e) {
+            failed.add("swap %d: %s".formatted(swap + 1, e));
+          }
+          if (LONG && swap % PROGRESS == PROGRESS - 1) {
+            System.out.printf(
+                "%tT %s: %d swaps, gap %s, not applied %s%n",
+                LocalTime.now(), organ, swap + 1, compared(swapped, quiet, Stretch::gap), failed);
+          }
+        }
+        return load.end();
+      }
+    }
+
+    private boolean over() {
+      return failed.size() >= ENOUGH || System.nanoTime() - began > LIMIT.toNanos();
+    }
+
+    private void one(CycleLoad load, int swap) throws Exception {
+      Duration swapTook = swap(load, versions.get(swap % 2));
+      if (swap % BASELINE == 0) {
+        // As long as the swap, so that the same number of pauses by chance falls into it.
+        LockSupport.parkNanos(swapTook.toNanos());
+        load.awaitAnswers("without a swap of " + organ);
+        Pair measured = Pair.of(load);
+        quiet.add(measured.organ());
+        curatorQuiet.add(measured.curator());
+      }
+    }
+
+    private void note(SwapProgress stage, AtomicLong former) {
+      String name = stage.getStage().isEmpty() ? "end" : stage.getStage();
+      long since = stage.getElapsedMillis() - former.getAndSet(stage.getElapsedMillis());
+      stages.computeIfAbsent(name, key -> new ArrayList<>()).add(Duration.ofMillis(since));
+    }
+
+    private Duration swap(CycleLoad load, String digest) throws Exception {
+      Pair.of(load);
+      long begun = System.nanoTime();
+      AtomicLong former = new AtomicLong();
+      SwapProgress end = calls.swap(digest, stage -> note(stage, former));
+      took.add(Duration.ofNanos(System.nanoTime() - begun));
+      if (end.getOutcome() != Outcome.OUTCOME_APPLIED || !end.getText().isEmpty()) {
+        failed.add(end.getOutcome() + ": " + end.getText());
+      }
+      // A call that was held by the swap is answered in its time, not in that of the next one.
+      load.awaitAnswers("after a swap of " + organ);
+      Pair measured = Pair.of(load);
+      swapped.add(measured.organ());
+      curatorSwapped.add(measured.curator());
+      return took.getLast();
+    }
+  }
+
+  /** Says how long a stage takes, by its name, in the order of the first swap. */
+  private static String stages(Map<String, List<Duration>> stages) {
+    return stages.entrySet().stream()
+        .map(each -> each.getKey() + " " + at(each.getValue(), 50))
+        .collect(Collectors.joining(", "));
+  }
+
+  /** Counts until two counts in a row have the same threads, loaders and descriptors. */
+  private static NodeCensus settled() throws Exception {
+    List<NodeCensus> counts = new ArrayList<>(List.of(count()));
+    Await.until(
+        TestNode.PATIENCE,
+        "the node to come to rest",
+        () -> {
+          counts.add(count());
+          NodeCensus former = counts.get(counts.size() - 2);
+          NodeCensus now = counts.getLast();
+          return former.threads() == now.threads()
+              && former.loaders() == now.loaders()
+              && former.descriptors() == now.descriptors();
+        });
+    return counts.getLast();
+  }
+
+  private static NodeCensus count() throws Exception {
+    return NodeCensus.of(node.jvmPid(), directory);
+  }
+
+  /** Counts until nothing is left that was not there before, or it is clear that it stays. */
+  private static NodeCensus settled(NodeCensus before) throws Exception {
+    NodeCensus now = settled();
+    long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+    while (!left(before, now).isEmpty() && System.nanoTime() < deadline) {
+      now = settled();
+    }
+    return now;
+  }
+
+  private static List<String> left(NodeCensus before, NodeCensus after) {
+    List<String> left = new ArrayList<>();
+    more(left, "threads", before.threads() + BY_CHANCE, after.threads());
+    // The one that went last may still be named by a thread's stack or a cache of one entry.
+    more(left, "class loaders", before.loaders() + 1, after.loaders());
+    more(left, "wirings", before.wirings() + 1, after.wirings());
+    more(left, "services", before.services(), after.services());
+    more(left, "MBeans", before.mbeans(), after.mbeans());
+    more(left, "descriptors", before.descriptors() + BY_CHANCE, after.descriptors());
+    more(left, "bytes of metaspace", before.metaspace() + METASPACE, after.metaspace());
+    return left;
+  }
+
+  private static void more(List<String> left, String what, long limit, long now) {
+    if (now > limit) {
+      left.add("%,d %s, which is more than %,d".formatted(now, what, limit));
+    }
+  }
+
+  private static String grown(NodeCensus before, NodeCensus after) {
+    return "there is more of"
+        + JvmCensus.more(before.names(), after.names())
+        + JvmCensus.more(before.instances(), after.instances());
+  }
+
+  private static void print(
+      String organ,
+      Cycles cycles,
+      CycleLoad.Tally tally,
+      NodeCensus before,
+      NodeCensus after,
+      List<String> left) {
+    System.out.printf(
+        "%s: %d swaps, each took p50 %s, p99 %s (%s)%n  gap %s; slowest call %s%n  of the curator: gap %s; slowest call %s%n  %s%n  %s%n  grown: %s%n  left: %s; faults: %s%n",
+        organ,
+        cycles.swapped.size(),
+        at(cycles.took, 50),
+        at(cycles.took, 99),
+        stages(cycles.stages),
+        compared(cycles.swapped, cycles.quiet, Stretch::gap),
+        compared(cycles.swapped, cycles.quiet, Stretch::slowest),
+        compared(cycles.curatorSwapped, cycles.curatorQuiet, Stretch::gap),
+        compared(cycles.curatorSwapped, cycles.curatorQuiet, Stretch::slowest),
+        tally.words(),
+        before.beside(after),
+        after.grown(before, GROWN),
+        left,
+        tally.troubles());
+  }
+
+  /** Says a time in swaps, and beside it the same in stretches as long without a swap. */
+  private static String compared(
+      List<Stretch> swapped, List<Stretch> quiet, Function<Stretch, Duration> which) {
+    List<Duration> with = swapped.stream().map(which).toList();
+    List<Duration> without = quiet.stream().map(which).toList();
+    return "p50 %s, p99 %s (without a swap %s, %s)"
+        .formatted(at(with, 50), at(with, 99), at(without, 50), at(without, 99));
+  }
+
+  private static String at(List<Duration> durations, int percent) {
+    List<Duration> sorted = durations.stream().sorted().toList();
+    Duration at = sorted.get((int) Math.ceil(sorted.size() * percent / 100.0) - 1);
+    return "%.1f ms".formatted(at.toNanos() / 1e6);
+  }
+}

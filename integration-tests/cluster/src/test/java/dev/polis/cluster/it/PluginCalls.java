@@ -1,0 +1,79 @@
+package dev.polis.cluster.it;
+
+import com.google.protobuf.ByteString;
+import dev.polis.wire.plugins.PluginsGrpc;
+import dev.polis.wire.plugins.StageHeader;
+import dev.polis.wire.plugins.StageRequest;
+import dev.polis.wire.plugins.StageResponse;
+import dev.polis.wire.plugins.SwapProgress;
+import dev.polis.wire.plugins.SwapRequest;
+import io.grpc.Channel;
+import io.grpc.stub.BlockingClientCall;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.HexFormat;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** Sends plugins to a node and swaps them in, without the command line's process for each. */
+final class PluginCalls {
+
+  /** Well below the 4 MiB that a message may have. */
+  private static final int CHUNK = 1 << 20;
+
+  private final Channel channel;
+
+  PluginCalls(Channel channel) {
+    this.channel = channel;
+  }
+
+  private PluginsGrpc.PluginsBlockingV2Stub plugins() {
+    return PluginsGrpc.newBlockingV2Stub(channel)
+        .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  /** Sends a packed plugin; returns its digest, by which it is swapped in. */
+  String stage(Path jar) throws Exception {
+    byte[] content = Files.readAllBytes(jar);
+    String digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
+    ByteString manifest =
+        ByteString.copyFrom(Files.readAllBytes(jar.resolveSibling(jar.getFileName() + ".plugin")));
+    BlockingClientCall<StageRequest, StageResponse> call = plugins().stage();
+    call.write(
+        StageRequest.newBuilder()
+            .setHeader(
+                StageHeader.newBuilder()
+                    .setDigest(digest)
+                    .setSize(content.length)
+                    .setManifest(manifest))
+            .build());
+    for (int from = 0; from < content.length; from += CHUNK) {
+      int size = Math.min(CHUNK, content.length - from);
+      call.write(
+          StageRequest.newBuilder().setData(ByteString.copyFrom(content, from, size)).build());
+    }
+    call.halfClose();
+    StageResponse there = call.read();
+    if (!there.getComplete()) {
+      throw new AssertionError(jar + " was not sent whole: " + there);
+    }
+    return digest;
+  }
+
+  /**
+   * Swaps in what was staged, also if it is older; returns how that ended.
+   *
+   * @param onStage gets each stage as the node tells it
+   */
+  SwapProgress swap(String digest, Consumer<SwapProgress> onStage) throws Exception {
+    BlockingClientCall<?, SwapProgress> call =
+        plugins().swap(SwapRequest.newBuilder().setDigest(digest).setOlder(true).build());
+    SwapProgress last = SwapProgress.getDefaultInstance();
+    for (SwapProgress now = call.read(); now != null; now = call.read()) {
+      last = now;
+      onStage.accept(now);
+    }
+    return last;
+  }
+}
