@@ -12,13 +12,14 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.function.Predicate;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** What concerns the configurations of the organs of a running node. */
+/** Shows and changes the configurations of the organs of a running node. */
 @Command(
     name = "config",
     description = {
@@ -36,6 +37,15 @@ import picocli.CommandLine.Spec;
 final class ConfigCommand {
 
   @ParentCommand Ctl ctl;
+
+  /** Names the keys that a command is about. */
+  static final class Keys {
+    @Parameters(
+        arity = "0..1",
+        paramLabel = "PID[.KEY]",
+        description = "such as dev.polis.metrics; all if none is named")
+    String name = "";
+  }
 
   private void print(String name, Predicate<Configured> wanted, CommandSpec spec, Column... columns)
       throws InterruptedException {
@@ -77,16 +87,12 @@ final class ConfigCommand {
     @ParentCommand ConfigCommand config;
     @Spec CommandSpec spec;
 
-    @Parameters(
-        arity = "0..1",
-        paramLabel = "PID[.KEY]",
-        description = "such as dev.polis.metrics; all if none is named")
-    String name = "";
+    @Mixin Keys keys;
 
     @Override
     public Integer call() throws InterruptedException {
       config.print(
-          name,
+          keys.name,
           each -> true,
           spec,
           Column.of("KEY", "key"),
@@ -106,16 +112,12 @@ final class ConfigCommand {
     @ParentCommand ConfigCommand config;
     @Spec CommandSpec spec;
 
-    @Parameters(
-        arity = "0..1",
-        paramLabel = "PID[.KEY]",
-        description = "such as dev.polis.metrics; all if none is named")
-    String name = "";
+    @Mixin Keys keys;
 
     @Override
     public Integer call() throws InterruptedException {
       config.print(
-          name,
+          keys.name,
           each -> each.getSource() == Configured.Source.SOURCE_GENERATION,
           spec,
           Column.of("KEY", "key"),

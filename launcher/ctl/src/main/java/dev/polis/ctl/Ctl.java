@@ -88,8 +88,23 @@ public final class Ctl implements Runnable {
     line.setErr(err);
     line.setCaseInsensitiveEnumValuesAllowed(true);
     line.setParameterExceptionHandler(Ctl::misused);
+    line.setExecutionStrategy(Ctl::execute);
     line.setExecutionExceptionHandler(Ctl::failed);
     return line;
+  }
+
+  /** Refuses an output that a command does not have, before the command does anything. */
+  private static int execute(CommandLine.ParseResult parsed) {
+    Ctl ctl = parsed.commandSpec().commandLine().getCommand();
+    CommandLine.ParseResult last = parsed;
+    while (last.hasSubcommand()) {
+      last = last.subcommand();
+    }
+    CommandLine command = last.commandSpec().commandLine();
+    if (ctl.options.output == Output.dot && !(command.getCommand() instanceof PluginGraphCommand)) {
+      throw new ParameterException(command, Output.noGraph().getMessage());
+    }
+    return new CommandLine.RunLast().execute(parsed);
   }
 
   private static int misused(ParameterException wrong, String[] arguments) {

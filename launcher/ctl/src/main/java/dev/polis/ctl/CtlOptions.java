@@ -13,7 +13,7 @@ final class CtlOptions {
   @Option(
       names = {"-o", "--output"},
       scope = ScopeType.INHERIT,
-      description = "table, wide, json or yaml (default: ${DEFAULT-VALUE})")
+      description = "table, wide, json or yaml; dot for a graph (default: ${DEFAULT-VALUE})")
   Output output = Output.table;
 
   @Option(

@@ -93,7 +93,7 @@ final class DebugCommand {
     @Override
     public Integer call() throws InterruptedException {
       try (Session session = Session.open(debug.ctl.options)) {
-        session.call(
+        session.stream(
             () ->
                 LogPrinter.print(
                     printer.request(spec.commandLine()),

@@ -27,7 +27,7 @@ import picocli.CommandLine.Spec;
     name = "explain",
     description = {
       "Explains a state, a role, an organ or another word that Polis uses.",
-      "Of an organ, a role, an open wait, a runnable, a condition and 'node' the node is asked how"
+      "Of an organ, a role, a plugin, an open wait, a runnable, a condition and 'node' the node is asked how"
           + " it stands now, and why, down to the root cause."
     },
     mixinStandardHelpOptions = true)
@@ -131,6 +131,7 @@ final class ExplainCommand implements Callable<Integer> {
                 ? " since " + Instant.ofEpochSecond(facts.getSince().getSeconds())
                 : "",
             facts.getStanding());
+        facts.getFactsList().forEach(fact -> out.printf("  %s%n", fact));
         facts.getCausesList().forEach(cause -> out.printf("  because %s%n", cause));
         facts.getRemediesList().forEach(remedy -> out.printf("  to do: %s%n", remedy));
       }
@@ -152,6 +153,10 @@ final class ExplainCommand implements Callable<Integer> {
         row.addProperty("kind", HealthReport.word(facts.getKind()));
         row.addProperty("level", HealthReport.word(facts.getLevel()));
         row.addProperty("standing", facts.getStanding());
+        if (facts.hasSince()) {
+          row.addProperty("since", Instant.ofEpochSecond(facts.getSince().getSeconds()).toString());
+        }
+        row.add("facts", array(facts.getFactsList()));
         row.add("causes", array(facts.getCausesList()));
         row.add("remedies", array(facts.getRemediesList()));
       }

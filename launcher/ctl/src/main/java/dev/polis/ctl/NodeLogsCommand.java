@@ -34,7 +34,7 @@ final class NodeLogsCommand implements Callable<Integer> {
       String address = NodeCommand.address(chosen);
       LogsRequest request = printer.request(spec.commandLine());
       out.printf("=== Logs from %s (%s):%n", chosen.getId(), address);
-      session.call(() -> LogPrinter.print(request, session.node(address)::logs, out));
+      session.stream(() -> LogPrinter.print(request, session.node(address)::logs, out));
       out.println("=== Done.");
       return ExitCode.OK.code();
     }

@@ -21,7 +21,9 @@ enum Output {
   /** JSON for scripts. */
   json,
   /** YAML. */
-  yaml;
+  yaml,
+  /** The language of Graphviz, for what is a graph. */
+  dot;
 
   private static final Gson GSON =
       new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
@@ -32,8 +34,15 @@ enum Output {
       case wide -> table(document, out, true);
       case json -> out.println(GSON.toJson(document.body()));
       case yaml -> out.print(yaml(document));
+      case dot -> throw noGraph();
     }
     out.flush();
+  }
+
+  /** Refuses dot for a command whose output is no graph. */
+  static CtlException noGraph() {
+    return new CtlException(
+        ExitCode.USAGE, "-o dot is for \"plugin graph\" alone; use table, wide, json or yaml");
   }
 
   /**

@@ -38,6 +38,7 @@ import picocli.CommandLine.Spec;
       PluginUnpinCommand.class,
       PluginDiffCommand.class,
       PluginRemoveCommand.class,
+      PluginGraphCommand.class,
       PluginCommand.RollbackCommand.class,
       PluginCommand.HistoryCommand.class,
       PluginCommand.CancelCommand.class

@@ -4,6 +4,7 @@ import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.UserCredentials;
 import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcMethods;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeDebugServiceGrpc;
@@ -32,7 +33,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /** Opens and closes the channels of one command. */
@@ -56,21 +56,6 @@ final class Session implements AutoCloseable {
 
   private static final Duration AGAIN = Duration.ofMillis(100);
 
-  /** Methods that a caller may make again without knowing what became of the call before. */
-  private static final Set<String> READS =
-      Set.of(
-          "GetNodes",
-          "GetClusterInfo",
-          "GetHealth",
-          "GetShare",
-          "GetRuntime",
-          "GetCondition",
-          "GetPluginSet",
-          "Explain",
-          "List",
-          "Members",
-          "Status");
-
   private final CtlTarget target;
   private final int timeout;
   private final List<ManagedChannel> channels = new ArrayList<>();
@@ -78,7 +63,7 @@ final class Session implements AutoCloseable {
   /** Where the latest call was sent; null before the first. */
   private volatile InetSocketAddress asked;
 
-  /** Whether the latest call changes nothing, and prints nothing before it is complete. */
+  /** Whether the latest call changes nothing. */
   private volatile boolean readsOnly;
 
   /** What to type, for a refusal that it would help against. */
@@ -202,7 +187,7 @@ final class Session implements AutoCloseable {
           public <Q, A> ClientCall<Q, A> interceptCall(
               MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
             asked = address;
-            readsOnly = READS.contains(String.valueOf(method.getBareMethodName()));
+            readsOnly = RpcMethods.readsOnly(method);
             return next.newCall(method, options);
           }
         });
@@ -236,6 +221,18 @@ final class Session implements AutoCloseable {
    * come up.
    */
   <T> T call(Call<T> call) throws InterruptedException {
+    return call(call, true);
+  }
+
+  /**
+   * Makes a call whose answers are printed while they come. It is not repeated once it was sent:
+   * what was printed would be printed again.
+   */
+  <T> T stream(Call<T> call) throws InterruptedException {
+    return call(call, false);
+  }
+
+  private <T> T call(Call<T> call, boolean again) throws InterruptedException {
     long began = System.nanoTime();
     Optional<CallFailure> before = Optional.empty();
     while (true) {
@@ -243,7 +240,7 @@ final class Session implements AutoCloseable {
         return call.run();
       } catch (StatusException e) {
         CallFailure failure = new CallFailure(e, asked, target, timeout, takeOwnership);
-        if (!mayRepeat(failure, Duration.ofNanos(System.nanoTime() - began))) {
+        if (!mayRepeat(failure, again, Duration.ofNanos(System.nanoTime() - began))) {
           throw before.filter(_ -> failure.isLate()).orElse(failure).explain();
         }
         before = Optional.of(failure);
@@ -253,8 +250,8 @@ final class Session implements AutoCloseable {
     }
   }
 
-  private boolean mayRepeat(CallFailure failure, Duration since) {
-    if (failure.wasNeverSent() || failure.wasCutOff() && readsOnly) {
+  private boolean mayRepeat(CallFailure failure, boolean again, Duration since) {
+    if (failure.wasNeverSent() || failure.wasCutOff() && again && readsOnly) {
       return since.compareTo(target.isRestarting() ? OWN_RESTART : RESTART) < 0;
     }
     return failure.asksAgain() && since.toSeconds() < timeout;

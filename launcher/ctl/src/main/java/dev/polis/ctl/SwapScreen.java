@@ -30,7 +30,7 @@ final class SwapScreen {
    */
   ExitCode follow(Session session, Session.Call<BlockingClientCall<?, SwapProgress>> order)
       throws InterruptedException {
-    List<SwapProgress> steps = session.call(() -> steps(order));
+    List<SwapProgress> steps = session.stream(() -> steps(order));
     if (steps.isEmpty()) {
       throw new CtlException(
           ExitCode.FAILED, "the node ended the call without an outcome; see \"plugin history\"");

@@ -3,12 +3,16 @@ package dev.polis.node;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.store.StoredPlugin;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Decides which generation a process starts with: the current one, or the one before it if the
@@ -122,12 +126,22 @@ final class GenerationAtStart {
             current.number(),
             current.fingerprint(),
             SwapRecord.FELL_BACK,
-            reason);
+            reason,
+            difference(current, before));
     notes.failed(record);
     notes.ended(record);
     notes.start(next.number());
     screen.accept(reason);
     return next;
+  }
+
+  /** Returns the names of the plugins that two generations do not have in common. */
+  private static Set<String> difference(Generation one, Generation other) {
+    return Stream.concat(
+            one.plugins().stream().filter(plugin -> !other.plugins().contains(plugin)),
+            other.plugins().stream().filter(plugin -> !one.plugins().contains(plugin)))
+        .map(StoredPlugin::symbolicName)
+        .collect(Collectors.toSet());
   }
 
   /** Says that the process came up, or was stopped because somebody asked for it. */

@@ -1,6 +1,8 @@
 package dev.polis.following;
 
+import dev.polis.plugins.graph.FollowedContract;
 import java.time.Instant;
+import java.util.OptionalLong;
 
 /**
  * Tells who provides one contract at this moment.
@@ -12,6 +14,18 @@ import java.time.Instant;
  */
 public record FollowedService(
     String contract, Provision provision, Instant since, int waitingCalls) {
+
+  /** Returns it as the graph of plugins shows it. */
+  FollowedContract forGraph() {
+    OptionalLong provider =
+        switch (provision) {
+          case Provided(ServiceProvider present) -> OptionalLong.of(present.bundleId());
+          case Held(ServiceProvider predecessor) -> OptionalLong.of(predecessor.bundleId());
+          case Absent() -> OptionalLong.empty();
+        };
+    return new FollowedContract(
+        contract, provider, provision instanceof Held, provision.text(), since, waitingCalls);
+  }
 
   /** Says who provides a contract, if anybody does. */
   public sealed interface Provision {

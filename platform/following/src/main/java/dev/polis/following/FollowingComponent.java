@@ -2,6 +2,8 @@ package dev.polis.following;
 
 import dev.polis.event.Value;
 import dev.polis.logtree.LogTree;
+import dev.polis.plugins.graph.FollowedContract;
+import dev.polis.plugins.graph.FollowedContractSource;
 import dev.polis.plugins.swap.Replacement;
 import dev.polis.plugins.swap.SwapListener;
 import java.time.InstantSource;
@@ -17,13 +19,14 @@ import org.osgi.service.component.annotations.Reference;
 
 /** Follows the contracts of the node's organs. */
 @Component(
-    service = {FollowedServices.class, SwapListener.class},
+    service = {FollowedServices.class, SwapListener.class, FollowedContractSource.class},
     immediate = true)
 @Capability(
     namespace = FollowedContracts.CAPABILITY,
     attribute = FollowedContracts.DECLARED,
     effective = "active")
-public final class FollowingComponent implements FollowedServices, SwapListener {
+public final class FollowingComponent
+    implements FollowedServices, SwapListener, FollowedContractSource {
   private final LocalFollowedServices services;
   private final FollowedSwaps swaps;
 
@@ -48,6 +51,11 @@ public final class FollowingComponent implements FollowedServices, SwapListener 
   @Override
   public Value<List<FollowedService>> all() {
     return services.all();
+  }
+
+  @Override
+  public List<FollowedContract> contracts() {
+    return services.all().peek().orElse(List.of()).stream().map(FollowedService::forGraph).toList();
   }
 
   @Override

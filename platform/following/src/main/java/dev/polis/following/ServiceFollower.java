@@ -1,6 +1,7 @@
 package dev.polis.following;
 
 import dev.polis.logtree.Log;
+import dev.polis.plugins.graph.FollowedContractSource;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -32,7 +33,7 @@ import org.osgi.util.tracker.ServiceTrackerCustomizer;
  */
 final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceReference<Object>> {
   /** Property of the proxy's registration that tells it from its provider's. */
-  static final String PROXY = "polis.proxy";
+  static final String PROXY = FollowedContractSource.PROXY;
 
   private final BundleContext context;
   private final Class<?> contract;

@@ -10,13 +10,18 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Explains how an organ, a role, the node or an open wait stands, down to the root cause. */
+/**
+ * Explains how an organ, a role, a plugin, the node or an open wait stands, down to the root cause.
+ */
 public final class Explainer {
   private static final String NODE = "node";
 
@@ -41,8 +46,8 @@ public final class Explainer {
   /**
    * Explains one thing.
    *
-   * @param name an organ, a role, {@code node}, the distinguished name of a runnable, the code of a
-   *     condition, or what an open wait is for; in any case
+   * @param name an organ, a role, the symbolic name of a plugin, {@code node}, the distinguished
+   *     name of a runnable, the code of a condition, or what an open wait is for; in any case
    * @return empty if nothing has this name
    */
   public Optional<Explanation> explain(String name) {
@@ -51,7 +56,10 @@ public final class Explainer {
     if (name.equalsIgnoreCase(NODE)) {
       return Optional.of(node(statuses, causes));
     }
-    return status(name, statuses, causes)
+    List<PluginStatus> plugins = health.plugins();
+    return status(name, statuses, causes, plugins)
+        .or(() -> plugin(name, statuses, causes, plugins))
+        .or(() -> roleOfNobody(name, plugins))
         .or(() -> runnable(name))
         .or(() -> condition(name, statuses))
         .or(() -> wait(name, statuses, causes));
@@ -65,7 +73,14 @@ public final class Explainer {
   public List<String> names() {
     Stream<String> statuses = statuses().stream().map(HealthStatus::name);
     Stream<String> waits = boot.openWaits().stream().map(OpenWait::name);
-    return Stream.concat(Stream.of(NODE), Stream.concat(statuses, waits)).distinct().toList();
+    Stream<String> plugins =
+        health.plugins().stream()
+            .filter(plugin -> !plugin.provided().platform())
+            .map(PluginStatus::symbolicName);
+    return Stream.of(Stream.of(NODE), statuses, plugins, waits)
+        .flatMap(each -> each)
+        .distinct()
+        .toList();
   }
 
   private List<HealthStatus> statuses() {
@@ -73,31 +88,140 @@ public final class Explainer {
   }
 
   private Optional<Explanation> status(
-      String name, List<HealthStatus> statuses, HealthCauses causes) {
+      String name, List<HealthStatus> statuses, HealthCauses causes, List<PluginStatus> plugins) {
     return statuses.stream()
-        .filter(status -> status.name().equalsIgnoreCase(name) || bundle(status, name))
+        .filter(status -> status.name().equalsIgnoreCase(name))
         .findFirst()
-        .map(status -> status(status, causes));
+        .map(status -> status(status, causes, providers(status, plugins)));
   }
 
-  private static boolean bundle(HealthStatus status, String name) {
-    return status.kind() == HealthKind.ORGAN && name.equalsIgnoreCase("dev.polis." + status.name());
+  private static List<PluginStatus> providers(HealthStatus status, List<PluginStatus> plugins) {
+    return plugins.stream()
+        .filter(plugin -> plugin.provided().has(status.kind(), status.name()))
+        .toList();
   }
 
-  private Explanation status(HealthStatus status, HealthCauses causes) {
+  private Explanation status(
+      HealthStatus status, HealthCauses causes, List<PluginStatus> providers) {
     List<HealthStatus> chain = causes.chain(status);
+    List<String> facts = new ArrayList<>(facts(status.conditions()));
     List<String> why = new ArrayList<>(reasons(chain));
+    List<String> remedies = new ArrayList<>(remedies(chain.reversed()));
     if (chain.getLast().level() == HealthLevel.WAITING) {
       why.addAll(waits());
+    }
+    for (PluginStatus plugin : providers) {
+      facts.add("plugin %s: %s".formatted(plugin.symbolicName(), plugin.standing()));
+      facts.addAll(facts(plugin.conditions()));
+      // What keeps its bundle from working is said by the organ's own status already.
+      reasons(plugin).stream()
+          .filter(reason -> why.stream().noneMatch(each -> each.contains(reason)))
+          .forEach(reason -> why.add(plugin.symbolicName() + ": " + reason));
+      remedies.addAll(remedies(plugin.conditions().stream()));
     }
     return new Explanation(
         status.kind() == HealthKind.ORGAN ? Kind.ORGAN : Kind.ROLE,
         status.name(),
         status.level(),
-        standing(status.level()) + facts(status),
+        standing(status.level()),
+        facts,
         why,
-        remedies(chain.reversed()),
+        remedies.stream().distinct().toList(),
         status.since());
+  }
+
+  private Optional<Explanation> plugin(
+      String name, List<HealthStatus> statuses, HealthCauses causes, List<PluginStatus> plugins) {
+    return plugins.stream()
+        .filter(plugin -> plugin.symbolicName().equalsIgnoreCase(name))
+        .findFirst()
+        .map(plugin -> plugin(plugin, statuses, causes));
+  }
+
+  private Explanation plugin(
+      PluginStatus plugin, List<HealthStatus> statuses, HealthCauses causes) {
+    List<HealthStatus> provided =
+        statuses.stream()
+            .filter(status -> plugin.provided().has(status.kind(), status.name()))
+            .toList();
+    List<String> facts = new ArrayList<>(provisions(plugin, provided));
+    facts.addAll(facts(plugin.conditions()));
+    List<HealthStatus> chains =
+        provided.stream().flatMap(status -> causes.chain(status).stream()).distinct().toList();
+    Set<String> why = new LinkedHashSet<>(reasons(plugin));
+    reasons(chains).stream()
+        .filter(reason -> why.stream().noneMatch(reason::contains))
+        .toList()
+        .forEach(why::add);
+    HealthLevel worst =
+        Stream.concat(Stream.of(plugin.level()), provided.stream().map(HealthStatus::level))
+            .max(Comparator.naturalOrder())
+            .orElseThrow();
+    return new Explanation(
+        plugin.provided().platform() ? Kind.PLATFORM : Kind.PLUGIN,
+        plugin.symbolicName(),
+        worst,
+        plugin.standing(),
+        facts,
+        List.copyOf(why),
+        Stream.concat(
+                remedies(chains.reversed()).stream(),
+                remedies(plugin.conditions().stream()).stream())
+            .distinct()
+            .toList(),
+        plugin.since());
+  }
+
+  /** Says of each organ and role of a plugin how it stands on this node. */
+  private static List<String> provisions(PluginStatus plugin, List<HealthStatus> provided) {
+    List<String> lines = new ArrayList<>();
+    for (String organ : new TreeSet<>(plugin.provided().organs())) {
+      lines.add("it provides the organ " + organ + ", " + level(HealthKind.ORGAN, organ, provided));
+    }
+    for (String role : new TreeSet<>(plugin.provided().roles())) {
+      lines.add("it provides the role " + role + ", " + level(HealthKind.ROLE, role, provided));
+    }
+    return lines;
+  }
+
+  private static String level(HealthKind kind, String name, List<HealthStatus> statuses) {
+    return statuses.stream()
+        .filter(status -> status.kind() == kind && status.name().equals(name))
+        .findFirst()
+        .map(status -> "which is " + status.level())
+        .orElse(
+            kind == HealthKind.ROLE
+                ? "which the cluster has not given to this node"
+                : "which does not report its health");
+  }
+
+  /**
+   * Explains a role that a plugin could run here, and that the cluster has not given to the node.
+   */
+  private Optional<Explanation> roleOfNobody(String name, List<PluginStatus> plugins) {
+    for (PluginStatus plugin : plugins) {
+      for (String role : plugin.provided().roles()) {
+        if (role.equalsIgnoreCase(name)) {
+          return Optional.of(roleOfNobody(role, plugin));
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private Explanation roleOfNobody(String role, PluginStatus plugin) {
+    return new Explanation(
+        Kind.ROLE,
+        role,
+        HealthLevel.WAITING,
+        "it does not run: the cluster has not given it to this node",
+        List.of("plugin %s provides it: %s".formatted(plugin.symbolicName(), plugin.standing())),
+        reasons(plugin),
+        Stream.concat(
+                Stream.of("give it to the node with: polisctl node role add NODE " + role),
+                remedies(plugin.conditions().stream()).stream())
+            .toList(),
+        plugin.since());
   }
 
   private Explanation node(List<HealthStatus> statuses, HealthCauses causes) {
@@ -116,6 +240,7 @@ public final class Explainer {
         NODE,
         worst,
         counts(statuses),
+        List.of(),
         why,
         remedies(roots),
         since(roots.isEmpty() ? statuses : roots));
@@ -178,6 +303,7 @@ public final class Explainer {
         status.dn(),
         level(status),
         "it is %s and was started again %d times".formatted(status.state(), status.restarts()),
+        List.of(),
         List.of((status.lastError().isEmpty() ? "" : "its last failure: ") + error),
         List.of("see the log of " + status.dn()),
         status.since());
@@ -209,6 +335,7 @@ public final class Explainer {
         condition.code(),
         condition.level(),
         condition.reason(),
+        List.of(),
         List.of(
             "published by the %s %s"
                 .formatted(status.kind().name().toLowerCase(Locale.ROOT), status.name())),
@@ -232,6 +359,7 @@ public final class Explainer {
         wait.name(),
         HealthLevel.WAITING,
         "the node has waited %s s for it%s".formatted(wait.lasted().toSeconds(), detail(wait)),
+        List.of(),
         reasons(broken),
         remedies(broken),
         clock.instant().minus(wait.lasted()));
@@ -260,11 +388,18 @@ public final class Explainer {
   }
 
   /** Returns what is worth showing although it is well. */
-  private static String facts(HealthStatus status) {
-    return status.conditions().stream()
+  private static List<String> facts(List<HealthCondition> conditions) {
+    return conditions.stream()
         .filter(condition -> condition.level() == HealthLevel.UP)
-        .map(condition -> "; " + condition.reason())
-        .collect(Collectors.joining());
+        .map(HealthCondition::reason)
+        .toList();
+  }
+
+  private static List<String> reasons(PluginStatus plugin) {
+    return plugin.conditions().stream()
+        .filter(condition -> condition.level() != HealthLevel.UP)
+        .map(HealthCondition::reason)
+        .toList();
   }
 
   private static List<String> reasons(List<HealthStatus> statuses) {
@@ -278,8 +413,11 @@ public final class Explainer {
   }
 
   private static List<String> remedies(List<HealthStatus> statuses) {
-    return statuses.stream()
-        .flatMap(status -> status.conditions().stream())
+    return remedies(statuses.stream().flatMap(status -> status.conditions().stream()));
+  }
+
+  private static List<String> remedies(Stream<HealthCondition> conditions) {
+    return conditions
         .map(HealthCondition::remedy)
         .filter(remedy -> !remedy.isEmpty())
         .distinct()

@@ -10,6 +10,7 @@ import java.util.List;
  * @param name what it is called
  * @param level how well it does its work
  * @param standing how it stands now, in one sentence
+ * @param facts what else is worth knowing about it, one sentence each
  * @param causes why, one sentence each: the nearest cause first, the root cause last
  * @param remedies what to do, that against the root cause first
  * @param since since when it stands so
@@ -19,6 +20,7 @@ public record Explanation(
     String name,
     HealthLevel level,
     String standing,
+    List<String> facts,
     List<String> causes,
     List<String> remedies,
     Instant since) {
@@ -36,11 +38,16 @@ public record Explanation(
     /** A task in the supervision tree. */
     RUNNABLE,
     /** A condition that an organ or a role has published. */
-    CONDITION
+    CONDITION,
+    /** A bundle that provides organs or roles. */
+    PLUGIN,
+    /** A bundle of the platform, which stands still while the process lives. */
+    PLATFORM
   }
 
   /** Copies the lists. */
   public Explanation {
+    facts = List.copyOf(facts);
     causes = List.copyOf(causes);
     remedies = List.copyOf(remedies);
   }

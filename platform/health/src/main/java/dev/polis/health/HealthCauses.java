@@ -24,7 +24,9 @@ final class HealthCauses {
     this.organs =
         statuses.stream()
             .filter(status -> status.kind() == HealthKind.ORGAN)
-            .collect(Collectors.toMap(HealthStatus::name, Function.identity()));
+            .collect(
+                Collectors.toMap(
+                    HealthStatus::name, Function.identity(), (first, second) -> first));
     this.needs = needs;
   }
 

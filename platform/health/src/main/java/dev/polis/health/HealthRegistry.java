@@ -26,7 +26,7 @@ public interface HealthRegistry {
   /**
    * Opens the scope of an organ.
    *
-   * @param name its bundle's symbolic name without {@code dev.polis.}
+   * @param name its name, as the manifest of its plugin says it
    * @param supervisionDn the distinguished name of its subtree
    * @return the scope; its opener closes it
    */
@@ -61,4 +61,11 @@ public interface HealthRegistry {
    * @return their names; empty if it needs none, or there is no such organ
    */
   Set<String> needs(String organ);
+
+  /**
+   * Finds the plugins of the node. The list is computed for each call.
+   *
+   * @return how each stands; empty where no plugin is known
+   */
+  List<PluginStatus> plugins();
 }

@@ -99,6 +99,11 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
     return organs.needs(organ);
   }
 
+  @Override
+  public List<PluginStatus> plugins() {
+    return organs.plugins();
+  }
+
   /** Says that something this table does not see by itself has changed, such as a bundle. */
   public void changed() {
     changes.update(count -> count.orElse(0L) + 1);

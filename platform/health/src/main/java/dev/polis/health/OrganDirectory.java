@@ -33,6 +33,15 @@ public interface OrganDirectory {
   Set<String> needs(String organ);
 
   /**
+   * Finds the plugins of the node.
+   *
+   * @return how each stands; empty where no plugin is known
+   */
+  default List<PluginStatus> plugins() {
+    return List.of();
+  }
+
+  /**
    * Returns a directory for programs without a framework, where no organ is expected.
    *
    * @return an empty directory

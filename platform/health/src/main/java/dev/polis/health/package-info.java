@@ -6,7 +6,7 @@
  *                                                                  ▼
  *   supervision tree ──runnables under dn: DEAD, NEW, …──▶  HealthTable ──all()──▶ wire service, metrics,
  *                                                                  ▲               debug, explain, gates
- *   framework ──organs that are installed and not there──▶ OrganDirectory
+ *   framework ──organs that are installed and not there──▶ OrganDirectory ◀── PluginDirectory, PluginReports
  * </pre>
  *
  * <p><b>A status</b> has a level, a reason for people, a code for programs and a remedy where there

@@ -9,15 +9,18 @@ import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.event.Values;
 import dev.polis.health.Explanation.Kind;
+import dev.polis.health.PluginStatus.Provided;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -62,7 +65,8 @@ final class ExplainerTest {
 
     assertEquals(Kind.ORGAN, explained.kind());
     assertEquals(HealthLevel.UP, explained.level());
-    assertEquals("it does its work; the volume is ENCRYPTED", explained.standing());
+    assertEquals("it does its work", explained.standing());
+    assertEquals(List.of("the volume is ENCRYPTED"), explained.facts());
     assertEquals(List.of(), explained.causes());
   }
 
@@ -106,19 +110,108 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("an absent organ is explained with why it is not there, by its bundle's name too")
+  @DisplayName("an absent organ is explained with why it is not there")
   void absentOrgan() {
     expect(
         new OrganDirectory.Absent(
             "consensus",
             HealthCondition.down("stopped", "bundle dev.polis.consensus was stopped", "start it")));
 
-    Explanation explained = explain("dev.polis.consensus");
+    Explanation explained = explain("Consensus");
 
     assertEquals("consensus", explained.name());
     assertEquals(HealthLevel.DOWN, explained.level());
     assertEquals(List.of("consensus: bundle dev.polis.consensus was stopped"), explained.causes());
     assertEquals(List.of("start it"), explained.remedies());
+  }
+
+  private static PluginStatus plugin(String name, Provided provided, HealthCondition... facts) {
+    return new PluginStatus(
+        name,
+        OptionalLong.of(7),
+        provided,
+        "version 1.2.0 runs, signed by key ann",
+        List.of(facts),
+        Instant.EPOCH);
+  }
+
+  private void have(PluginStatus... plugins) {
+    health.close();
+    health =
+        HealthTable.open(tree, new StubOrgans(NEEDS, List.of(plugins)), InstantSource.system());
+    explainer = new Explainer(health, tree, boot);
+  }
+
+  private static final HealthCondition REFUSED =
+      HealthCondition.degraded(
+          "swap-failed", "the swap was refused: bad signature", "sign it with a trusted key");
+
+  @Test
+  @DisplayName("a plugin is explained with what it provides, and why it is not another one")
+  void pluginWithAFailedSwap() {
+    have(plugin("org.example.backup", new Provided(Set.of("backup"), Set.of()), REFUSED));
+    health.organ("backup", "");
+
+    Explanation explained = explain("org.example.backup");
+
+    assertEquals(Kind.PLUGIN, explained.kind());
+    assertEquals(HealthLevel.DEGRADED, explained.level());
+    assertEquals("version 1.2.0 runs, signed by key ann", explained.standing());
+    assertEquals(List.of("it provides the organ backup, which is UP"), explained.facts());
+    assertEquals(List.of("the swap was refused: bad signature"), explained.causes());
+    assertEquals(List.of("sign it with a trusted key"), explained.remedies());
+  }
+
+  @Test
+  @DisplayName("an organ is as well as its health says, and what was refused of its plugin is told")
+  void organOfAPluginWithAFailedSwap() {
+    have(plugin("org.example.backup", new Provided(Set.of("backup"), Set.of()), REFUSED));
+    health.organ("backup", "");
+
+    Explanation explained = explain("backup");
+
+    assertEquals(Kind.ORGAN, explained.kind());
+    assertEquals(HealthLevel.UP, explained.level());
+    assertEquals(
+        List.of("plugin org.example.backup: version 1.2.0 runs, signed by key ann"),
+        explained.facts());
+    assertEquals(
+        List.of("org.example.backup: the swap was refused: bad signature"), explained.causes());
+  }
+
+  @Test
+  @DisplayName("a plugin whose organ does not work is explained down to the organ that is to blame")
+  void pluginOfAnOrganThatWaits() {
+    have(plugin("dev.polis.curator", new Provided(Set.of("curator"), Set.of())));
+    health.organ("storage", "").set(HealthCondition.down("disk-full", "the disk is full", "free"));
+    health.organ("consensus", "").set(HealthCondition.waiting("etcd", "etcd waits for its files"));
+    health.organ("curator", "").set(HealthCondition.waiting("no-leader", "no leader is known"));
+
+    Explanation explained = explain("dev.polis.curator");
+
+    assertEquals(HealthLevel.WAITING, explained.level());
+    assertEquals(
+        List.of(
+            "curator: no leader is known",
+            "consensus: etcd waits for its files",
+            "storage: the disk is full"),
+        explained.causes());
+    assertEquals("free", explained.remedies().getFirst());
+  }
+
+  @Test
+  @DisplayName("a role that a plugin brings and the cluster has not given is explained as such")
+  void roleThatWasNotGiven() {
+    have(plugin("org.example.sql", new Provided(Set.of(), Set.of("PostgreSQL"))));
+
+    Explanation explained = explain("postgresql");
+
+    assertEquals(Kind.ROLE, explained.kind());
+    assertEquals("PostgreSQL", explained.name());
+    assertEquals(
+        "it does not run: the cluster has not given it to this node", explained.standing());
+    assertTrue(explained.remedies().getFirst().contains("node role add"), explained::toString);
+    assertTrue(explainer.names().contains("org.example.sql"), explainer.names()::toString);
   }
 
   @Test

@@ -9,9 +9,15 @@ import java.util.stream.Stream;
  * A directory whose content is given.
  *
  * @param needs which organs an organ needs, by its name
+ * @param plugins the plugins of the node
  * @param absent organs that are absent as long as nobody opens a scope for them
  */
-record StubOrgans(Map<String, Set<String>> needs, Absent... absent) implements OrganDirectory {
+record StubOrgans(Map<String, Set<String>> needs, List<PluginStatus> plugins, Absent... absent)
+    implements OrganDirectory {
+
+  StubOrgans(Map<String, Set<String>> needs, Absent... absent) {
+    this(needs, List.of(), absent);
+  }
 
   @Override
   public List<Absent> absent(Set<String> present) {

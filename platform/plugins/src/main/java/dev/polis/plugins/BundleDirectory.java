@@ -1,5 +1,6 @@
 package dev.polis.plugins;
 
+import dev.polis.plugins.manifest.BundlePlugin;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.util.Arrays;
@@ -66,8 +67,7 @@ final class BundleDirectory {
       case BundlePlugin.Library library ->
           throw refusal(
               bundle.getSymbolicName()
-                  + " belongs to the platform, which stands still while the node runs: stopping it would stop every organ that uses its classes. Restart the node"
-                  + " to change it.");
+                  + " belongs to the platform, which stands still while the node runs: stopping it would stop every organ that uses its classes. To change it needs a new process: polisctl node restart --runtime.");
       case BundlePlugin.Undescribed undescribed ->
           throw refusal(
               "nothing says that %s is an organ or a role: %s."

@@ -1,6 +1,8 @@
 package dev.polis.plugins;
 
 import dev.polis.health.HealthRegistry;
+import dev.polis.health.PluginReports;
+import dev.polis.health.PluginStatus;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.plugins.manifest.PlatformVersion;
@@ -19,6 +21,7 @@ import io.grpc.BindableService;
 import io.grpc.ServerServiceDefinition;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.cm.ConfigurationAdmin;
@@ -34,12 +37,12 @@ import org.osgi.service.metatype.annotations.Designate;
 
 /** Wires the swap engine, and puts the Plugins service on the management listener. */
 @Component(
-    service = BindableService.class,
+    service = {BindableService.class, PluginReports.class},
     property = "polis.rpc.listener=management",
     configurationPid = "dev.polis.plugins",
     configurationPolicy = ConfigurationPolicy.REQUIRE)
 @Designate(ocd = PluginsConfig.class)
-public final class PluginsComponent implements BindableService {
+public final class PluginsComponent implements BindableService, PluginReports {
   private static final String AUDIT = "audit";
 
   private final List<SwapListener> listeners = new CopyOnWriteArrayList<>();
@@ -47,6 +50,7 @@ public final class PluginsComponent implements BindableService {
   private final StartReport report;
   private final SwapEngine engine;
   private final PluginsGrpc.PluginsImplBase service;
+  private final PluginReporter reporter;
 
   /**
    * Opens the store and makes the engine.
@@ -67,14 +71,15 @@ public final class PluginsComponent implements BindableService {
     PluginsSettings settings = PluginsSettings.of(config);
     PluginStore store = PluginStore.open(settings.store());
     Log audit = logs.log(AUDIT);
+    PluginVerifier verifier =
+        new PluginVerifier(PlatformVersion.current(), settings.distribution());
+    GraphCall graph = new GraphCall(context, components);
     engine =
         new SwapEngine(
             new SwapParts(
                 context,
                 store,
-                new SignatureCheck(
-                    new PluginVerifier(PlatformVersion.current(), settings.distribution()),
-                    this::roots),
+                new SignatureCheck(verifier, () -> roots().orElse(TrustRoots.NONE)),
                 health,
                 components,
                 configurations,
@@ -84,11 +89,21 @@ public final class PluginsComponent implements BindableService {
                 line -> audit.info("%s", line)),
             settings.swap());
     report = StartReport.open(store, health);
-    service = new PluginsService(new BundleDirectory(context), engine, StagedFiles.of(store));
+    service =
+        new PluginsService(new BundleDirectory(context), engine, StagedFiles.of(store), graph);
+    reporter =
+        new PluginReporter(
+            context, store, engine, verifier, this::roots, graph::all, graph::contracts);
   }
 
-  private TrustRoots roots() {
-    return trusted.stream().findFirst().map(TrustSource::roots).orElse(TrustRoots.NONE);
+  /** Returns the keys that the cluster trusts; empty while nobody knows them. */
+  private Optional<TrustRoots> roots() {
+    return trusted.stream().findFirst().map(TrustSource::roots);
+  }
+
+  @Override
+  public List<PluginStatus> plugins() {
+    return reporter.plugins();
   }
 
   private static List<String> children(ProcessManager processes) {

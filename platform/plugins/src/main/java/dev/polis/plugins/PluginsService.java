@@ -1,5 +1,7 @@
 package dev.polis.plugins;
 
+import dev.polis.plugins.graph.BundleStates;
+import dev.polis.plugins.manifest.BundlePlugin;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.StagedFiles;
 import dev.polis.plugins.swap.SwapEngine;
@@ -8,6 +10,8 @@ import dev.polis.wire.plugins.CancelResponse;
 import dev.polis.wire.plugins.ConfigureRequest;
 import dev.polis.wire.plugins.GetConfigurationRequest;
 import dev.polis.wire.plugins.GetConfigurationResponse;
+import dev.polis.wire.plugins.GraphRequest;
+import dev.polis.wire.plugins.GraphResponse;
 import dev.polis.wire.plugins.HistoryRequest;
 import dev.polis.wire.plugins.HistoryResponse;
 import dev.polis.wire.plugins.ListRequest;
@@ -40,13 +44,15 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
   private final StagedFiles staged;
   private final SwapCalls swaps;
   private final ConfigurationCalls configurations;
+  private final GraphCall graph;
 
-  PluginsService(BundleDirectory bundles, SwapEngine engine, StagedFiles staged) {
+  PluginsService(BundleDirectory bundles, SwapEngine engine, StagedFiles staged, GraphCall graph) {
     this.bundles = bundles;
     this.engine = engine;
     this.staged = staged;
     this.swaps = new SwapCalls(engine, staged);
     this.configurations = new ConfigurationCalls(engine);
+    this.graph = graph;
   }
 
   @Override
@@ -124,6 +130,11 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
     answer(observer, () -> configurations.get(request));
   }
 
+  @Override
+  public void graph(GraphRequest request, StreamObserver<GraphResponse> observer) {
+    answer(observer, () -> graph.answer(request));
+  }
+
   private interface Stream {
     void run() throws StatusException, InterruptedException;
   }
@@ -197,21 +208,9 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
     return Plugin.newBuilder()
         .setSymbolicName(String.valueOf(bundle.getSymbolicName()))
         .setVersion(bundle.getVersion().toString())
-        .setState(state(bundle.getState()))
+        .setState(BundleStates.wire(bundle.getState()))
         .setLocation(bundle.getLocation())
         .setBundleId(bundle.getBundleId())
         .build();
-  }
-
-  private static Plugin.State state(int state) {
-    return switch (state) {
-      case Bundle.INSTALLED -> Plugin.State.STATE_INSTALLED;
-      case Bundle.RESOLVED -> Plugin.State.STATE_RESOLVED;
-      case Bundle.STARTING -> Plugin.State.STATE_STARTING;
-      case Bundle.ACTIVE -> Plugin.State.STATE_ACTIVE;
-      case Bundle.STOPPING -> Plugin.State.STATE_STOPPING;
-      case Bundle.UNINSTALLED -> Plugin.State.STATE_UNINSTALLED;
-      default -> Plugin.State.STATE_UNKNOWN;
-    };
   }
 }

@@ -37,6 +37,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
 /** Runs against a real framework with bundles that are nothing but a manifest. */
 class PluginsServiceTest {
@@ -51,7 +52,10 @@ class PluginsServiceTest {
     install("dev.polis.rpc", "1.0.0", List.of()).start();
     service =
         new PluginsService(
-            new BundleDirectory(node.context()), node.engine, StagedFiles.of(node.store));
+            new BundleDirectory(node.context()),
+            node.engine,
+            StagedFiles.of(node.store),
+            new GraphCall(node.context(), node.service(ServiceComponentRuntime.class)));
   }
 
   @AfterEach

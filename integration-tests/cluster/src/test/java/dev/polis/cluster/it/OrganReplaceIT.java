@@ -187,6 +187,28 @@ class OrganReplaceIT {
     assertEquals(1, refused.code(), refused::all);
     assertTrue(refused.all().contains("does not trust"), refused.all());
     assertEquals(before, versions(name));
+    String why = node.ctl("explain", name).requireSuccess("explain").out();
+    assertTrue(why.contains("because swap of " + name + " 0.4.0"), why);
+    assertTrue(why.contains("does not trust"), why);
+  }
+
+  @Test
+  @DisplayName("the graph shows who goes on when a plugin is replaced, as a table and as a drawing")
+  void graph() throws Exception {
+    String table = node.ctl("plugin", "graph", "storage").requireSuccess("graph").out();
+    assertTrue(
+        table
+            .lines()
+            .anyMatch(
+                line ->
+                    line.matches(
+                        "dev.polis.storage \\S+ +Storage +dev.polis.consensus \\S+ +goes on .*")),
+        table);
+    String drawing = node.ctl("plugin", "graph", "-o", "dot").requireSuccess("drawing").out();
+    assertTrue(drawing.startsWith("digraph plugins {"), drawing);
+    assertTrue(
+        drawing.lines().anyMatch(line -> line.matches(".*consensus.* -> .*storage.*Storage.*")),
+        drawing);
   }
 
   private static List<String> versions(String name) throws Exception {

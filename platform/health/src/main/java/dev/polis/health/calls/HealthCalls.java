@@ -73,7 +73,8 @@ public final class HealthCalls {
     String name = request.getName().strip();
     if (name.isEmpty()) {
       throw RpcException.invalid(
-          "name is empty: name an organ, a role, a wait, or \"node\"; there are " + names());
+          "name is empty: name an organ, a role, a plugin, a wait, or \"node\"; there are "
+              + names());
     }
     if (name.length() > LONGEST_NAME) {
       throw RpcException.invalid(
@@ -100,6 +101,7 @@ public final class HealthCalls {
         .setName(explanation.name())
         .setLevel(wire(explanation.level()))
         .setStanding(explanation.standing())
+        .addAllFacts(explanation.facts())
         .addAllCauses(explanation.causes())
         .addAllRemedies(explanation.remedies())
         .setSince(wire(explanation.since()))
@@ -163,6 +165,8 @@ public final class HealthCalls {
       case WAIT -> Kind.KIND_WAIT;
       case RUNNABLE -> Kind.KIND_RUNNABLE;
       case CONDITION -> Kind.KIND_CONDITION;
+      case PLUGIN -> Kind.KIND_PLUGIN;
+      case PLATFORM -> Kind.KIND_PLATFORM;
     };
   }
 }

@@ -6,6 +6,7 @@ import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.HealthStatus;
 import dev.polis.health.HealthTable;
+import dev.polis.health.PluginStatus;
 import dev.polis.supervision.Supervisor;
 import java.time.InstantSource;
 import java.util.List;
@@ -53,6 +54,11 @@ public final class HealthComponent implements HealthRegistry {
   @Override
   public Set<String> needs(String organ) {
     return table.needs(organ);
+  }
+
+  @Override
+  public List<PluginStatus> plugins() {
+    return table.plugins();
   }
 
   /** Stops following; organs have closed their scopes before. */

@@ -2,22 +2,34 @@ package dev.polis.health.component;
 
 import dev.polis.health.HealthCondition;
 import dev.polis.health.OrganDirectory;
+import dev.polis.health.PluginDirectory;
+import dev.polis.health.PluginReports;
+import dev.polis.health.PluginStatus;
+import dev.polis.health.PluginStatus.Provided;
+import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.BundleEvent;
 import org.osgi.framework.BundleListener;
-import org.osgi.framework.Constants;
 import org.osgi.framework.ServiceListener;
+import org.osgi.framework.ServiceReference;
 
-/** Finds the bundles that are organs, and those of them that are not there. */
+/**
+ * Finds the bundles that provide organs, and those organs that are not there. Which bundles these
+ * are is said by the plugin manifests; a bundle's name says nothing.
+ */
 final class OrganBundles implements OrganDirectory, AutoCloseable {
-  static final String PREFIX = "dev.polis.";
-
   private final BundleContext context;
   private final OrganDiagnosis diagnosis;
 
@@ -54,21 +66,93 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
 
   @Override
   public List<Absent> absent(Set<String> present) {
-    return Stream.of(context.getBundles())
-        .filter(OrganBundles::isOrgan)
-        .filter(bundle -> !present.contains(organ(bundle)))
-        .map(bundle -> new Absent(organ(bundle), why(bundle)))
-        .toList();
+    Map<String, Absent> absent = new TreeMap<>();
+    for (Map.Entry<Bundle, Provided> plugin : provided().entrySet()) {
+      for (String organ : plugin.getValue().organs()) {
+        // Of two versions beside each other the first one that was installed speaks for both.
+        if (!present.contains(organ)) {
+          absent.computeIfAbsent(organ, name -> new Absent(name, why(plugin.getKey())));
+        }
+      }
+    }
+    return List.copyOf(absent.values());
   }
 
   @Override
   public Set<String> needs(String organ) {
-    return Stream.of(context.getBundles())
-        .filter(bundle -> isOrgan(bundle) && organ(bundle).equals(organ))
-        .flatMap(diagnosis::providers)
-        .filter(bundle -> isOrgan(bundle) && !organ(bundle).equals(organ))
-        .map(OrganBundles::organ)
+    Map<Bundle, Provided> all = provided();
+    return all.entrySet().stream()
+        .filter(plugin -> plugin.getValue().organs().contains(organ))
+        .flatMap(plugin -> diagnosis.providers(plugin.getKey()))
+        .flatMap(bundle -> all.getOrDefault(bundle, Provided.NOTHING).organs().stream())
+        .filter(name -> !name.equals(organ))
         .collect(Collectors.toUnmodifiableSet());
+  }
+
+  @Override
+  public List<PluginStatus> plugins() {
+    return ask(PluginReports.class, PluginReports::plugins).orElseGet(this::unreported).stream()
+        .map(this::diagnosed)
+        .toList();
+  }
+
+  /** Names the plugins of which nobody knows more than that they are installed. */
+  private List<PluginStatus> unreported() {
+    return provided().entrySet().stream()
+        .map(
+            plugin ->
+                new PluginStatus(
+                    plugin.getKey().getSymbolicName(),
+                    OptionalLong.of(plugin.getKey().getBundleId()),
+                    plugin.getValue(),
+                    "version %s is installed; nothing more is known, because dev.polis.plugins does not run"
+                        .formatted(plugin.getKey().getVersion()),
+                    List.of(),
+                    Instant.ofEpochMilli(plugin.getKey().getLastModified())))
+        .toList();
+  }
+
+  private PluginStatus diagnosed(PluginStatus plugin) {
+    Optional<HealthCondition> trouble =
+        plugin.bundle().stream()
+            .mapToObj(context::getBundle)
+            .filter(bundle -> bundle != null)
+            .findFirst()
+            .flatMap(diagnosis::trouble);
+    return trouble.map(plugin::with).orElse(plugin);
+  }
+
+  /** Returns the installed plugins, in the order in which they were installed. */
+  private Map<Bundle, Provided> provided() {
+    Map<Long, Provided> byNumber =
+        ask(PluginDirectory.class, PluginDirectory::provided).orElse(Map.of());
+    Map<Bundle, Provided> plugins = new LinkedHashMap<>();
+    for (Bundle bundle : context.getBundles()) {
+      Provided provided = byNumber.get(bundle.getBundleId());
+      if (provided != null) {
+        plugins.put(bundle, provided);
+      }
+    }
+    return plugins;
+  }
+
+  /**
+   * Asks a service of the platform, and lets it go: who provides it needs the health table itself.
+   */
+  private <S, T> Optional<T> ask(Class<S> type, Function<S, T> question) {
+    ServiceReference<S> reference = context.getServiceReference(type);
+    if (reference == null) {
+      return Optional.empty();
+    }
+    S service = context.getService(reference);
+    if (service == null) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(question.apply(service));
+    } finally {
+      context.ungetService(reference);
+    }
   }
 
   private HealthCondition why(Bundle bundle) {
@@ -77,19 +161,6 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
     }
     return HealthCondition.waiting(
         "not-started", "bundle %s has not been started yet".formatted(bundle.getSymbolicName()));
-  }
-
-  /** An organ of ours exports nothing; whatever exports packages carries others. */
-  private static boolean isOrgan(Bundle bundle) {
-    String name = bundle.getSymbolicName();
-    return name != null
-        && name.startsWith(PREFIX)
-        && bundle.getHeaders("").get(Constants.EXPORT_PACKAGE) == null;
-  }
-
-  /** Returns the name of an organ: that of its bundle without the part that all of them share. */
-  static String organ(Bundle bundle) {
-    return bundle.getSymbolicName().substring(PREFIX.length());
   }
 
   @Override

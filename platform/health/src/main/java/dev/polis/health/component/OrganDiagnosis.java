@@ -27,6 +27,7 @@ import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
 /** Says why an organ is not there, down to the root cause. */
 final class OrganDiagnosis {
   static final String STOPPED = "stopped";
+  static final String UNRESOLVED = "unresolved";
   static final String FAILED = "activation-failed";
   static final String UNCONFIGURED = "configuration-missing";
   static final String WAITS = "service-missing";
@@ -50,9 +51,27 @@ final class OrganDiagnosis {
     return bundle.getState() == Bundle.ACTIVE || bundle.getState() == Bundle.STARTING;
   }
 
+  /** Says what keeps a bundle from its work; empty if it runs with all of its components. */
+  Optional<HealthCondition> trouble(Bundle bundle) {
+    boolean works =
+        runs(bundle)
+            && configurations(bundle)
+                .allMatch(
+                    each ->
+                        each.state == ComponentConfigurationDTO.ACTIVE
+                            || each.state == ComponentConfigurationDTO.SATISFIED);
+    return works ? Optional.empty() : Optional.of(why(bundle));
+  }
+
   /** Says why the organ of a bundle that was started once is not there. */
   HealthCondition why(Bundle bundle) {
     String name = bundle.getSymbolicName();
+    if (bundle.getState() == Bundle.INSTALLED) {
+      return HealthCondition.down(
+          UNRESOLVED,
+          "the framework cannot wire bundle %s to all packages that it imports".formatted(name),
+          "swap in a version that fits this platform: polisctl plugin inspect FILE shows what one imports");
+    }
     if (!runs(bundle)) {
       return HealthCondition.down(
           STOPPED,

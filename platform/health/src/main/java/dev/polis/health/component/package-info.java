@@ -9,10 +9,10 @@
  *                                         (installed organs)   (why one is not there, down to the root)
  * </pre>
  *
- * <p>An organ is a bundle of ours that exports no package. One that has no open scope is absent.
- * The reason is looked for along the services: its component waits for a service, the bundle that
- * declares to provide it is stopped, failed, or waits itself, and so on until nobody waits any
- * more.
+ * <p>Which bundle provides which organ is said by its plugin manifest, which {@link
+ * dev.polis.health.PluginDirectory} reads. An organ that has no open scope is absent. The reason is
+ * looked for along the services: its component waits for a service, the bundle that declares to
+ * provide it is stopped, failed, or waits itself, and so on until nobody waits any more.
  *
  * <p>Not promised: that an organ whose component is active is well; that is what its scope says.
  *

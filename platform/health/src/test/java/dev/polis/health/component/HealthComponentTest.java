@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.event.Values;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;
+import dev.polis.health.PluginDirectory;
+import dev.polis.health.PluginStatus;
+import dev.polis.health.PluginStatus.Provided;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.SupervisionTree;
 import java.io.ByteArrayInputStream;
@@ -18,10 +21,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import java.util.stream.Collectors;
 import org.apache.felix.framework.Felix;
 import org.apache.felix.scr.impl.Activator;
 import org.junit.jupiter.api.AfterEach;
@@ -47,6 +52,12 @@ final class HealthComponentTest {
   @TempDir Path folder;
   private Felix framework;
   private SupervisionTree tree;
+  private final Map<String, String> organs =
+      new ConcurrentHashMap<>(
+          Map.of(
+              "dev.polis.storage", "storage",
+              "dev.polis.curator", "curator",
+              "dev.polis.roles", "roles"));
   private HealthComponent health;
 
   @BeforeEach
@@ -70,7 +81,20 @@ final class HealthComponentTest {
     ServiceReference<ServiceComponentRuntime> runtime =
         context.getServiceReference(ServiceComponentRuntime.class);
     tree = SupervisionTree.open(LogTree.create());
+    context.registerService(PluginDirectory.class, this::provided, null);
     health = new HealthComponent(context, tree, context.getService(runtime));
+  }
+
+  /** Takes the manifests' place: what is said of a bundle does not come from its name. */
+  private Map<Long, Provided> provided() {
+    Map<Long, Provided> provided = new HashMap<>();
+    for (Bundle bundle : framework.getBundleContext().getBundles()) {
+      String organ = organs.get(bundle.getSymbolicName());
+      if (organ != null) {
+        provided.put(bundle.getBundleId(), new Provided(Set.of(organ), Set.of()));
+      }
+    }
+    return provided;
   }
 
   @AfterEach
@@ -282,12 +306,31 @@ final class HealthComponentTest {
   }
 
   @Test
-  @DisplayName("bundles of others are no organs")
-  void othersAreNoOrgans() throws Exception {
-    install("com.example.plugin", DISK).start();
-    install("dev.polis.storage", DISK).start();
+  @DisplayName("what an organ is called is said by a manifest, and not by the name of a bundle")
+  void organsAreWhatManifestsSay() throws Exception {
+    organs.put("org.example.plugin", "backup");
+    install("org.example.plugin", DISK).start();
+    install("dev.polis.nothing", DISK).start();
     assertEquals(
-        List.of("storage"),
+        List.of("backup"),
         health.all().peek().orElseThrow().stream().map(HealthStatus::name).toList());
+  }
+
+  @Test
+  @DisplayName("a plugin of which nothing is reported is known by its manifest, with its trouble")
+  void pluginsWithoutReports() throws Exception {
+    install("dev.polis.storage", DISK).start();
+    install("dev.polis.roles", ROLES).start();
+
+    Map<String, PluginStatus> plugins =
+        health.plugins().stream()
+            .collect(Collectors.toMap(PluginStatus::symbolicName, each -> each));
+
+    assertEquals(Set.of("dev.polis.storage", "dev.polis.roles"), plugins.keySet());
+    assertEquals(List.of(), plugins.get("dev.polis.storage").conditions());
+    assertEquals(
+        "dev.polis.roles waits for java.util.List, which nobody provides:"
+            + " no installed bundle provides java.util.List",
+        plugins.get("dev.polis.roles").conditions().getFirst().reason());
   }
 }

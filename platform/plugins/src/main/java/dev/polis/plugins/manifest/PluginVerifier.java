@@ -150,7 +150,7 @@ public final class PluginVerifier {
     if (platform.compareTo(manifest.minimumPlatform()) < 0) {
       throw new PluginRefusedException(
           RefusalReason.PLATFORM_TOO_OLD,
-          "%s needs the platform in version %s or newer, and this is %s; update the platform first"
+          "%s needs the platform in version %s or newer, and this process runs %s; this needs a new process: install a newer distribution, then \"polisctl node restart --runtime\""
               .formatted(manifest.label(), manifest.minimumPlatform(), platform));
     }
   }

@@ -147,6 +147,16 @@ public final class SwapNotes {
   }
 
   /**
+   * Returns the generations with which the node was not well, and which are not tried again.
+   *
+   * @return the swaps that wanted them, the oldest first
+   * @throws IOException if they can not be read
+   */
+  public synchronized List<SwapRecord> failed() throws IOException {
+    return records(failed);
+  }
+
+  /**
    * Forgets that a generation failed, and that swaps to it were cut off.
    *
    * @param fingerprint of the generation

@@ -6,6 +6,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -19,6 +21,7 @@ import java.util.stream.Stream;
  * @param target the fingerprint of the generation it wants; 64 zeros if it never got that far
  * @param outcome in one word, such as {@code applied}; the stage of one that is under way
  * @param reason why it ended so, in words; may be empty
+ * @param plugins the symbolic names of the plugins it is about, as far as they are known
  */
 public record SwapRecord(
     Instant began,
@@ -27,8 +30,20 @@ public record SwapRecord(
     long from,
     Digest target,
     String outcome,
-    String reason) {
+    String reason,
+    Set<String> plugins) {
   private static final String SEPARATOR = "\t";
+  private static final String PLUGIN_SEPARATOR = " ";
+  private static final int FIELDS = 8;
+
+  /** A line that an earlier version of the platform wrote. */
+  private static final int FIELDS_WITHOUT_PLUGINS = 7;
+
+  /** The outcome of a swap whose order the node runs. */
+  public static final String APPLIED = "applied";
+
+  /** The outcome of an order that changes nothing. */
+  public static final String NOTHING_TO_DO = "nothing to do";
 
   /** The outcome of a generation that a start of the process left, because it did not come up. */
   public static final String FELL_BACK = "fell back";
@@ -42,6 +57,36 @@ public record SwapRecord(
   /** Refuses what is missing. */
   public SwapRecord {
     Stream.of(began, who, what, target, outcome, reason).forEach(Objects::requireNonNull);
+    plugins = Set.copyOf(plugins);
+  }
+
+  /** Makes a record of which it is not known what plugins it is about. */
+  public SwapRecord(
+      Instant began,
+      String who,
+      String what,
+      long from,
+      Digest target,
+      String outcome,
+      String reason) {
+    this(began, who, what, from, target, outcome, reason, Set.of());
+  }
+
+  /** Returns whether it ended, and the node does not run what was ordered. */
+  public boolean isFailure() {
+    return !outcome.equals(APPLIED) && !outcome.equals(NOTHING_TO_DO);
+  }
+
+  /**
+   * Returns this record with more plugins that it is about.
+   *
+   * @param more symbolic names
+   * @return another record
+   */
+  public SwapRecord about(Set<String> more) {
+    Set<String> all = new TreeSet<>(plugins);
+    all.addAll(more);
+    return new SwapRecord(began, who, what, from, target, outcome, reason, all);
   }
 
   /**
@@ -52,7 +97,7 @@ public record SwapRecord(
    * @return another record
    */
   public SwapRecord as(String word, String why) {
-    return new SwapRecord(began, who, what, from, target, word, why);
+    return new SwapRecord(began, who, what, from, target, word, why, plugins);
   }
 
   /**
@@ -62,13 +107,20 @@ public record SwapRecord(
    * @return another record
    */
   public SwapRecord towards(Digest fingerprint) {
-    return new SwapRecord(began, who, what, from, fingerprint, outcome, reason);
+    return new SwapRecord(began, who, what, from, fingerprint, outcome, reason, plugins);
   }
 
   /** Returns one line. */
   String encode() {
     return Stream.of(
-            began.toString(), who, what, Long.toString(from), target.hex(), outcome, reason)
+            began.toString(),
+            who,
+            what,
+            Long.toString(from),
+            target.hex(),
+            outcome,
+            reason,
+            String.join(PLUGIN_SEPARATOR, new TreeSet<>(plugins)))
         .map(text -> URLEncoder.encode(text, StandardCharsets.UTF_8))
         .collect(Collectors.joining(SEPARATOR));
   }
@@ -80,8 +132,8 @@ public record SwapRecord(
    */
   static SwapRecord decode(String line) {
     String[] words = line.split(SEPARATOR, -1);
-    if (words.length != 7) {
-      throw new IllegalArgumentException("it has " + words.length + " fields, not 7");
+    if (words.length != FIELDS && words.length != FIELDS_WITHOUT_PLUGINS) {
+      throw new IllegalArgumentException("it has " + words.length + " fields, not " + FIELDS);
     }
     for (int i = 0; i < words.length; i++) {
       words[i] = URLDecoder.decode(words[i], StandardCharsets.UTF_8);
@@ -94,7 +146,10 @@ public record SwapRecord(
           Long.parseLong(words[3]),
           new Digest(words[4]),
           words[5],
-          words[6]);
+          words[6],
+          words.length == FIELDS && !words[7].isEmpty()
+              ? Set.of(words[7].split(PLUGIN_SEPARATOR))
+              : Set.of());
     } catch (DateTimeParseException e) {
       throw new IllegalArgumentException("\"" + words[0] + "\" is no time", e);
     }

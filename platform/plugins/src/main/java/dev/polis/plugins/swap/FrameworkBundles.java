@@ -10,6 +10,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
@@ -26,6 +28,15 @@ import org.osgi.framework.wiring.FrameworkWiring;
 /** Installs, wires, starts, stops and uninstalls bundles, each within a limit of time. */
 final class FrameworkBundles {
   private static final String COMPONENT = "component.name";
+
+  /** What changes the packages of the platform, which stands still while the process lives. */
+  static final String NEW_PROCESS =
+      "a newer platform that has it needs a new process: install its distribution, then \"polisctl node restart --runtime\"";
+
+  /** How the framework writes a range of versions as a filter. */
+  private static final Pattern LEAST = Pattern.compile("\\((?:bundle-)?version>=([^)]*)\\)");
+
+  private static final Pattern BELOW = Pattern.compile("\\(!\\((?:bundle-)?version>=([^)]*)\\)\\)");
 
   /** The wiring of packages takes milliseconds; this is for a machine that does other things. */
   private static final Duration REFRESH = Duration.ofSeconds(30);
@@ -87,16 +98,26 @@ final class FrameworkBundles {
     String filter = requirement.getDirectives().getOrDefault("filter", "");
     String name = filter.replaceFirst("(?s).*osgi\\.wiring\\.package=([^)]*)\\).*", "$1");
     String exported = exported(name);
-    return "%s imports the package %s %s, %s"
+    return "%s imports the package %s%s, %s"
         .formatted(
             bundle.getSymbolicName(),
             name,
-            filter
-                .replaceFirst("(?s).*\\(osgi\\.wiring\\.package=[^)]*\\)", "")
-                .replaceAll("\\)+$", ")"),
+            range(filter),
             exported.isEmpty()
-                ? "which nobody exports"
-                : "which the platform exports in version " + exported);
+                ? "which nobody exports; " + NEW_PROCESS
+                : "which the platform exports in version %s; %s".formatted(exported, NEW_PROCESS));
+  }
+
+  /** Writes the versions that a filter accepts as a range, such as {@code [1.2.0,2.0.0)}. */
+  private static String range(String filter) {
+    Matcher least = LEAST.matcher(filter);
+    Matcher below = BELOW.matcher(filter);
+    if (!least.find()) {
+      return "";
+    }
+    return below.find()
+        ? " in a version of [%s,%s)".formatted(least.group(1), below.group(1))
+        : " in version %s or newer".formatted(least.group(1));
   }
 
   private String exported(String name) {

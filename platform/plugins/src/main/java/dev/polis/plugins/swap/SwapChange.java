@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 
 /**
@@ -41,6 +42,19 @@ record SwapChange(
   boolean isReplaced(String symbolicName) {
     return coming.stream().anyMatch(plugin -> plugin.symbolicName().equals(symbolicName))
         && going.stream().anyMatch(bundle -> symbolicName.equals(bundle.getSymbolicName()));
+  }
+
+  /**
+   * Returns the symbolic names of what changes. The PID of an organ's configuration is its bundle's
+   * name.
+   */
+  Set<String> names() {
+    return Stream.of(
+            coming.stream().map(StoredPlugin::symbolicName),
+            going.stream().map(Bundle::getSymbolicName),
+            configured.stream().map(ConfigurationSet.Key::pid))
+        .flatMap(each -> each)
+        .collect(Collectors.toSet());
   }
 
   /** Whether nothing has to be done. */

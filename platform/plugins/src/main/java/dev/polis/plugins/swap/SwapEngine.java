@@ -84,7 +84,8 @@ public final class SwapEngine implements AutoCloseable {
                   now.stages().isEmpty() ? "it has just begun" : now.stages().getLast().words()));
     }
     Instant began = clock.instant();
-    SwapStatus first = SwapStatus.begun(++number, order.words(), options.who(), began);
+    SwapStatus first =
+        SwapStatus.begun(++number, order.words(), order.plugins(), options.who(), began);
     MutableValue<SwapStatus> status = new MutableValue<>(first);
     newest.set(first);
     Thread thread =
@@ -119,7 +120,14 @@ public final class SwapEngine implements AutoCloseable {
 
   private SwapRecord record(SwapStatus first) {
     return new SwapRecord(
-        first.began(), first.who(), first.what(), 0, SwapRecord.NO_TARGET, "begun", "");
+        first.began(),
+        first.who(),
+        first.what(),
+        0,
+        SwapRecord.NO_TARGET,
+        "begun",
+        "",
+        first.plugins());
   }
 
   private void set(MutableValue<SwapStatus> status, SwapStage stage) {

@@ -3,6 +3,9 @@ package dev.polis.plugins.swap;
 import dev.polis.health.HealthKind;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthStatus;
+import dev.polis.plugins.manifest.BundlePlugin;
+import dev.polis.plugins.manifest.PluginManifest;
+import dev.polis.plugins.manifest.Provided;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.swap.Components.Idle;
 import java.time.Duration;
@@ -23,8 +26,6 @@ import org.osgi.framework.Bundle;
  * a break for a while, before a deadline. What was broken before the swap is not counted.
  */
 final class SwapGate {
-  private static final String OURS = "dev.polis.";
-
   /**
    * How often components are asked for: their states are announced by nobody. Short against the
    * time everything has to be well.
@@ -81,7 +82,7 @@ final class SwapGate {
       throws SwapFailedException, InterruptedException {
     Set<String> organs =
         successors.stream()
-            .map(SwapGate::organ)
+            .flatMap(SwapGate::organs)
             .filter(organ -> !settings.alone().contains(organ))
             .collect(Collectors.toSet());
     if (organs.isEmpty()) {
@@ -216,8 +217,10 @@ final class SwapGate {
     return "the " + status.kind().name().toLowerCase(Locale.ROOT) + " " + status.name();
   }
 
-  private static String organ(Bundle bundle) {
-    String name = bundle.getSymbolicName();
-    return name.startsWith(OURS) ? name.substring(OURS.length()) : name;
+  /** Names the organs that a bundle provides, by its manifest. */
+  private static Stream<String> organs(Bundle bundle) {
+    return BundlePlugin.of(bundle) instanceof BundlePlugin.Organ(PluginManifest manifest)
+        ? manifest.provides().stream().filter(Provided.Organ.class::isInstance).map(Provided::name)
+        : Stream.empty();
   }
 }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -17,6 +18,15 @@ public sealed interface SwapOrder {
    * @return such as {@code swap of plugin.jar}
    */
   String words();
+
+  /**
+   * Returns which plugins the order is about, as far as it says that.
+   *
+   * @return symbolic names; empty if only the node knows them
+   */
+  default Set<String> plugins() {
+    return Set.of();
+  }
 
   /**
    * Runs another version of a bundle, or one more bundle.
@@ -44,6 +54,15 @@ public sealed interface SwapOrder {
         return "swap of " + file.getFileName() + ", which is no bundle";
       }
     }
+
+    @Override
+    public Set<String> plugins() {
+      try {
+        return Set.of(BundleManifest.read(file).symbolicName());
+      } catch (IOException noBundle) {
+        return Set.of();
+      }
+    }
   }
 
   /**
@@ -55,6 +74,11 @@ public sealed interface SwapOrder {
     @Override
     public String words() {
       return "removal of " + symbolicName;
+    }
+
+    @Override
+    public Set<String> plugins() {
+      return Set.of(symbolicName);
     }
   }
 

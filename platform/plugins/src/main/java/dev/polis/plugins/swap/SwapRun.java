@@ -129,6 +129,7 @@ final class SwapRun {
     SwapTargets.Target target = targets.of(order, options, current);
     record = record.towards(target.generation().fingerprint());
     SwapChange change = SwapChange.between(current, target.generation(), bundles);
+    record = record.about(change.names());
     if (target.generation().fingerprint().equals(current.fingerprint())) {
       return new SwapOutcome.NothingToDo(
           "generation %d is what was ordered".formatted(current.number()));

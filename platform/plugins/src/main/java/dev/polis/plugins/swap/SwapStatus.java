@@ -5,11 +5,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 
 /** Says how far one swap has come. Immutable. */
 public final class SwapStatus {
   private final long number;
   private final String what;
+  private final Set<String> plugins;
   private final String who;
   private final Instant began;
   private final List<SwapStage> stages;
@@ -20,12 +22,14 @@ public final class SwapStatus {
   private SwapStatus(
       long number,
       String what,
+      Set<String> plugins,
       String who,
       Instant began,
       List<SwapStage> stages,
       SwapOutcome outcomeOrNull) {
     this.number = number;
     this.what = what;
+    this.plugins = Set.copyOf(plugins);
     this.who = who;
     this.began = began;
     this.stages = stages;
@@ -37,13 +41,16 @@ public final class SwapStatus {
    *
    * @param number counts the swaps of this process up from 1
    * @param what what was ordered, in words
+   * @param plugins symbolic names of the plugins that the order names
    * @param who who ordered it
    * @param began when
    */
-  static SwapStatus begun(long number, String what, String who, Instant began) {
+  static SwapStatus begun(
+      long number, String what, Set<String> plugins, String who, Instant began) {
     return new SwapStatus(
         number,
         Objects.requireNonNull(what, "what"),
+        plugins,
         Objects.requireNonNull(who, "who"),
         Objects.requireNonNull(began, "began"),
         List.of(),
@@ -53,11 +60,12 @@ public final class SwapStatus {
   SwapStatus with(SwapStage stage) {
     List<SwapStage> longer = new ArrayList<>(stages);
     longer.add(stage);
-    return new SwapStatus(number, what, who, began, List.copyOf(longer), outcomeOrNull);
+    return new SwapStatus(number, what, plugins, who, began, List.copyOf(longer), outcomeOrNull);
   }
 
   SwapStatus ended(SwapOutcome how) {
-    return new SwapStatus(number, what, who, began, stages, Objects.requireNonNull(how, "how"));
+    return new SwapStatus(
+        number, what, plugins, who, began, stages, Objects.requireNonNull(how, "how"));
   }
 
   /** Returns which swap of this process it is, from 1. */
@@ -68,6 +76,11 @@ public final class SwapStatus {
   /** Returns what was ordered, in words. */
   public String what() {
     return what;
+  }
+
+  /** Returns the symbolic names of the plugins that the order names. */
+  public Set<String> plugins() {
+    return plugins;
   }
 
   /** Returns who ordered it. */

@@ -79,7 +79,7 @@ final class SwapTargets {
   private static void requireOrgan(BundleManifest manifest) throws SwapRefusedException {
     if (!manifest.exports().isEmpty()) {
       throw new SwapRefusedException(
-          "%s exports packages, so it belongs to the platform, which stands still while the node runs; change it with a new distribution and a restart of the process"
+          "%s exports packages, so it belongs to the platform, which stands still while the process lives; this needs a new process: install a distribution that has it, then \"polisctl node restart --runtime\""
               .formatted(manifest.symbolicName()));
     }
     if (manifest.fragment()) {
@@ -144,7 +144,7 @@ final class SwapTargets {
     boolean known = all.pids().contains(pid);
     if (known && !ConfigurationKeys.read(organs).pids().contains(pid)) {
       throw new SwapRefusedException(
-          "%s belongs to the platform, which stands still while the node runs: give the key to \"polis up --set\" and start the process again"
+          "%s belongs to the platform, which stands still while the process lives; this needs a new process: stop the node with \"polis down\", and give the key to \"polis up --set\""
               .formatted(pid));
     }
   }
@@ -161,7 +161,7 @@ final class SwapTargets {
                             .formatted(current.number())));
     if (!previous.origin().equals(current.origin())) {
       throw new SwapRefusedException(
-          "generation %d came with another distribution, whose platform this process does not run; start the process from that distribution"
+          "generation %d came with another distribution, whose platform this process does not run; this needs a new process: install that distribution, then \"polisctl node restart --runtime\""
               .formatted(previous.number()));
     }
     return with(current, previous.plugins(), previous.configuration());

@@ -167,7 +167,8 @@ class PluginVerifierTest {
 
     String message = refused(RefusalReason.PLATFORM_TOO_OLD, signed(newer));
 
-    assertTrue(message.contains("1.4.1 or newer, and this is 1.4.0"), message);
+    assertTrue(message.contains("1.4.1 or newer, and this process runs 1.4.0"), message);
+    assertTrue(message.contains("polisctl node restart --runtime"), message);
   }
 
   @Test

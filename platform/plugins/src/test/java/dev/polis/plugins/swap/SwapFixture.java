@@ -160,16 +160,16 @@ public final class SwapFixture {
     return framework.getBundleContext();
   }
 
-  HealthTable health() {
+  public HealthTable health() {
     return health;
   }
 
-  private <T> T service(Class<T> type) {
+  public <T> T service(Class<T> type) {
     ServiceReference<T> reference = context().getServiceReference(type);
     return context().getService(reference);
   }
 
-  Path base(String version, String behaviour) throws Exception {
+  public Path base(String version, String behaviour) throws Exception {
     return organ("base", version, behaviour, "java.util.function.Supplier", "", "");
   }
 
@@ -178,7 +178,7 @@ public final class SwapFixture {
   }
 
   /** Makes a bundle with one component. */
-  Path organ(
+  public Path organ(
       String name, String version, String behaviour, String gives, String needs, String imports)
       throws Exception {
     Manifest manifest = new Manifest();
@@ -248,17 +248,18 @@ public final class SwapFixture {
         .formatted(name, depth, name, name);
   }
 
-  static SwapOrder swap(Path jar) throws Exception {
+  public static SwapOrder swap(Path jar) throws Exception {
     return new SwapOrder.Replace(jar, manifest(jar));
   }
 
   private static byte[] manifest(Path jar) throws Exception {
-    PackOptions organ = PackOptions.providing(List.of(new Provided.Organ("organ")));
+    String name = BundleManifest.read(jar).symbolicName().replace("dev.polis.", "");
+    PackOptions organ = PackOptions.providing(List.of(new Provided.Organ(name)));
     return DistributionManifest.of(PluginPacker.describe(jar, organ)).encode().toByteArray();
   }
 
   /** Orders a swap and waits for its end. */
-  SwapStatus run(SwapOrder order) throws Exception {
+  public SwapStatus run(SwapOrder order) throws Exception {
     return run(order, SwapOptions.by("the test"));
   }
 

@@ -1,9 +1,5 @@
-package dev.polis.plugins;
+package dev.polis.plugins.manifest;
 
-import dev.polis.plugins.manifest.DistributionManifest;
-import dev.polis.plugins.manifest.InstalledManifests;
-import dev.polis.plugins.manifest.PluginManifest;
-import dev.polis.plugins.manifest.PluginRefusedException;
 import java.io.IOException;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.Constants;
@@ -12,7 +8,7 @@ import org.osgi.framework.Constants;
  * Says what an installed bundle is, by the plugin manifest beside its file. A bundle's name says
  * nothing.
  */
-sealed interface BundlePlugin {
+public sealed interface BundlePlugin {
   /**
    * It provides organs or roles.
    *

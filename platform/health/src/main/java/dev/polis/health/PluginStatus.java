@@ -1,0 +1,94 @@
+package dev.polis.health;
+
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/**
+ * Tells how one plugin of a node stands: a bundle that provides organs or roles.
+ *
+ * @param symbolicName the name of its bundle
+ * @param bundle the number of its bundle in the framework; empty if it is not installed
+ * @param provided the organs and roles that it provides, by its manifest
+ * @param standing what runs of it, in one sentence
+ * @param conditions facts about it, in the order in which they should be read
+ * @param since since when it stands so
+ */
+public record PluginStatus(
+    String symbolicName,
+    OptionalLong bundle,
+    Provided provided,
+    String standing,
+    List<HealthCondition> conditions,
+    Instant since) {
+
+  /**
+   * Names what a plugin provides.
+   *
+   * @param organs names of organs
+   * @param roles names of roles
+   * @param platform whether it is no plugin at all, but a part of the platform
+   */
+  public record Provided(Set<String> organs, Set<String> roles, boolean platform) {
+    /** Provides neither an organ nor a role, as far as anybody knows. */
+    public static final Provided NOTHING = new Provided(Set.of(), Set.of());
+
+    /** Belongs to the platform. */
+    public static final Provided PLATFORM = new Provided(Set.of(), Set.of(), true);
+
+    /** Names what a plugin provides. */
+    public Provided(Set<String> organs, Set<String> roles) {
+      this(organs, roles, false);
+    }
+
+    /** Copies the names. */
+    public Provided {
+      organs = Set.copyOf(organs);
+      roles = Set.copyOf(roles);
+    }
+
+    /**
+     * Returns whether an organ or a role of this name is among them.
+     *
+     * @param kind organ or role
+     * @param name its name
+     */
+    public boolean has(HealthKind kind, String name) {
+      return (kind == HealthKind.ORGAN ? organs : roles).contains(name);
+    }
+  }
+
+  /** Copies the conditions. */
+  public PluginStatus {
+    Objects.requireNonNull(symbolicName, "symbolicName");
+    Objects.requireNonNull(bundle, "bundle");
+    Objects.requireNonNull(provided, "provided");
+    Objects.requireNonNull(standing, "standing");
+    Objects.requireNonNull(since, "since");
+    conditions = List.copyOf(conditions);
+  }
+
+  /**
+   * Returns this status with one more fact, which is to be read first.
+   *
+   * @param condition the fact
+   * @return another status
+   */
+  public PluginStatus with(HealthCondition condition) {
+    List<HealthCondition> more = new ArrayList<>(List.of(condition));
+    more.addAll(conditions);
+    return new PluginStatus(symbolicName, bundle, provided, standing, more, since);
+  }
+
+  /** Returns the worst level of the facts; {@link HealthLevel#UP} if there are none. */
+  public HealthLevel level() {
+    return conditions.stream()
+        .map(HealthCondition::level)
+        .max(Comparator.naturalOrder())
+        .orElse(HealthLevel.UP);
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * Shows how the plugins of a running node are wired: who provides which service, who uses it, and
+ * what happens to the user when the provider is replaced.
+ *
+ * <pre>
+ *   Declarative Services: references and what they are bound to ──┐
+ *   framework: services without a component, packages ────────────┼──▶ PluginGraph ──▶ Plugins.Graph, explain
+ *   FollowedContractSource: who is behind a proxy, how many calls wait ─┘
+ * </pre>
+ *
+ * <p>The graph is read anew for each question and not kept: what changes while it is read may be in
+ * it or not.
+ *
+ * <p>Not promised: an edge for code that looks a service up by itself and lets it go between two
+ * calls. The framework knows users only as long as they hold a service.
+ *
+ * <p>Why not the graph of the boot plan? It is made from what bundles declare, before any of them
+ * runs. This one is what is bound.
+ */
+@Export
+@Version("1.0.0")
+package dev.polis.plugins.graph;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;

@@ -1,0 +1,229 @@
+package dev.polis.plugins;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
+import dev.polis.health.PluginStatus;
+import dev.polis.plugins.graph.FollowedContract;
+import dev.polis.plugins.manifest.DistributionManifest;
+import dev.polis.plugins.manifest.ManifestEnvelope;
+import dev.polis.plugins.manifest.PlatformVersion;
+import dev.polis.plugins.manifest.PluginVerifier;
+import dev.polis.plugins.manifest.TrustRoots;
+import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.swap.SwapFixture;
+import dev.polis.wire.plugins.GraphResponse;
+import dev.polis.wire.plugins.ServiceUse;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.osgi.framework.Bundle;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
+
+/** Asks about the plugins of a real framework, before and after swaps. */
+class PluginReporterTest {
+  @TempDir Path folder;
+  private SwapFixture node;
+  private List<FollowedContract> contracts = List.of();
+
+  @BeforeEach
+  void start() throws Exception {
+    node = SwapFixture.start(folder);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    node.close();
+  }
+
+  private PluginStatus explained(String name) throws Exception {
+    return reporter(distribution()).plugins().stream()
+        .filter(plugin -> plugin.symbolicName().equals(name))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError(name + " is not reported"));
+  }
+
+  private PluginReporter reporter(Set<Digest> distribution) {
+    GraphCall graph = new GraphCall(node.context(), node.service(ServiceComponentRuntime.class));
+    return new PluginReporter(
+        node.context(),
+        node.store,
+        node.engine,
+        new PluginVerifier(PlatformVersion.current(), distribution),
+        () -> Optional.of(TrustRoots.NONE),
+        () -> graph.all(),
+        () -> contracts);
+  }
+
+  /** Vouches for all bundles of the fixture. */
+  private Set<Digest> distribution() throws Exception {
+    Set<Digest> digests =
+        Arrays.stream(node.context().getBundles())
+            .filter(bundle -> bundle.getLocation().startsWith("reference:"))
+            .map(bundle -> Path.of(URI.create(bundle.getLocation().substring(10))))
+            .map(ManifestEnvelope::beside)
+            .filter(Files::exists)
+            .map(PluginReporterTest::digest)
+            .collect(Collectors.toSet());
+    assertEquals(2, digests.size());
+    return digests;
+  }
+
+  private static Digest digest(Path manifest) {
+    try {
+      return new DistributionManifest(
+              ManifestEnvelope.decode(Files.readAllBytes(manifest)).manifest())
+          .digest();
+    } catch (Exception e) {
+      throw new AssertionError(manifest.toString(), e);
+    }
+  }
+
+  private static HealthCondition condition(PluginStatus plugin, String code) {
+    return plugin.conditions().stream()
+        .filter(each -> each.code().equals(code))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError(code + " is not among " + plugin.conditions()));
+  }
+
+  @Test
+  @DisplayName("a plugin that was never swapped runs, with who vouches for it and its generation")
+  void neverSwapped() throws Exception {
+    PluginStatus base = explained("dev.polis.base");
+
+    assertEquals("version 1.0.0 runs, vouched for by the distribution", base.standing());
+    assertEquals(Set.of("base"), base.provided().organs());
+    assertEquals(HealthLevel.UP, base.level());
+    assertEquals("it belongs to generation 1", condition(base, "generation").reason());
+  }
+
+  @Test
+  @DisplayName("a swap that was taken back is told with its cause, and that it is remembered")
+  void failedHealthGate() throws Exception {
+    node.run(SwapFixture.swap(node.base("2.0.0", "unhealthy")));
+
+    PluginStatus base = explained("dev.polis.base");
+    HealthCondition failed = condition(base, "swap-failed");
+
+    assertEquals(HealthLevel.DEGRADED, base.level());
+    assertTrue(base.standing().startsWith("version 1.0.0 runs"), base.standing());
+    assertTrue(
+        failed.reason().startsWith("swap of dev.polis.base 2.0.0, ordered by the test at "),
+        failed.reason());
+    assertTrue(failed.reason().contains("nothing answers on port 1"), failed.reason());
+    assertTrue(failed.reason().endsWith("does not try the same again"), failed.reason());
+    assertEquals(HealthLevel.UP, explained("dev.polis.above").level());
+  }
+
+  @Test
+  @DisplayName("a swap that was applied ends the trouble of the one before, which stays remembered")
+  void appliedAfterAFailure() throws Exception {
+    node.run(SwapFixture.swap(node.base("2.0.0", "throws")));
+    node.run(SwapFixture.swap(node.base("2.1.0", "well")));
+
+    PluginStatus base = explained("dev.polis.base");
+
+    assertEquals(HealthLevel.UP, base.level());
+    assertTrue(condition(base, "last-swap").reason().endsWith(": applied"), base::toString);
+    assertTrue(
+        condition(base, "generation-remembered").reason().contains("the ticket is too short"),
+        base::toString);
+  }
+
+  @Test
+  @DisplayName("a plugin that was refused and never came is reported with why")
+  void refusedNewcomer() throws Exception {
+    Path stranger = node.organ("stranger", "1.0.0", "well", "", "", "org.example.none");
+    node.run(SwapFixture.swap(stranger));
+
+    PluginStatus plugin = explained("dev.polis.stranger");
+
+    assertEquals("it is not installed on this node", plugin.standing());
+    assertEquals(OptionalLong.empty(), plugin.bundle());
+    String reason = condition(plugin, "swap-failed").reason();
+    assertTrue(reason.contains("org.example.none"), reason);
+    assertTrue(reason.contains("polisctl node restart --runtime"), reason);
+  }
+
+  @Test
+  @DisplayName("a plugin that runs, and would be refused today, is reported with the refusal")
+  void refusedToday() {
+    List<PluginStatus> plugins =
+        reporter(Set.of()).plugins().stream()
+            .filter(plugin -> !plugin.provided().platform())
+            .toList();
+
+    assertEquals(2, plugins.size(), plugins::toString);
+    for (PluginStatus plugin : plugins) {
+      assertTrue(
+          condition(plugin, "signature-refused").reason().contains("does not name it"),
+          plugin::toString);
+    }
+  }
+
+  @Test
+  @DisplayName("held calls are told of the plugin that is called, and of those that call")
+  void heldCalls() throws Exception {
+    Bundle base =
+        Arrays.stream(node.context().getBundles())
+            .filter(bundle -> "dev.polis.base".equals(bundle.getSymbolicName()))
+            .findFirst()
+            .orElseThrow();
+    contracts =
+        List.of(
+            new FollowedContract(
+                "java.util.function.Supplier",
+                OptionalLong.of(base.getBundleId()),
+                true,
+                "calls wait while dev.polis.base 1.0.0 is replaced",
+                Instant.EPOCH,
+                3));
+
+    assertTrue(
+        condition(explained("dev.polis.base"), "calls-held").reason().endsWith("3 calls wait"));
+    assertTrue(
+        condition(explained("dev.polis.above"), "calls-held").reason().contains("which it uses"));
+  }
+
+  @Test
+  @DisplayName("the graph says who uses a service, and who waits for one that nobody provides")
+  void graph() throws Exception {
+    GraphCall call = new GraphCall(node.context(), node.service(ServiceComponentRuntime.class));
+    ServiceUse bound = use(call.all());
+    assertEquals(ServiceUse.WhenReplaced.WHEN_REPLACED_STOPS, bound.getWhenReplaced());
+    assertTrue(bound.getMandatory());
+    assertEquals("", bound.getStanding());
+
+    for (Bundle bundle : node.context().getBundles()) {
+      if ("dev.polis.base".equals(bundle.getSymbolicName())) {
+        bundle.stop();
+      }
+    }
+    ServiceUse missing = use(call.all());
+
+    assertTrue(!missing.hasProvider(), missing::toString);
+    assertEquals("nobody provides it: above waits for it", missing.getStanding());
+  }
+
+  private static ServiceUse use(GraphResponse graph) {
+    return graph.getServicesList().stream()
+        .filter(use -> use.getService().equals("java.util.function.Supplier"))
+        .filter(use -> use.getComponent().equals("above"))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("above is not in " + graph));
+  }
+}
