@@ -51,9 +51,7 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
   void follow(Runnable changed) {
     bundles =
         event -> {
-          if (event.getType() == BundleEvent.STARTED) {
-            started.add(event.getBundle().getBundleId());
-          }
+          note(event);
           changed.run();
         };
     services = event -> changed.run();
@@ -62,6 +60,16 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
     Stream.of(context.getBundles())
         .filter(bundle -> bundle.getState() == Bundle.ACTIVE)
         .forEach(bundle -> started.add(bundle.getBundleId()));
+  }
+
+  private void note(BundleEvent event) {
+    long bundle = event.getBundle().getBundleId();
+    if (event.getType() == BundleEvent.STARTED) {
+      started.add(bundle);
+    } else if (event.getType() == BundleEvent.UNINSTALLED) {
+      // Its number never comes again, and each swap uninstalls a bundle.
+      started.remove(bundle);
+    }
   }
 
   @Override
