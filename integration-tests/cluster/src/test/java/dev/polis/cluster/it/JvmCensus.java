@@ -33,7 +33,8 @@ record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
     return new JvmCensus(instances, threads(pid, scratch));
   }
 
-  private static Map<String, Integer> threads(long pid, Path scratch) throws Exception {
+  /** Counts threads by name without its digits, virtual ones too. */
+  static Map<String, Integer> threads(long pid, Path scratch) throws Exception {
     Path dump = Files.createTempDirectory(scratch, "threads").resolve("dump.json");
     NodeProcesses.jcmd(pid, "Thread.dump_to_file", "-format=json", dump.toString());
     Map<String, Integer> threads = new TreeMap<>();

@@ -58,7 +58,7 @@ record NodeCensus(
         heap += Long.parseLong(line.group(2));
       }
     }
-    Map<String, Integer> names = JvmCensus.of(pid, scratch).threads();
+    Map<String, Integer> names = JvmCensus.threads(pid, scratch);
     return new NodeCensus(
         names.values().stream().mapToInt(Integer::intValue).sum(),
         instances.getOrDefault(JvmCensus.LOADERS, 0),

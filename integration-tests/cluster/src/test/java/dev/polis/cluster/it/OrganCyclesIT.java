@@ -261,6 +261,10 @@ class OrganCyclesIT {
   /** Counts until two counts in a row have the same threads, loaders and descriptors. */
   private static NodeCensus settled() throws Exception {
     List<NodeCensus> counts = new ArrayList<>(List.of(count()));
+    if (!LONG) {
+      // What has not come to rest yet is counted again when it is compared.
+      return counts.getLast();
+    }
     Await.until(
         TestNode.PATIENCE,
         "the node to come to rest",
