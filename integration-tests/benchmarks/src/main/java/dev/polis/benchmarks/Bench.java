@@ -22,7 +22,8 @@ final class Bench implements Callable<Integer> {
     idle,
     curator,
     watch,
-    micro
+    micro,
+    swaps
   }
 
   @Option(names = "--quick", description = "Few samples: shows that all works, within 90 s.")
@@ -38,8 +39,9 @@ final class Bench implements Callable<Integer> {
       names = "--only",
       split = ",",
       paramLabel = "PART",
-      description = "Measures only these: ${COMPLETION-CANDIDATES}.")
-  Set<Part> only = EnumSet.allOf(Part.class);
+      description =
+          "Measures only these: ${COMPLETION-CANDIDATES}. Without it all but swaps, which fetches Apache Karaf.")
+  Set<Part> only = EnumSet.complementOf(EnumSet.of(Part.swaps));
 
   /** Runs the command. */
   public static void main(String[] arguments) {
@@ -53,12 +55,15 @@ final class Bench implements Callable<Integer> {
     Report report = new Report();
     Path folder = Files.createTempDirectory(settings.work(), "bench");
     try {
-      if (only.stream().anyMatch(part -> part != Part.micro)) {
+      if (only.stream().anyMatch(part -> part != Part.micro && part != Part.swaps)) {
         node(report, settings, folder);
       }
       if (only.contains(Part.micro)) {
         progress("supervision and log tree");
         MicroBenchmark.run(report, settings);
+      }
+      if (only.contains(Part.swaps)) {
+        SwapBenchmark.run(report, settings, folder);
       }
     } finally {
       NodeUnderTest.delete(folder);

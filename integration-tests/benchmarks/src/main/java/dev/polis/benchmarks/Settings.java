@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Says what is measured, and for how long.
@@ -14,6 +15,9 @@ import java.util.List;
  * @param work where states of nodes may be put; on the disk that nodes are on
  * @param jvm the options that a node's JVM gets
  * @param aotOptions further options of a JVM that writes an AOT cache
+ * @param sources the folder with the benchmarks' sources, some of which are compiled once more
+ * @param karaf an unpacked Apache Karaf; empty if there is none
+ * @param karafJava the home of a Java on which it runs
  */
 record Settings(
     boolean quick,
@@ -21,7 +25,10 @@ record Settings(
     Path etcd,
     Path work,
     List<String> jvm,
-    List<String> aotOptions) {
+    List<String> aotOptions,
+    Path sources,
+    Optional<Path> karaf,
+    String karafJava) {
 
   static Settings read(boolean quick) {
     return new Settings(
@@ -30,7 +37,10 @@ record Settings(
         path("polis.etcd"),
         path("polis.work"),
         List.of(property("polis.jvm").split(" ")),
-        List.of(property("polis.aot").split(" ")));
+        List.of(property("polis.aot").split(" ")),
+        path("polis.sources"),
+        Optional.of(property("polis.karaf")).filter(text -> !text.isEmpty()).map(Path::of),
+        property("polis.karaf.java"));
   }
 
   private static Path path(String name) {
@@ -79,6 +89,19 @@ record Settings(
 
   int rounds() {
     return quick ? 1 : 2;
+  }
+
+  int swaps() {
+    return quick ? 3 : 10;
+  }
+
+  /** Replacements that are not counted: what is made at the first one is made. */
+  int swapsBefore() {
+    return 3;
+  }
+
+  Duration betweenSwaps() {
+    return Duration.ofMillis(500);
   }
 
   int streams() {

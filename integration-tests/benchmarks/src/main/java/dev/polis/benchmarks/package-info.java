@@ -6,7 +6,8 @@
  *        ├── IdleBenchmark ─────▶ /proc of the node, of its etcd, of Felix + SCR
  *        ├── CuratorBenchmark ──▶ the node's curator  beside  the etcd it writes to
  *        ├── WatchBenchmark ────▶ 1,000 streams of the curator  beside  1,000 watches of etcd
- *        └── MicroBenchmark ────▶ JMH forks with the node's own JVM options
+ *        ├── MicroBenchmark ────▶ JMH forks with the node's own JVM options
+ *        └── SwapBenchmark ─────▶ one bundle replaced in a node, in a bare Felix, in Apache Karaf
  *                 │
  *                 ▼
  *              Report: one row for each figure, with its baseline, its ratio, its aim
