@@ -2,6 +2,9 @@ package dev.polis.curator;
 
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.plugins.manifest.TrustSource;
+import java.util.Dictionary;
+import java.util.Hashtable;
+import java.util.Map;
 import java.util.function.Consumer;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
@@ -13,9 +16,10 @@ import org.osgi.framework.ServiceRegistration;
 final class TrustRegistration implements Consumer<TrustRoots>, TrustSource, AutoCloseable {
 
   private final BundleContext bundle;
+  // Read without the lock: who is notified of the service reads them, on any thread.
+  private volatile TrustRoots roots = TrustRoots.NONE;
   // Guarded by this.
   private ServiceRegistration<TrustSource> registration; // null until the first keys
-  private TrustRoots roots = TrustRoots.NONE;
   private boolean closed;
 
   TrustRegistration(BundleContext bundle) {
@@ -25,13 +29,17 @@ final class TrustRegistration implements Consumer<TrustRoots>, TrustSource, Auto
   @Override
   public synchronized void accept(TrustRoots now) {
     roots = now;
+    Dictionary<String, Object> properties = new Hashtable<>(Map.of("keys", now.keys().size()));
     if (registration == null && !closed) {
-      registration = bundle.registerService(TrustSource.class, this, null);
+      registration = bundle.registerService(TrustSource.class, this, properties);
+    } else if (registration != null) {
+      // Notifies those who use the service that there are other keys.
+      registration.setProperties(properties);
     }
   }
 
   @Override
-  public synchronized TrustRoots roots() {
+  public TrustRoots roots() {
     return roots;
   }
 

@@ -39,6 +39,7 @@ import picocli.CommandLine.Spec;
       PluginDiffCommand.class,
       PluginRemoveCommand.class,
       PluginGraphCommand.class,
+      PluginAdoptCommand.class,
       PluginCommand.RollbackCommand.class,
       PluginCommand.HistoryCommand.class,
       PluginCommand.CancelCommand.class
@@ -121,7 +122,10 @@ final class PluginCommand {
     @Option(names = "--dry-run", description = "only print what it would do to the node, and why")
     boolean dryRun;
 
-    @Option(names = "--force", description = "even if the node was not well with it before")
+    @Option(
+        names = "--force",
+        description =
+            "even if the node was not well with it before, or the cluster wants other versions")
     boolean force;
 
     @Override

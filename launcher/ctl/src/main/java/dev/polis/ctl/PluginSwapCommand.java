@@ -31,7 +31,9 @@ final class PluginSwapCommand implements Callable<Integer> {
   @Option(names = "--dry-run", description = "only print what it would do to the node, and why")
   boolean dryRun;
 
-  @Option(names = "--force", description = "even if the node was not well with it before")
+  @Option(
+      names = "--force",
+      description = "even if the node was not well with it before, or the cluster wants another")
   boolean force;
 
   @Option(names = "--older", description = "even if it is older than the version that runs")

@@ -1,25 +1,34 @@
 package dev.polis.plugins;
 
+import dev.polis.event.Value;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.PluginReports;
 import dev.polis.health.PluginStatus;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
+import dev.polis.plugins.local.LocalInventory;
+import dev.polis.plugins.local.LocalPlugins;
 import dev.polis.plugins.manifest.PlatformVersion;
 import dev.polis.plugins.manifest.PluginVerifier;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.plugins.manifest.TrustSource;
+import dev.polis.plugins.store.ClusterWants;
+import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.StagedFiles;
 import dev.polis.plugins.swap.SwapEngine;
 import dev.polis.plugins.swap.SwapListener;
+import dev.polis.plugins.swap.SwapOptions;
+import dev.polis.plugins.swap.SwapOrder;
 import dev.polis.plugins.swap.SwapParts;
+import dev.polis.plugins.swap.SwapRefusedException;
+import dev.polis.plugins.swap.SwapStatus;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessRecord;
-import dev.polis.wire.plugins.PluginsGrpc;
 import io.grpc.BindableService;
 import io.grpc.ServerServiceDefinition;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -35,21 +44,27 @@ import org.osgi.service.component.annotations.ReferencePolicy;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 import org.osgi.service.metatype.annotations.Designate;
 
-/** Wires the swap engine, and puts the Plugins service on the management listener. */
+/**
+ * Wires the swap engine, puts the Plugins service on the management listener, and offers the node's
+ * plugins to organs.
+ */
 @Component(
-    service = {BindableService.class, PluginReports.class},
+    service = {BindableService.class, LocalPlugins.class, PluginReports.class},
     property = "polis.rpc.listener=management",
     configurationPid = "dev.polis.plugins",
     configurationPolicy = ConfigurationPolicy.REQUIRE)
 @Designate(ocd = PluginsConfig.class)
-public final class PluginsComponent implements BindableService, PluginReports {
+public final class PluginsComponent implements BindableService, LocalPlugins, PluginReports {
   private static final String AUDIT = "audit";
 
   private final List<SwapListener> listeners = new CopyOnWriteArrayList<>();
   private final List<TrustSource> trusted = new CopyOnWriteArrayList<>();
   private final StartReport report;
+  private final KeptTrust kept;
   private final SwapEngine engine;
-  private final PluginsGrpc.PluginsImplBase service;
+  private final NodeInventory inventory;
+  private final DistributionNote note;
+  private final PluginsService service;
   private final PluginReporter reporter;
 
   /**
@@ -70,7 +85,9 @@ public final class PluginsComponent implements BindableService, PluginReports {
       throws IOException {
     PluginsSettings settings = PluginsSettings.of(config);
     PluginStore store = PluginStore.open(settings.store());
-    Log audit = logs.log(AUDIT);
+    Log log = logs.log(AUDIT);
+    SwapParts.Audit audit = line -> log.info("%s", line);
+    kept = KeptTrust.open(store, audit);
     PluginVerifier verifier =
         new PluginVerifier(PlatformVersion.current(), settings.distribution());
     GraphCall graph = new GraphCall(context, components);
@@ -79,26 +96,34 @@ public final class PluginsComponent implements BindableService, PluginReports {
             new SwapParts(
                 context,
                 store,
-                new SignatureCheck(verifier, () -> roots().orElse(TrustRoots.NONE)),
+                new SignatureCheck(verifier, this::roots),
                 health,
                 components,
                 configurations,
                 settings.commandLine(),
                 () -> List.copyOf(listeners),
                 () -> children(processes),
-                line -> audit.info("%s", line)),
+                audit),
             settings.swap());
     report = StartReport.open(store, health);
-    service =
-        new PluginsService(new BundleDirectory(context), engine, StagedFiles.of(store), graph);
+    inventory = new NodeInventory(store, engine, this::roots, audit);
+    note = new DistributionNote(health, inventory.inventory());
+    service = new PluginsService(new BundleDirectory(context), engine, inventory, graph);
     reporter =
         new PluginReporter(
-            context, store, engine, verifier, this::roots, graph::all, graph::contracts);
+            context, store, engine, verifier, this::knownRoots, graph::all, graph::contracts);
   }
 
-  /** Returns the keys that the cluster trusts; empty while nobody knows them. */
-  private Optional<TrustRoots> roots() {
-    return trusted.stream().findFirst().map(TrustSource::roots);
+  /** Returns the keys that the cluster trusts; while nobody knows, those of the copy. */
+  private TrustRoots roots() {
+    trusted.stream().findFirst().map(TrustSource::roots).ifPresent(kept::update);
+    return kept.roots();
+  }
+
+  /** Returns the keys that the cluster trusts; empty while this node has never heard of any. */
+  private Optional<TrustRoots> knownRoots() {
+    TrustRoots roots = roots();
+    return Optional.of(roots).filter(known -> !trusted.isEmpty() || !known.keys().isEmpty());
   }
 
   @Override
@@ -128,11 +153,52 @@ public final class PluginsComponent implements BindableService, PluginReports {
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addTrust(TrustSource source) {
     trusted.add(source);
+    inventory.refresh();
+  }
+
+  /** Called by Declarative Services when the cluster trusts other keys. */
+  void updatedTrust(TrustSource source) {
+    inventory.refresh();
   }
 
   /** Called by Declarative Services when it goes. */
   void removeTrust(TrustSource source) {
     trusted.remove(source);
+  }
+
+  @Override
+  public Value<LocalInventory> inventory() {
+    return inventory.inventory();
+  }
+
+  @Override
+  public Value<SwapStatus> newest() {
+    return inventory.newest();
+  }
+
+  @Override
+  public void want(ClusterWants wants) throws IOException {
+    inventory.want(wants);
+  }
+
+  @Override
+  public StagedFiles staged() {
+    return inventory.staged();
+  }
+
+  @Override
+  public void refresh() {
+    inventory.refresh();
+  }
+
+  @Override
+  public Optional<Path> file(Digest digest) {
+    return inventory.file(digest);
+  }
+
+  @Override
+  public Value<SwapStatus> begin(SwapOrder order, SwapOptions options) throws SwapRefusedException {
+    return inventory.begin(order, options);
   }
 
   @Override
@@ -143,7 +209,10 @@ public final class PluginsComponent implements BindableService, PluginReports {
   /** Called by Declarative Services. */
   @Deactivate
   void close() {
+    service.close();
     engine.close();
+    note.close();
+    inventory.close();
     report.close();
   }
 }

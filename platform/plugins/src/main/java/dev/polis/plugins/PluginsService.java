@@ -1,13 +1,17 @@
 package dev.polis.plugins;
 
 import dev.polis.plugins.graph.BundleStates;
+import dev.polis.plugins.local.LocalPlugins;
 import dev.polis.plugins.manifest.BundlePlugin;
 import dev.polis.plugins.store.Generation;
-import dev.polis.plugins.store.StagedFiles;
 import dev.polis.plugins.swap.SwapEngine;
+import dev.polis.rpc.CallStreams;
+import dev.polis.wire.plugins.AdoptRequest;
 import dev.polis.wire.plugins.CancelRequest;
 import dev.polis.wire.plugins.CancelResponse;
 import dev.polis.wire.plugins.ConfigureRequest;
+import dev.polis.wire.plugins.FetchRequest;
+import dev.polis.wire.plugins.FetchResponse;
 import dev.polis.wire.plugins.GetConfigurationRequest;
 import dev.polis.wire.plugins.GetConfigurationResponse;
 import dev.polis.wire.plugins.GraphRequest;
@@ -41,18 +45,24 @@ import org.osgi.framework.BundleException;
 final class PluginsService extends PluginsGrpc.PluginsImplBase {
   private final BundleDirectory bundles;
   private final SwapEngine engine;
-  private final StagedFiles staged;
+  private final LocalPlugins local;
   private final SwapCalls swaps;
   private final ConfigurationCalls configurations;
   private final GraphCall graph;
+  private final CallStreams streams = new CallStreams();
 
-  PluginsService(BundleDirectory bundles, SwapEngine engine, StagedFiles staged, GraphCall graph) {
+  PluginsService(BundleDirectory bundles, SwapEngine engine, LocalPlugins local, GraphCall graph) {
     this.bundles = bundles;
     this.engine = engine;
-    this.staged = staged;
-    this.swaps = new SwapCalls(engine, staged);
+    this.local = local;
+    this.swaps = new SwapCalls(engine, local.staged());
     this.configurations = new ConfigurationCalls(engine);
     this.graph = graph;
+  }
+
+  /** Ends the streams that give files to other nodes; they go on elsewhere, or later. */
+  void close() {
+    streams.close();
   }
 
   @Override
@@ -86,7 +96,17 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
 
   @Override
   public StreamObserver<StageRequest> stage(StreamObserver<StageResponse> observer) {
-    return new StageCall(staged, observer);
+    return new StageCall(local.staged(), local::refresh, observer);
+  }
+
+  @Override
+  public void fetch(FetchRequest request, StreamObserver<FetchResponse> observer) {
+    streams.serve("plugin-fetch", observer, sink -> FetchCall.answer(local, request, sink));
+  }
+
+  @Override
+  public void adopt(AdoptRequest request, StreamObserver<SwapProgress> observer) {
+    stream(observer, () -> swaps.adopt(request, observer));
   }
 
   @Override

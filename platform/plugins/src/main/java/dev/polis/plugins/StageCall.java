@@ -12,6 +12,7 @@ import io.grpc.stub.StreamObserver;
 /** Receives a plugin's file, or a part of it. gRPC calls it from one thread at a time. */
 final class StageCall implements StreamObserver<StageRequest> {
   private final StagedFiles files;
+  private final Runnable arrived;
   private final StreamObserver<StageResponse> caller;
 
   /** Null until it has come. */
@@ -20,8 +21,12 @@ final class StageCall implements StreamObserver<StageRequest> {
   private long position;
   private boolean refused;
 
-  StageCall(StagedFiles files, StreamObserver<StageResponse> caller) {
+  /**
+   * @param arrived called when the file is there whole
+   */
+  StageCall(StagedFiles files, Runnable arrived, StreamObserver<StageResponse> caller) {
     this.files = files;
+    this.arrived = arrived;
     this.caller = caller;
   }
 
@@ -100,6 +105,7 @@ final class StageCall implements StreamObserver<StageRequest> {
               files.finish(digest, header.getManifest().toByteArray());
               return digest;
             });
+        arrived.run();
       }
       caller.onNext(
           StageResponse.newBuilder().setSize(size).setComplete(files.isWhole(digest)).build());

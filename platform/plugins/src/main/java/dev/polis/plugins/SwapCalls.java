@@ -13,6 +13,7 @@ import dev.polis.plugins.swap.SwapRefusedException;
 import dev.polis.plugins.swap.SwapStage;
 import dev.polis.plugins.swap.SwapStatus;
 import dev.polis.rpc.RpcPeer;
+import dev.polis.wire.plugins.AdoptRequest;
 import dev.polis.wire.plugins.CancelResponse;
 import dev.polis.wire.plugins.ConfigureRequest;
 import dev.polis.wire.plugins.Effect;
@@ -33,6 +34,7 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** Answers the calls that order, watch and end swaps. */
 final class SwapCalls {
@@ -74,6 +76,19 @@ final class SwapCalls {
       throws StatusException, InterruptedException {
     run(
         new SwapOrder.Rollback(),
+        new SwapOptions(who(), request.getDryRun(), request.getForce(), true),
+        caller);
+  }
+
+  void adopt(AdoptRequest request, StreamObserver<SwapProgress> caller)
+      throws StatusException, InterruptedException {
+    if (request.getAll() != request.getSymbolicNamesList().isEmpty()) {
+      throw Status.INVALID_ARGUMENT
+          .withDescription("name plugins, or say all; not both, and not neither")
+          .asException();
+    }
+    run(
+        new SwapOrder.Adopt(Set.copyOf(request.getSymbolicNamesList())),
         new SwapOptions(who(), request.getDryRun(), request.getForce(), true),
         caller);
   }

@@ -9,7 +9,7 @@ import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PackOptions;
 import dev.polis.plugins.manifest.PluginPacker;
 import dev.polis.plugins.manifest.Provided;
-import dev.polis.plugins.store.StagedFiles;
+import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.plugins.swap.SwapFixture;
 import dev.polis.wire.plugins.ListRequest;
 import dev.polis.wire.plugins.ListResponse;
@@ -43,6 +43,7 @@ import org.osgi.service.component.runtime.ServiceComponentRuntime;
 class PluginsServiceTest {
   @TempDir Path folder;
   private SwapFixture node;
+  private NodeInventory inventory;
   private PluginsService service;
 
   @BeforeEach
@@ -50,16 +51,19 @@ class PluginsServiceTest {
     node = SwapFixture.start(folder);
     install("dev.polis.storage", "1.0.0", List.of(new Provided.Organ("storage"))).start();
     install("dev.polis.rpc", "1.0.0", List.of()).start();
+    inventory = new NodeInventory(node.store, node.engine, () -> TrustRoots.NONE, node.audit::add);
     service =
         new PluginsService(
             new BundleDirectory(node.context()),
             node.engine,
-            StagedFiles.of(node.store),
+            inventory,
             new GraphCall(node.context(), node.service(ServiceComponentRuntime.class)));
   }
 
   @AfterEach
   void stop() throws Exception {
+    service.close();
+    inventory.close();
     node.close();
   }
 

@@ -6,6 +6,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -61,6 +62,18 @@ public record Generation(
                 + " twice");
       }
     }
+  }
+
+  /**
+   * Finds the plugin of a symbolic name. Of several versions it is the last one.
+   *
+   * @param symbolicName of a plugin
+   * @return empty if it has none of that name
+   */
+  public Optional<StoredPlugin> find(String symbolicName) {
+    return plugins.stream()
+        .filter(plugin -> plugin.symbolicName().equals(symbolicName))
+        .reduce((first, second) -> second);
   }
 
   /**

@@ -37,6 +37,7 @@ public final class PluginStore {
   private final Path files;
   private final Path generations;
   private final Path pointer;
+  private final Path distribution;
   private final CheckedNotes checked;
   private final Consumer<StoreStep> steps;
 
@@ -45,6 +46,7 @@ public final class PluginStore {
     this.files = root.resolve("files");
     this.generations = root.resolve("generations");
     this.pointer = root.resolve("current");
+    this.distribution = root.resolve("distribution");
     this.checked = new CheckedNotes(root.resolve("checked"));
     this.steps = steps;
   }
@@ -275,6 +277,67 @@ public final class PluginStore {
   }
 
   /**
+   * Keeps which plugins came with the node's distribution, and their files until another one comes.
+   *
+   * @param origin the digest of the distribution
+   * @param plugins the whole set, whose files are in the store
+   * @throws IOException if it can not be written
+   */
+  public synchronized void putDistribution(Digest origin, List<StoredPlugin> plugins)
+      throws IOException {
+    AtomicFile.replace(
+        distribution,
+        new Generation(1, origin, plugins).encode().getBytes(StandardCharsets.UTF_8),
+        Mode.SECRET,
+        AtomicFile.Durability.POWER_LOSS);
+  }
+
+  /**
+   * Returns which plugins came with the node's distribution. The number of the generation says
+   * nothing.
+   *
+   * @return empty if that was never kept, or is garbled; the launcher writes it anew at each start
+   * @throws IOException if it can not be read
+   */
+  public synchronized Optional<Generation> distribution() throws IOException {
+    try {
+      return Optional.of(
+          Generation.decode(Files.readString(distribution, StandardCharsets.ISO_8859_1)));
+    } catch (NoSuchFileException never) {
+      return Optional.empty();
+    } catch (IllegalArgumentException garbled) {
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Returns where a file of the store is.
+   *
+   * @param digest of the file
+   * @return empty if the store does not have it
+   */
+  public Optional<Path> file(Digest digest) {
+    return Optional.of(files.resolve(fileName(digest.hex()))).filter(Files::exists);
+  }
+
+  /**
+   * Returns the digests of all files of the store.
+   *
+   * @return by the names of the files; their contents are not read
+   * @throws IOException if the folder can not be read
+   */
+  public Set<Digest> files() throws IOException {
+    Set<Digest> found = new HashSet<>();
+    for (Path file : list(files)) {
+      String name = file.getFileName().toString();
+      if (name.matches("[0-9a-f]{64}\\.jar")) {
+        found.add(new Digest(name.substring(0, name.indexOf('.'))));
+      }
+    }
+    return found;
+  }
+
+  /**
    * Returns the folder of this store, for what is kept beside it.
    *
    * @return where it lies
@@ -284,8 +347,8 @@ public final class PluginStore {
   }
 
   /**
-   * Deletes all generations but the current one and the one before it, and all files these two do
-   * not name.
+   * Deletes all generations but the current one and the one before it, and all files that neither
+   * these two nor the distribution name and that the cluster does not want.
    *
    * @return how many files were deleted
    * @throws PluginStoreException if one of the two is damaged; then nothing is deleted
@@ -303,6 +366,8 @@ public final class PluginStore {
       kept.add(previous.get().number());
       named.addAll(names(previous.get()));
     }
+    distribution().ifPresent(own -> named.addAll(names(own)));
+    ClusterWants.read(root).anywhere().forEach(digest -> named.add(fileName(digest.hex())));
     for (long number : numbers()) {
       if (!kept.contains(number)) {
         Files.delete(generations.resolve(Long.toString(number)));

@@ -12,6 +12,8 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -22,17 +24,22 @@ public final class StagedFiles {
   /** Many times the largest organ; a sender cannot fill the disk with one file. */
   public static final long LARGEST = 256L * 1024 * 1024;
 
-  /** As many as a person tries in a row; the oldest is deleted first. */
+  /**
+   * As many as a person tries in a row; the oldest is deleted first. What the cluster wants is not
+   * counted.
+   */
   private static final int KEPT = 8;
 
   private static final String PART = ".part";
   private static final String WHOLE = ".jar";
   private static final String MANIFEST = ".plugin";
 
+  private final Path store;
   private final Path folder;
 
-  private StagedFiles(Path folder) {
-    this.folder = folder;
+  private StagedFiles(Path store) {
+    this.store = store;
+    this.folder = store.resolve("staged");
   }
 
   /**
@@ -42,7 +49,7 @@ public final class StagedFiles {
    * @return the files
    */
   public static StagedFiles of(PluginStore store) {
-    return new StagedFiles(store.folder().resolve("staged"));
+    return new StagedFiles(store.folder());
   }
 
   /**
@@ -66,6 +73,35 @@ public final class StagedFiles {
    */
   public synchronized boolean isWhole(Digest digest) {
     return Files.exists(file(digest)) && Files.exists(manifest(digest));
+  }
+
+  /**
+   * Returns the digests of the files that are there whole.
+   *
+   * @return in no order
+   * @throws IOException if the folder cannot be read
+   */
+  public synchronized Set<Digest> whole() throws IOException {
+    if (!Files.exists(folder)) {
+      return Set.of();
+    }
+    try (Stream<Path> all = Files.list(folder)) {
+      return all.map(file -> file.getFileName().toString())
+          .filter(name -> name.endsWith(WHOLE))
+          .map(name -> new Digest(name.substring(0, name.length() - WHOLE.length())))
+          .filter(this::isWhole)
+          .collect(Collectors.toSet());
+    }
+  }
+
+  /**
+   * Deletes what has come of a file, so that it is sent from its begin.
+   *
+   * @param digest of the whole file
+   * @throws IOException if it cannot be deleted
+   */
+  public synchronized void discardPart(Digest digest) throws IOException {
+    Files.deleteIfExists(part(digest));
   }
 
   /**
@@ -149,10 +185,12 @@ public final class StagedFiles {
   }
 
   private void prune() throws IOException {
+    Set<Digest> wanted = ClusterWants.read(store).anywhere();
     List<Path> files;
     try (Stream<Path> all = Files.list(folder)) {
       files =
           all.filter(file -> !file.toString().endsWith(MANIFEST))
+              .filter(file -> wanted.stream().noneMatch(each -> isNamed(file, each)))
               .sorted(Comparator.comparing((Path file) -> file.toFile().lastModified()).reversed())
               .toList();
     }
@@ -161,5 +199,9 @@ public final class StagedFiles {
       String name = file.getFileName().toString();
       Files.deleteIfExists(folder.resolve(name.substring(0, name.lastIndexOf('.')) + MANIFEST));
     }
+  }
+
+  private static boolean isNamed(Path file, Digest digest) {
+    return file.getFileName().toString().startsWith(digest.hex());
   }
 }

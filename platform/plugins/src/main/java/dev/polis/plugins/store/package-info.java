@@ -13,6 +13,10 @@
  *   ├── staged/&lt;digest&gt;         what was sent to the node so far of a file that is to be swapped in
  *   ├── swap                    the swap that is under way; a start that finds it knows that it was cut off
  *   ├── history                 how swaps ended
+ *   ├── distribution            the plugins that came with the node's distribution, to go back to
+ *   ├── wanted                  what the cluster wants, as this node last heard of it
+ *   ├── origins                 how the plugins came to run that a swap brought
+ *   ├── trusted-keys            the keys that the cluster trusts, as this node last heard of them
  *   ├── failed                  generations that the node was not well with
  *   └── starts                  how often the process was started with a generation and did not come up
  *
@@ -29,7 +33,7 @@
  * <p>A damaged store is refused, never repaired by guessing: the refusal names the file and what to
  * do. What is not referenced any more is deleted by {@link
  * dev.polis.plugins.store.PluginStore#collect}, which keeps the generation before the current one,
- * for a way back.
+ * for a way back, the distribution's files, and what the cluster wants.
  *
  * <p>Not promised: a second process may not write the same store at the same time (the node's lock
  * on its state directory sees to that), and there is no protection against a person who rewrites

@@ -7,13 +7,37 @@ import java.util.Objects;
  *
  * @param who who ordered it, for the history
  * @param dryRun stop when the blast radius is known; nothing is changed
- * @param force try a generation again that failed before
+ * @param force try a generation again that failed before; by hand also overrule the cluster
  * @param older accept a version that is older than the one that runs
+ * @param byCluster the node does what the cluster wants; otherwise somebody ordered it by hand
  */
-public record SwapOptions(String who, boolean dryRun, boolean force, boolean older) {
+public record SwapOptions(
+    String who, boolean dryRun, boolean force, boolean older, boolean byCluster) {
   /** Refuses a missing name. */
   public SwapOptions {
     Objects.requireNonNull(who, "who");
+  }
+
+  /**
+   * Makes the options of an order by hand.
+   *
+   * @param who who ordered it
+   * @param dryRun stop when the blast radius is known
+   * @param force try a generation again that failed before, and overrule what the cluster wants
+   * @param older accept a version that is older than the one that runs
+   */
+  public SwapOptions(String who, boolean dryRun, boolean force, boolean older) {
+    this(who, dryRun, force, older, false);
+  }
+
+  /**
+   * Makes the options of an order that the node gives itself because the cluster wants it.
+   *
+   * @param older accept a version that is older than the one that runs
+   * @return the options
+   */
+  public static SwapOptions byCluster(boolean older) {
+    return new SwapOptions("the cluster", false, false, older, true);
   }
 
   /**
@@ -32,7 +56,7 @@ public record SwapOptions(String who, boolean dryRun, boolean force, boolean old
    * @return other options
    */
   public SwapOptions dry() {
-    return new SwapOptions(who, true, force, older);
+    return new SwapOptions(who, true, force, older, byCluster);
   }
 
   /**
@@ -41,6 +65,6 @@ public record SwapOptions(String who, boolean dryRun, boolean force, boolean old
    * @return other options
    */
   public SwapOptions forced() {
-    return new SwapOptions(who, dryRun, true, older);
+    return new SwapOptions(who, dryRun, true, older, byCluster);
   }
 }

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /** What somebody wants the node to run. */
@@ -103,6 +104,31 @@ public sealed interface SwapOrder {
                           .map(value -> "set " + each.getKey() + "=" + value)
                           .orElse("unset " + each.getKey()))
               .collect(Collectors.joining(", "));
+    }
+  }
+
+  /**
+   * Runs plugins in the versions that came with the node's distribution.
+   *
+   * @param symbolicNames of the plugins; empty for all that the distribution has in another version
+   */
+  record Adopt(Set<String> symbolicNames) implements SwapOrder {
+    /** Copies the names. */
+    public Adopt {
+      symbolicNames = Set.copyOf(symbolicNames);
+    }
+
+    @Override
+    public Set<String> plugins() {
+      return symbolicNames;
+    }
+
+    @Override
+    public String words() {
+      return symbolicNames.isEmpty()
+          ? "return to the distribution"
+          : "return of %s to the distribution"
+              .formatted(String.join(", ", new TreeSet<>(symbolicNames)));
     }
   }
 

@@ -31,6 +31,7 @@ final class SwapRun {
   private final ResourceGuard guard;
   private final SwapGate gate;
   private final SwapTargets targets;
+  private final ClusterDecisions decisions;
   private final OrganConfigurations configurations;
   private final Announcements announcements;
   private final SwapCancel cancel;
@@ -71,6 +72,7 @@ final class SwapRun {
     this.guard = new ResourceGuard(settings.limits());
     this.gate = new SwapGate(parts.health(), components, guard, settings);
     this.targets = new SwapTargets(parts.store(), parts.check());
+    this.decisions = new ClusterDecisions(parts.store());
     this.configurations = new OrganConfigurations(parts.configurations(), parts.commandLine());
     this.announcements = new Announcements(parts.listeners(), parts.audit());
   }
@@ -137,6 +139,7 @@ final class SwapRun {
     stages.accept(new SwapStage.Fetched(SwapTargets.names(change.coming())));
     stages.accept(new SwapStage.Verified(target.verified()));
     cancel.check();
+    decisions.require(options, current, target.generation());
     requireNotFailed(options);
     targets.requireStartable(target.generation());
     configurations.requireCommandLine(targets.keys(current), targets.keys(target.generation()));
@@ -148,6 +151,7 @@ final class SwapRun {
       return abandoned(new SwapOutcome.NothingToDo("a dry run changes nothing"));
     }
     cancel.check();
+    decisions.note(options, current, target.generation());
     return carriedOut(current, target.generation(), change);
   }
 

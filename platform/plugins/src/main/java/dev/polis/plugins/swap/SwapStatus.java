@@ -44,8 +44,9 @@ public final class SwapStatus {
    * @param plugins symbolic names of the plugins that the order names
    * @param who who ordered it
    * @param began when
+   * @return a status without stages
    */
-  static SwapStatus begun(
+  public static SwapStatus begun(
       long number, String what, Set<String> plugins, String who, Instant began) {
     return new SwapStatus(
         number,
@@ -63,7 +64,13 @@ public final class SwapStatus {
     return new SwapStatus(number, what, plugins, who, began, List.copyOf(longer), outcomeOrNull);
   }
 
-  SwapStatus ended(SwapOutcome how) {
+  /**
+   * Returns this status at the end of the swap.
+   *
+   * @param how it ended
+   * @return another status
+   */
+  public SwapStatus ended(SwapOutcome how) {
     return new SwapStatus(
         number, what, plugins, who, began, stages, Objects.requireNonNull(how, "how"));
   }

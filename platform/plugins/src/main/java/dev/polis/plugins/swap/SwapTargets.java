@@ -1,5 +1,6 @@
 package dev.polis.plugins.swap;
 
+import dev.polis.config.DidYouMean;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.metatype.UnfitSettingException;
 import dev.polis.plugins.plan.BootPlan;
@@ -50,6 +51,8 @@ final class SwapTargets {
       case SwapOrder.Remove remove -> new Target(removed(remove, current), "nothing comes");
       case SwapOrder.Configure configure ->
           new Target(configured(configure, current), "no bundle comes");
+      case SwapOrder.Adopt adopt ->
+          new Target(adopted(adopt, current), "its bundles came with the distribution");
       case SwapOrder.Rollback rollback ->
           new Target(before(current), "its bundles were verified when they came");
     };
@@ -98,8 +101,13 @@ final class SwapTargets {
     }
   }
 
-  private static Generation removed(SwapOrder.Remove order, Generation current)
-      throws SwapRefusedException {
+  private Generation removed(SwapOrder.Remove order, Generation current)
+      throws SwapRefusedException, IOException {
+    if (store.distribution().flatMap(own -> own.find(order.symbolicName())).isPresent()) {
+      throw new SwapRefusedException(
+          "%s came with the distribution, and stays; \"plugin adopt\" runs the distribution's version, \"bundle stop\" stops it"
+              .formatted(order.symbolicName()));
+    }
     List<StoredPlugin> plugins =
         current.plugins().stream()
             .filter(each -> !each.symbolicName().equals(order.symbolicName()))
@@ -109,6 +117,43 @@ final class SwapTargets {
           "the node runs no plugin \"" + order.symbolicName() + "\"; \"plugin list\" shows all");
     }
     return with(current, plugins, current.configuration());
+  }
+
+  private Generation adopted(SwapOrder.Adopt order, Generation current)
+      throws SwapRefusedException, IOException {
+    Generation distribution =
+        store
+            .distribution()
+            .filter(own -> own.origin().equals(current.origin()))
+            .orElseThrow(
+                () ->
+                    new SwapRefusedException(
+                        "which plugins came with the distribution is not known on this node; restart it from its distribution"));
+    List<StoredPlugin> plugins = new ArrayList<>(current.plugins());
+    if (order.symbolicNames().isEmpty()) {
+      for (StoredPlugin each : distribution.plugins()) {
+        plugins.replaceAll(
+            plugin -> plugin.symbolicName().equals(each.symbolicName()) ? each : plugin);
+      }
+    }
+    for (String name : order.symbolicNames()) {
+      StoredPlugin own = requireDistributed(distribution, name);
+      plugins.removeIf(plugin -> plugin.symbolicName().equals(name));
+      plugins.add(own);
+    }
+    return with(current, plugins, current.configuration());
+  }
+
+  private static StoredPlugin requireDistributed(Generation distribution, String name)
+      throws SwapRefusedException {
+    Optional<StoredPlugin> found = distribution.find(name);
+    if (found.isPresent()) {
+      return found.get();
+    }
+    List<String> names = distribution.plugins().stream().map(StoredPlugin::symbolicName).toList();
+    throw new SwapRefusedException(
+        "\"%s\" did not come with the distribution%s"
+            .formatted(name, DidYouMean.among(name, names)));
   }
 
   private Generation configured(SwapOrder.Configure order, Generation current)

@@ -151,7 +151,7 @@ public final class SwapFixture {
     }
   }
 
-  private static StoredPlugin plugin(Path jar) throws Exception {
+  static StoredPlugin plugin(Path jar) throws Exception {
     var manifest = BundleManifest.read(jar);
     return new StoredPlugin(manifest.symbolicName(), manifest.version(), Digest.of(jar));
   }

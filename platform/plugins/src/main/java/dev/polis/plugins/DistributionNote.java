@@ -1,0 +1,97 @@
+package dev.polis.plugins;
+
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthKind;
+import dev.polis.health.HealthLevel;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.plugins.local.LocalInventory;
+import dev.polis.plugins.store.StoredPlugin;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * Shows in the node's health which plugins run in another version than the distribution has. That
+ * is nothing to mend: somebody wanted it so.
+ */
+final class DistributionNote implements AutoCloseable {
+  private static final String CODE = "distribution-differs";
+
+  private final HealthRegistry health;
+  private final Thread follower;
+
+  /** Null while nothing differs. Used by the follower, and after its end by the one who closes. */
+  private HealthScope scopeOrNull;
+
+  DistributionNote(HealthRegistry health, Value<LocalInventory> inventory) {
+    this.health = health;
+    this.follower = Thread.ofVirtual().name("distribution-note").start(() -> follow(inventory));
+  }
+
+  private void follow(Value<LocalInventory> inventory) {
+    try (Watcher<LocalInventory> changes = inventory.watch()) {
+      while (true) {
+        show(differences(changes.get()));
+      }
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /**
+   * Returns what differs, in words: {@code dev.polis.metrics 0.1.5 (the distribution has 0.2.0)}.
+   */
+  static List<String> differences(LocalInventory inventory) {
+    return inventory.distribution().stream()
+        .filter(own -> !inventory.running().contains(own))
+        .map(
+            own ->
+                "%s %s (the distribution has %s)"
+                    .formatted(
+                        own.symbolicName(),
+                        inventory
+                            .running(own.symbolicName())
+                            .map(StoredPlugin::version)
+                            .orElse("does not run"),
+                        own.version()))
+        .sorted()
+        .toList();
+  }
+
+  private void show(List<String> differences) {
+    if (differences.isEmpty()) {
+      hide();
+      return;
+    }
+    if (scopeOrNull == null) {
+      scopeOrNull = health.open(HealthKind.ORGAN, "plugins", "");
+    }
+    scopeOrNull.set(
+        new HealthCondition(
+            HealthLevel.UP,
+            CODE,
+            "other versions run than the distribution has: "
+                + differences.stream().collect(Collectors.joining(", ")),
+            "\"polisctl plugin adopt NAME\" runs the distribution's version"));
+  }
+
+  private void hide() {
+    if (scopeOrNull != null) {
+      scopeOrNull.close();
+      scopeOrNull = null;
+    }
+  }
+
+  @Override
+  public void close() {
+    follower.interrupt();
+    try {
+      follower.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    hide();
+  }
+}

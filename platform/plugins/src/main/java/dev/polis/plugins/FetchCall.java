@@ -1,0 +1,74 @@
+package dev.polis.plugins;
+
+import com.google.protobuf.UnsafeByteOperations;
+import dev.polis.plugins.local.LocalPlugins;
+import dev.polis.plugins.store.Digest;
+import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.RpcException;
+import dev.polis.wire.plugins.FetchRequest;
+import dev.polis.wire.plugins.FetchResponse;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Gives a file of the node to another node, piece by piece, no faster than that one reads. */
+final class FetchCall {
+  /** Well below the 4 MiB that a message may have, and few messages for an organ. */
+  private static final int CHUNK_BYTES = 256 * 1024;
+
+  private FetchCall() {}
+
+  /**
+   * Sends a file from an offset on.
+   *
+   * @throws RpcException if the request is malformed, or the file is not here or cannot be read
+   */
+  static void answer(
+      LocalPlugins local, FetchRequest request, CallStreams.Sink<FetchResponse> caller)
+      throws InterruptedException {
+    Digest digest = digest(request.getDigest());
+    Path file =
+        local
+            .file(digest)
+            .orElseThrow(
+                () ->
+                    RpcException.notFound(
+                        "this node has no whole file with the digest "
+                            + digest
+                            + "; fetch it from another node"));
+    // A file that is collected meanwhile can be read to its end: it is open.
+    try (InputStream in = Files.newInputStream(file)) {
+      send(in, Files.size(file), request.getOffset(), caller);
+    } catch (IOException e) {
+      throw RpcException.failedPrecondition(
+          "the file with the digest %s cannot be read on this node: %s; fetch it from another node"
+              .formatted(digest, e));
+    }
+  }
+
+  private static void send(
+      InputStream in, long size, long offset, CallStreams.Sink<FetchResponse> caller)
+      throws IOException, InterruptedException {
+    if (offset < 0 || offset > size) {
+      throw RpcException.invalid(
+          "offset is %d, and the file has %d bytes; it counts from 0".formatted(offset, size));
+    }
+    in.skipNBytes(offset);
+    caller.send(FetchResponse.newBuilder().setSize(size).build());
+    for (byte[] chunk = in.readNBytes(CHUNK_BYTES);
+        chunk.length > 0;
+        chunk = in.readNBytes(CHUNK_BYTES)) {
+      caller.send(
+          FetchResponse.newBuilder().setData(UnsafeByteOperations.unsafeWrap(chunk)).build());
+    }
+  }
+
+  private static Digest digest(String hex) {
+    try {
+      return new Digest(hex);
+    } catch (IllegalArgumentException e) {
+      throw RpcException.invalid("digest: " + e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,90 @@
+package dev.polis.plugins;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.files.AtomicFile;
+import dev.polis.files.AtomicFile.Durability;
+import dev.polis.files.Mode;
+import dev.polis.pki.Ed25519;
+import dev.polis.plugins.manifest.TrustRoots;
+import dev.polis.plugins.manifest.TrustedKey;
+import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.swap.SwapParts.Audit;
+import dev.polis.wire.cluster.TrustedKeys;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+
+/**
+ * Keeps a copy of the keys that the cluster trusts beside the store, so that plugins are verified
+ * while the cluster is away. Thread-safe.
+ *
+ * <p>A key that the cluster no longer trusts counts on this node until the node hears of it.
+ * Whoever can write the copy can write the store too, so it adds no way in.
+ */
+final class KeptTrust {
+  private final Path file;
+  private final Audit audit;
+  // Guarded by this.
+  private TrustRoots roots;
+
+  private KeptTrust(Path file, Audit audit) {
+    this.file = file;
+    this.audit = audit;
+    this.roots = read();
+  }
+
+  /**
+   * Reads the copy of a store. One that cannot be read trusts no key, and the log says so.
+   *
+   * @param audit receives a line when the copy cannot be read or written
+   */
+  static KeptTrust open(PluginStore store, Audit audit) {
+    return new KeptTrust(store.folder().resolve("trusted-keys"), audit);
+  }
+
+  private TrustRoots read() {
+    try {
+      return new TrustRoots(
+          TrustedKeys.parseFrom(Files.readAllBytes(file)).getKeysList().stream()
+              .map(key -> TrustedKey.of(key.getName(), key.getPublicKey().toByteArray()))
+              .toList());
+    } catch (NoSuchFileException never) {
+      return TrustRoots.NONE;
+    } catch (InvalidProtocolBufferException | IllegalArgumentException e) {
+      audit.note(
+          "the copy of the trusted keys %s is damaged (%s): until the cluster is reached, only plugins of the distribution are accepted"
+              .formatted(file, e.getMessage()));
+    } catch (IOException e) {
+      audit.note("the copy of the trusted keys cannot be read: " + e);
+    }
+    return TrustRoots.NONE;
+  }
+
+  /** Returns the keys that the cluster trusted when this node last heard of them. */
+  synchronized TrustRoots roots() {
+    return roots;
+  }
+
+  /** Takes the keys that the cluster trusts now; returns whether they are others than before. */
+  synchronized boolean update(TrustRoots now) {
+    if (now.equals(roots)) {
+      return false;
+    }
+    roots = now;
+    TrustedKeys.Builder copy = TrustedKeys.newBuilder();
+    for (TrustedKey key : now.keys()) {
+      copy.addKeys(
+          dev.polis.wire.cluster.TrustedKey.newBuilder()
+              .setName(key.name())
+              .setPublicKey(ByteString.copyFrom(Ed25519.raw(key.key()))));
+    }
+    try {
+      AtomicFile.replace(file, copy.build().toByteArray(), Mode.SECRET, Durability.POWER_LOSS);
+    } catch (IOException e) {
+      audit.note("the trusted keys cannot be kept for the next start: " + e);
+    }
+    return true;
+  }
+}

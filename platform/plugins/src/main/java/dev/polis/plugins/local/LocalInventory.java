@@ -1,0 +1,79 @@
+package dev.polis.plugins.local;
+
+import dev.polis.plugins.manifest.TrustRoots;
+import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.store.PluginOrigin;
+import dev.polis.plugins.store.StoredPlugin;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Says what one node runs, what it could run, and what it can give to others.
+ *
+ * @param generation the number of the generation that counts
+ * @param fingerprint of that generation
+ * @param running its organs and roles
+ * @param distribution the organs and roles that came with the node's distribution; empty if that is
+ *     not known
+ * @param origins how each came to run, by symbolic name; also of those that were taken away
+ * @param files the organs and roles whose files are here whole
+ * @param trusted the keys that the cluster trusts, as far as this node knows
+ */
+public record LocalInventory(
+    long generation,
+    Digest fingerprint,
+    List<StoredPlugin> running,
+    List<StoredPlugin> distribution,
+    Map<String, PluginOrigin> origins,
+    Set<StoredPlugin> files,
+    TrustRoots trusted) {
+
+  /** Copies the collections. */
+  public LocalInventory {
+    Objects.requireNonNull(fingerprint, "fingerprint");
+    Objects.requireNonNull(trusted, "trusted");
+    running = List.copyOf(running);
+    distribution = List.copyOf(distribution);
+    origins = Map.copyOf(origins);
+    files = Set.copyOf(files);
+  }
+
+  /**
+   * Finds a plugin that runs.
+   *
+   * @param symbolicName its name
+   * @return empty if none of that name runs
+   */
+  public Optional<StoredPlugin> running(String symbolicName) {
+    return find(running, symbolicName);
+  }
+
+  /**
+   * Finds a plugin of the distribution.
+   *
+   * @param symbolicName its name
+   * @return empty if none of that name came with it
+   */
+  public Optional<StoredPlugin> distribution(String symbolicName) {
+    return find(distribution, symbolicName);
+  }
+
+  /**
+   * Returns how a plugin came to run, or to be taken away.
+   *
+   * @param symbolicName its name
+   * @return empty if it does not run and nobody took it away against the cluster's will
+   */
+  public Optional<PluginOrigin> origin(String symbolicName) {
+    return Optional.ofNullable(origins.get(symbolicName));
+  }
+
+  private static Optional<StoredPlugin> find(List<StoredPlugin> plugins, String symbolicName) {
+    return plugins.stream()
+        .filter(plugin -> plugin.symbolicName().equals(symbolicName))
+        .reduce((first, second) -> second);
+  }
+}

@@ -1,0 +1,63 @@
+package dev.polis.plugins.swap;
+
+import dev.polis.plugins.store.ClusterWants;
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.PluginOrigins;
+import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.store.StoredPlugin;
+import java.io.IOException;
+import java.util.Optional;
+
+/** Holds orders by hand against what the cluster wants of this node. */
+final class ClusterDecisions {
+  /** Enough to tell digests apart on a screen. */
+  private static final int SHORT_DIGEST = 12;
+
+  private final PluginStore store;
+
+  ClusterDecisions(PluginStore store) {
+    this.store = store;
+  }
+
+  /**
+   * Refuses an order by hand that replaces a plugin by another than the cluster wants, unless it is
+   * forced.
+   */
+  void require(SwapOptions options, Generation current, Generation target)
+      throws SwapRefusedException, IOException {
+    if (options.byCluster() || options.force()) {
+      return;
+    }
+    for (ClusterWants.Wanted wanted : ClusterWants.read(store).here()) {
+      String name = wanted.plugin().symbolicName();
+      Optional<StoredPlugin> next = target.find(name);
+      boolean changes = !next.equals(current.find(name));
+      boolean asWanted =
+          next.filter(plugin -> plugin.digest().equals(wanted.plugin().digest())).isPresent();
+      if (changes && !asWanted) {
+        throw new SwapRefusedException(overruled(wanted, next));
+      }
+    }
+  }
+
+  private static String overruled(ClusterWants.Wanted wanted, Optional<StoredPlugin> next) {
+    return "the cluster wants %s %s, and this would %s: \"plugin push\" or \"plugin pin\" makes the cluster want another, \"plugin unpin\" nothing; --force overrules it on this node until the cluster wants another"
+        .formatted(
+            label(wanted.plugin()),
+            wanted.scope(),
+            next.map(plugin -> "run " + label(plugin)).orElse("take it away"));
+  }
+
+  private static String label(StoredPlugin plugin) {
+    return "%s %s (%s)"
+        .formatted(
+            plugin.symbolicName(),
+            plugin.version(),
+            plugin.digest().hex().substring(0, SHORT_DIGEST));
+  }
+
+  /** Notes who wanted the plugins that the swap brings, before it is committed. */
+  void note(SwapOptions options, Generation current, Generation target) throws IOException {
+    PluginOrigins.of(store).note(current, target, options.byCluster(), ClusterWants.read(store));
+  }
+}
