@@ -4,8 +4,10 @@ import dev.polis.plugins.manifest.DistributionManifest;
 import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PackException;
 import dev.polis.plugins.manifest.PackOptions;
+import dev.polis.plugins.manifest.PlatformVersion;
 import dev.polis.plugins.manifest.PluginPacker;
 import dev.polis.plugins.plan.BundleManifest;
+import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
@@ -21,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
@@ -127,30 +130,74 @@ record Distribution(Path folder) {
   }
 
   /**
-   * Brings the plugin store to this distribution, unless it descends from it already. What was
-   * swapped on the running node since is kept across restarts, and given up for a new distribution.
+   * Brings the plugin store to this distribution, unless it descends from it already. What swaps
+   * have brought stays if it works with this distribution, and so do configurations that fit.
    *
+   * @param screen receives a line for each thing a person should know
    * @return the generation to run
    * @throws Refusal if a bundle is missing or garbled, here or in the store
    * @throws IOException if the store can not be written
    */
-  Generation seed(PluginStore store) throws Refusal, IOException {
+  Generation seed(PluginStore store, Consumer<String> screen) throws Refusal, IOException {
     Digest origin = identity();
     try {
       Optional<Generation> current = store.current();
+      List<StoredPlugin> own = lines().stream().map(Line::plugin).toList();
+      Optional<Generation> kept = store.distribution();
+      if (kept.isEmpty() || !kept.get().origin().equals(origin)) {
+        for (Line line : lines()) {
+          put(store, line);
+        }
+        store.putDistribution(origin, own);
+      }
       if (current.isPresent() && current.get().origin().equals(origin)) {
+        differences(current.get(), own).forEach(screen);
         return current.get();
       }
-      List<Line> lines = lines();
-      for (Line line : lines) {
-        put(store, line);
+      Generation next = store.commit(origin, own);
+      if (current.isPresent()) {
+        next = withFormer(store, next, current.get(), screen);
       }
-      Generation next = store.commit(origin, lines.stream().map(Line::plugin).toList());
       store.collect();
       return next;
     } catch (PluginStoreException e) {
       throw new Refusal(e.getMessage(), e);
     }
+  }
+
+  /**
+   * Adds what stays of the former distribution's generation. It is a generation of its own: a
+   * process that does not come up with it falls back to the distribution's.
+   */
+  private Generation withFormer(
+      PluginStore store, Generation own, Generation former, Consumer<String> screen)
+      throws PluginStoreException, IOException {
+    FormerPlugins stays =
+        new FormerPlugins(store, systemPackages(), PlatformVersion.current(), screen);
+    List<StoredPlugin> plugins = stays.merged(own.plugins(), former.plugins());
+    ConfigurationSet configuration = stays.fitting(former.configuration(), plugins);
+    differences(new Generation(1, own.origin(), plugins), own.plugins()).forEach(screen);
+    boolean same =
+        Set.copyOf(plugins).equals(Set.copyOf(own.plugins())) && configuration.keys().isEmpty();
+    return same ? own : store.commit(own.origin(), plugins, configuration);
+  }
+
+  /** Says which organs run in another version than this distribution has. */
+  private static List<String> differences(Generation generation, List<StoredPlugin> own) {
+    return own.stream()
+        .filter(plugin -> !generation.plugins().contains(plugin))
+        .map(
+            plugin ->
+                "%s runs in version %s, and this distribution has %s; polisctl plugin adopt %s takes that"
+                    .formatted(
+                        plugin.symbolicName(),
+                        generation
+                            .find(plugin.symbolicName())
+                            .map(StoredPlugin::version)
+                            .orElse("none"),
+                        plugin.version(),
+                        plugin.symbolicName()))
+        .toList();
   }
 
   /**

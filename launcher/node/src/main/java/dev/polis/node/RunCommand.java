@@ -111,7 +111,7 @@ final class RunCommand implements Callable<Integer> {
     Node.takeCrash(directory).ifPresent(crash -> terminal.line("the last run crashed: " + crash));
     PluginStore store = PluginStore.open(directory.plugins());
     GenerationAtStart start = new GenerationAtStart(store, terminal::line);
-    Generation generation = start.choose(distribution.seed(store));
+    Generation generation = start.choose(distribution.seed(store, terminal::line));
     NodeBundles bundles = load(distribution, store, generation, terminal);
     Map<String, Dictionary<String, Object>> configuration =
         node.configuration(

@@ -20,9 +20,16 @@ import org.apache.felix.cm.PersistenceManager;
  */
 final class TestDistribution {
   private final Path folder;
+  private final String version;
 
   TestDistribution(Path folder) throws IOException {
+    this(folder, "1.0.0");
+  }
+
+  /** Builds a distribution whose organs have this version. */
+  TestDistribution(Path folder, String version) throws IOException {
     this.folder = folder;
+    this.version = version;
     Files.createDirectories(folder.resolve("bundles"));
     Files.copy(configAdmin(), folder.resolve("bundles").resolve("configadmin.jar"));
     organ("storage", "", "");
@@ -45,7 +52,7 @@ final class TestDistribution {
     headers.put(Attributes.Name.MANIFEST_VERSION, "1.0");
     headers.putValue("Bundle-ManifestVersion", "2");
     headers.putValue("Bundle-SymbolicName", "dev.polis." + name);
-    headers.putValue("Bundle-Version", "1.0.0");
+    headers.putValue("Bundle-Version", version);
     headers.putValue("Bundle-Activator", TestOrgan.class.getName());
     headers.putValue("Import-Package", "org.osgi.framework,dev.polis.boot");
     headers.putValue(

@@ -1,0 +1,177 @@
+package dev.polis.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.pki.Ed25519;
+import dev.polis.plugins.manifest.PackOptions;
+import dev.polis.plugins.manifest.PackageRequirement;
+import dev.polis.plugins.manifest.PluginManifest;
+import dev.polis.plugins.manifest.PluginPacker;
+import dev.polis.plugins.manifest.SignedManifest;
+import dev.polis.plugins.plan.BundleManifest;
+import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.store.StoredPlugin;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.osgi.framework.Version;
+import org.osgi.framework.VersionRange;
+
+/** Starts a node's store from one distribution and then from another. */
+class DistributionTest {
+  private static final KeyPair KEY = Ed25519.generate();
+
+  @TempDir Path folder;
+  private final List<String> screen = new ArrayList<>();
+  private TestDistribution first;
+  private PluginStore store;
+  private Generation seeded;
+
+  @BeforeEach
+  void seed() throws Exception {
+    first = new TestDistribution(folder.resolve("first"));
+    store = PluginStore.open(folder.resolve("plugins"));
+    seeded = start(first);
+    assertEquals(List.of(), screen);
+  }
+
+  @Test
+  @DisplayName("A new distribution replaces what came with the former one, without a word")
+  void replacesItsOwn() throws Exception {
+    TestDistribution next = new TestDistribution(folder.resolve("next"), "1.1.0");
+
+    Generation generation = start(next);
+
+    assertEquals(List.of("cluster 1.1.0", "kubernetes 1.1.0", "storage 1.1.0"), organs(generation));
+    assertEquals(List.of(), screen);
+    assertEquals(generation.plugins(), store.distribution().orElseThrow().plugins());
+  }
+
+  @Test
+  @DisplayName(
+      "What a swap brought stays, with its configuration, and both versions are printed at each start")
+  void staysAndIsSaid() throws Exception {
+    ConfigurationSet set =
+        ConfigurationSet.none()
+            .with("dev.polis.cluster", "port", "7")
+            .with("dev.polis.cluster", "gone", "1");
+    swapIn("storage", "1.0.5", List.of(), "0.1.0", set);
+    TestDistribution next = new TestDistribution(folder.resolve("next"), "1.1.0");
+
+    Generation generation = start(next);
+
+    assertEquals(List.of("cluster 1.1.0", "kubernetes 1.1.0", "storage 1.0.5"), organs(generation));
+    assertEquals(
+        ConfigurationSet.none().with("dev.polis.cluster", "port", "7"), generation.configuration());
+    String both =
+        "dev.polis.storage runs in version 1.0.5, and this distribution has 1.1.0; polisctl plugin adopt dev.polis.storage takes that";
+    assertTrue(screen.contains(both), screen::toString);
+    assertTrue(
+        screen.stream()
+            .anyMatch(line -> line.startsWith("the configuration dev.polis.cluster.gone=1")),
+        screen::toString);
+    screen.clear();
+    assertEquals(generation, start(next));
+    assertEquals(List.of(both), screen);
+  }
+
+  @Test
+  @DisplayName(
+      "The distribution's own bundles are the generation before, so that failed starts fall back to them")
+  void fallsBackToTheDistribution() throws Exception {
+    swapIn("storage", "1.0.5", List.of(), "0.1.0", ConfigurationSet.none());
+    TestDistribution next = new TestDistribution(folder.resolve("next"), "1.1.0");
+
+    Generation generation = start(next);
+
+    Generation before = store.previous().orElseThrow();
+    assertEquals(List.of("cluster 1.1.0", "kubernetes 1.1.0", "storage 1.1.0"), organs(before));
+    assertEquals(generation.origin(), before.origin());
+  }
+
+  @Test
+  @DisplayName(
+      "What needs a newer platform, or a package in another version, does not stay; it is said")
+  void doesNotFit() throws Exception {
+    swapIn("storage", "1.0.5", List.of(), "999.0.0", ConfigurationSet.none());
+    PackageRequirement boot =
+        new PackageRequirement("dev.polis.boot", new VersionRange("[7,8)"), false);
+    swapIn("kubernetes", "1.0.5", List.of(boot), "0.1.0", ConfigurationSet.none());
+    TestDistribution next = new TestDistribution(folder.resolve("next"), "1.1.0");
+
+    Generation generation = start(next);
+
+    assertEquals(List.of("cluster 1.1.0", "kubernetes 1.1.0", "storage 1.1.0"), organs(generation));
+    assertTrue(
+        screen.stream().anyMatch(line -> line.contains("needs the platform in version 999.0.0")),
+        screen::toString);
+    assertTrue(
+        screen.stream()
+            .anyMatch(
+                line ->
+                    line.contains(
+                        "imports the package dev.polis.boot [7.0.0,8.0.0), which the platform exports in version 1.0.0")),
+        screen::toString);
+  }
+
+  @Test
+  @DisplayName("The same distribution leaves what was swapped in where it is")
+  void sameDistribution() throws Exception {
+    Generation swapped = swapIn("storage", "1.0.5", List.of(), "0.1.0", ConfigurationSet.none());
+
+    assertEquals(swapped, start(first));
+    assertEquals(seeded.plugins(), store.distribution().orElseThrow().plugins());
+  }
+
+  private Generation start(TestDistribution distribution) throws Exception {
+    return new Distribution(distribution.folder()).seed(store, screen::add);
+  }
+
+  /** Makes an organ of another version the one that runs, with a signature, as a swap does. */
+  private Generation swapIn(
+      String organ,
+      String version,
+      List<PackageRequirement> packages,
+      String platform,
+      ConfigurationSet configuration)
+      throws Exception {
+    Path jar = new TestDistribution(folder.resolve(organ + version), version).bundle(organ);
+    PluginManifest described = PluginPacker.describe(jar, PackOptions.NONE);
+    PluginManifest manifest =
+        new PluginManifest(
+            described.symbolicName(),
+            described.version(),
+            described.digest(),
+            described.size(),
+            described.provides(),
+            packages,
+            new Version(platform));
+    BundleManifest bundle = BundleManifest.read(jar);
+    StoredPlugin plugin = new StoredPlugin(bundle.symbolicName(), bundle.version(), Digest.of(jar));
+    store.put(plugin, jar);
+    store.putManifest(
+        plugin, SignedManifest.sign(manifest, KEY.getPrivate()).encode().toByteArray());
+    Generation current = store.current().orElseThrow();
+    List<StoredPlugin> plugins = new ArrayList<>(current.plugins());
+    plugins.removeIf(each -> each.symbolicName().equals(plugin.symbolicName()));
+    plugins.add(plugin);
+    return store.commit(current.origin(), plugins, configuration);
+  }
+
+  /** Returns the organs of a generation: {@code storage 1.0.0}. */
+  private static List<String> organs(Generation generation) {
+    return generation.plugins().stream()
+        .filter(plugin -> plugin.symbolicName().startsWith("dev.polis."))
+        .map(plugin -> plugin.symbolicName().replace("dev.polis.", "") + " " + plugin.version())
+        .toList();
+  }
+}
