@@ -59,6 +59,7 @@ class OrganReplaceIT {
         "debug",
         "metrics",
         "kubernetes",
+        "convergence",
         "curator",
         "roles",
         "cluster",

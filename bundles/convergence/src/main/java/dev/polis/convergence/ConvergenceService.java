@@ -1,0 +1,93 @@
+package dev.polis.convergence;
+
+import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.roles.LocalRoleServer;
+import dev.polis.boot.StopReason;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Watcher;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.plugins.local.LocalPlugins;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.Supervisor;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+
+/**
+ * Makes this node run the plugins that the cluster wants of it, and reports to the cluster what it
+ * runs.
+ */
+final class ConvergenceService {
+
+  /** Holds what the organ works with. */
+  record Parts(
+      LogTree logs,
+      Supervisor supervisor,
+      HealthRegistry health,
+      LocalPlugins plugins,
+      Network network,
+      ClusterManager cluster,
+      LocalRoleServer roles) {}
+
+  private final ConvergenceSettings settings;
+  private final Parts parts;
+  private final Subtree subtree;
+  private final HealthScope health;
+
+  /** Starts the runnables of the organ, which wait until the node is a member. */
+  ConvergenceService(ConvergenceSettings settings, Parts parts) {
+    this.settings = settings;
+    this.parts = parts;
+    this.subtree = parts.supervisor().organ("convergence");
+    this.health = parts.health().organ("convergence", subtree.dn());
+    subtree.run("member", this::serve);
+  }
+
+  private void serve(Context context) throws InterruptedException {
+    parts.cluster().awaitHome();
+    InetSocketAddress seed = new InetSocketAddress(awaitAddress(), settings.curatorPort());
+    try (ClusterConnection connection =
+        new ClusterConnection(this::credentials, seed, context.subLog("resolver"))) {
+      MutableValue<WantedSet> wanted = new MutableValue<>();
+      MutableValue<Progress> progress = new MutableValue<>(Progress.NONE);
+      context.run("wanted-set", new WantedSetWatch(connection, wanted)::run);
+      context.run(
+          "converger",
+          new Converger(
+                  new Converger.Parts(
+                      connection.self(),
+                      parts.plugins(),
+                      parts.roles().roles(),
+                      wanted,
+                      new PluginFetch(connection::dial, parts.plugins().staged()),
+                      progress,
+                      health),
+                  settings.retry())
+              ::run);
+      context.run("report", new ReportPush(connection, parts.plugins().inventory(), progress)::run);
+      context.healthy();
+      context.awaitCancelled();
+    }
+  }
+
+  private NodeCredentials credentials() {
+    return parts.cluster().status().peek().orElseThrow().credentials().orElseThrow();
+  }
+
+  private InetAddress awaitAddress() throws InterruptedException {
+    try (Watcher<NetworkStatus> watcher = parts.network().status().watch()) {
+      return ((NetworkStatus.Up) watcher.get(NetworkStatus.Up.class::isInstance)).externalAddress();
+    }
+  }
+
+  /** Ends all runnables. A swap that was ordered goes on. */
+  void close(StopReason reason) {
+    health.close();
+    subtree.close(reason);
+  }
+}

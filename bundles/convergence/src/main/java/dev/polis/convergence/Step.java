@@ -1,0 +1,89 @@
+package dev.polis.convergence;
+
+import dev.polis.plugins.local.LocalInventory;
+import dev.polis.plugins.store.PluginOrigin;
+import dev.polis.plugins.store.StoredPlugin;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** What a node has to do about one plugin to run what is wanted. */
+sealed interface Step {
+
+  /** Returns what it does, for the log. */
+  String words();
+
+  /** Runs what the cluster wants. */
+  record Bring(Want want) implements Step {
+    @Override
+    public String words() {
+      return "%s, wanted %s".formatted(want.label(), want.scope());
+    }
+  }
+
+  /** Runs the distribution's version again, since the cluster wants nothing any more. */
+  record GoBack(StoredPlugin own) implements Step {
+    @Override
+    public String words() {
+      return "%s %s of the distribution, since the cluster wants no other any more"
+          .formatted(own.symbolicName(), own.version());
+    }
+  }
+
+  /** Takes a plugin away that the distribution does not have and the cluster no longer wants. */
+  record TakeAway(StoredPlugin plugin) implements Step {
+    @Override
+    public String words() {
+      return "removal of %s %s, since the cluster does not want it any more"
+          .formatted(plugin.symbolicName(), plugin.version());
+    }
+  }
+
+  /**
+   * Finds what is to be done.
+   *
+   * @param inventory what the node runs
+   * @param wants what the cluster wants of it
+   * @return by symbolic name; nothing for plugins that run as wanted, or that somebody overruled
+   */
+  static SortedMap<String, Step> plan(LocalInventory inventory, SortedMap<String, Want> wants) {
+    SortedMap<String, Step> plan = new TreeMap<>();
+    TreeSet<String> names = new TreeSet<>(wants.keySet());
+    inventory.running().forEach(plugin -> names.add(plugin.symbolicName()));
+    for (String name : names) {
+      Optional<Step> step =
+          wants.containsKey(name)
+              ? bring(inventory, wants.get(name))
+              : undo(inventory, inventory.running(name).orElseThrow());
+      step.ifPresent(each -> plan.put(name, each));
+    }
+    return plan;
+  }
+
+  private static Optional<Step> bring(LocalInventory inventory, Want want) {
+    String name = want.plugin().symbolicName();
+    boolean runs = inventory.running(name).filter(want.plugin()::equals).isPresent();
+    return runs || isOverruled(inventory, want) ? Optional.empty() : Optional.of(new Bring(want));
+  }
+
+  /** Returns whether somebody runs another on this node although the cluster wanted this one. */
+  static boolean isOverruled(LocalInventory inventory, Want want) {
+    return inventory
+        .origin(want.plugin().symbolicName())
+        .filter(new PluginOrigin.Overruling(want.plugin().digest())::equals)
+        .isPresent();
+  }
+
+  private static Optional<Step> undo(LocalInventory inventory, StoredPlugin running) {
+    String name = running.symbolicName();
+    boolean brought =
+        inventory.origin(name).filter(PluginOrigin.FromCluster.class::isInstance).isPresent();
+    // Without a known distribution nothing is taken away: an organ of it would be lost.
+    if (!brought || inventory.distribution().isEmpty()) {
+      return Optional.empty();
+    }
+    Optional<Step> back = inventory.distribution(name).map(GoBack::new);
+    return back.isPresent() ? back : Optional.of(new TakeAway(running));
+  }
+}

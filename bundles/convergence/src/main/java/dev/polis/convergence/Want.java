@@ -1,0 +1,121 @@
+package dev.polis.convergence;
+
+import com.google.protobuf.ByteString;
+import dev.polis.api.roles.RoleName;
+import dev.polis.pki.NodeId;
+import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.store.StoredPlugin;
+import dev.polis.wire.cluster.PluginScope;
+import dev.polis.wire.cluster.ReportedPlugin.Decision;
+import dev.polis.wire.cluster.WantedPlugin;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.osgi.framework.Version;
+
+/**
+ * One plugin that the cluster wants of this node.
+ *
+ * @param plugin which
+ * @param decision who decides: the node's own pin, one of its roles, or everywhere
+ * @param scope the same in words, such as {@code on each node}
+ * @param older accept it in place of a newer version
+ * @param sinceMillis since when; it changes when the plugin is wanted anew, to be tried again
+ * @param manifest the content of its manifest's file
+ */
+record Want(
+    StoredPlugin plugin,
+    Decision decision,
+    String scope,
+    boolean older,
+    long sinceMillis,
+    ByteString manifest) {
+
+  /**
+   * Orders the wants of one name by what decides: a pin over a role, a role over everywhere. Of
+   * several roles the one that wants the newest version decides, since it may need what is new.
+   */
+  private static final Comparator<Want> DECIDES =
+      Comparator.comparingInt((Want want) -> rank(want.decision()))
+          .thenComparing(want -> Version.parseVersion(want.plugin().version()))
+          .thenComparing(Want::scope, Comparator.reverseOrder());
+
+  private static int rank(Decision decision) {
+    return switch (decision) {
+      case DECISION_NODE -> 3;
+      case DECISION_ROLE -> 2;
+      default -> 1;
+    };
+  }
+
+  /**
+   * Finds what the cluster wants of one node.
+   *
+   * @param all what it wants of any node
+   * @param self the node
+   * @param roles that the cluster gave it
+   * @param malformed receives a line for each entry that cannot be understood and is left out
+   * @return by symbolic name
+   */
+  static SortedMap<String, Want> of(
+      List<WantedPlugin> all, NodeId self, Set<RoleName> roles, Consumer<String> malformed) {
+    SortedMap<String, Want> wants = new TreeMap<>();
+    for (WantedPlugin each : all) {
+      try {
+        of(each, self, roles)
+            .ifPresent(
+                want ->
+                    wants.merge(
+                        want.plugin().symbolicName(),
+                        want,
+                        (one, other) -> DECIDES.compare(one, other) >= 0 ? one : other));
+      } catch (IllegalArgumentException e) {
+        malformed.accept(
+            "the wanted plugin \"%s\" is left out: %s"
+                .formatted(each.getSymbolicName(), e.getMessage()));
+      }
+    }
+    return Collections.unmodifiableSortedMap(wants);
+  }
+
+  private static Optional<Want> of(WantedPlugin wanted, NodeId self, Set<RoleName> roles) {
+    PluginScope scope = wanted.getScope();
+    return switch (scope.getKindCase()) {
+      case EVERYWHERE -> Optional.of(want(wanted, Decision.DECISION_EVERYWHERE, "on each node"));
+      case ROLE ->
+          roles.stream().anyMatch(role -> role.text().equals(scope.getRole()))
+              ? Optional.of(
+                  want(wanted, Decision.DECISION_ROLE, "on nodes with the role " + scope.getRole()))
+              : Optional.empty();
+      case NODE_ID ->
+          scope.getNodeId().equals(self.text())
+              ? Optional.of(want(wanted, Decision.DECISION_NODE, "on this node"))
+              : Optional.empty();
+      case KIND_NOT_SET ->
+          throw new IllegalArgumentException("its scope is of a kind that this node does not know");
+    };
+  }
+
+  private static Want want(WantedPlugin wanted, Decision decision, String scope) {
+    // Refuses a version that cannot be compared here, where it is caught.
+    Version.parseVersion(wanted.getVersion());
+    return new Want(
+        new StoredPlugin(
+            wanted.getSymbolicName(), wanted.getVersion(), new Digest(wanted.getDigest())),
+        decision,
+        scope,
+        wanted.getOlder(),
+        wanted.getWantedMillis(),
+        wanted.getManifest());
+  }
+
+  /** Returns its name and version for people. */
+  String label() {
+    return plugin.symbolicName() + " " + plugin.version();
+  }
+}

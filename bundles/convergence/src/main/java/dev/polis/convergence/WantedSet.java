@@ -1,0 +1,23 @@
+package dev.polis.convergence;
+
+import dev.polis.wire.cluster.PluginHolder;
+import dev.polis.wire.cluster.WantedPlugin;
+import java.util.List;
+
+/**
+ * Holds what the curator said last.
+ *
+ * @param plugins what the cluster wants, of whichever node
+ * @param holders which nodes can give files
+ */
+record WantedSet(List<WantedPlugin> plugins, List<PluginHolder> holders) {
+  WantedSet {
+    plugins = List.copyOf(plugins);
+    holders = List.copyOf(holders);
+  }
+
+  /** Returns the nodes that have a file. */
+  List<PluginHolder> holders(String digest) {
+    return holders.stream().filter(holder -> holder.getFilesList().contains(digest)).toList();
+  }
+}
