@@ -153,12 +153,13 @@ final class CuratorService implements Curator, OrganInstance {
           "this curator has given its work to another instance, which must be asked to serve");
     }
     status.set(new CuratorStatus.Campaigning("the election begins"));
-    open(credentials);
+    startTasks(credentials);
+    parts.endpoints().register(endpoints(credentials));
     election.stand(OrganState.NONE);
   }
 
-  /** Begins to serve calls, which wait until this curator takes part in the election. */
-  private synchronized void open(NodeCredentials credentials) {
+  /** Starts what does not serve calls: the election, which does not take part yet, and watches. */
+  private synchronized void startTasks(NodeCredentials credentials) {
     serving = credentials;
     election =
         new CuratorElection(
@@ -172,7 +173,6 @@ final class CuratorService implements Curator, OrganInstance {
     subtree.run("election", election::run);
     subtree.run("revocations", new RevocationWatch(this::connect, parts.rpc())::run);
     subtree.run("trusted-keys", new TrustedKeysWatch(this::connect, parts.trust())::run);
-    parts.endpoints().register(endpoints(credentials));
   }
 
   private synchronized Optional<NodeCredentials> serving() {
@@ -251,8 +251,9 @@ final class CuratorService implements Curator, OrganInstance {
   // ---- one instance after the other
 
   private void takeOver(HandOvers.Predecessor predecessor) {
-    // First its endpoints, so that no call finds the other instance gone.
-    predecessor.facts().find(CREDENTIALS, NodeCredentials.class).ifPresent(this::openAndConnect);
+    // Before the other one gives its place: its endpoints, so that no call finds that one gone. Calls
+    // wait from then on, so whatever else takes time comes before.
+    predecessor.facts().find(CREDENTIALS, NodeCredentials.class).ifPresent(this::connectAndServe);
     OrganState state = predecessor.take();
     Optional<NodeCredentials> credentials = state.find(CREDENTIALS, NodeCredentials.class);
     if (credentials.isEmpty()) {
@@ -260,20 +261,23 @@ final class CuratorService implements Curator, OrganInstance {
       return;
     }
     if (serving().isEmpty()) {
-      open(credentials.get());
+      startTasks(credentials.get());
+      parts.endpoints().register(endpoints(credentials.get()));
     }
     election().orElseThrow().stand(state);
     awaitTakenUp(CuratorElection.led(state));
   }
 
-  private void openAndConnect(NodeCredentials credentials) {
-    open(credentials);
+  private void connectAndServe(NodeCredentials credentials) {
+    List<BindableService> services = endpoints(credentials);
+    startTasks(credentials);
     try {
       election().orElseThrow().awaitConnected();
     } catch (InterruptedException hurried) {
       // The hand-over needs no connection yet; it only takes longer.
       Thread.currentThread().interrupt();
     }
+    parts.endpoints().register(services);
   }
 
   /** Waits until this curator stands where the other one stood. */

@@ -1,6 +1,7 @@
 package dev.polis.following;
 
 import dev.polis.event.Value;
+import dev.polis.handover.HandOverListener;
 import dev.polis.logtree.LogTree;
 import dev.polis.plugins.graph.FollowedContract;
 import dev.polis.plugins.graph.FollowedContractSource;
@@ -19,14 +20,19 @@ import org.osgi.service.component.annotations.Reference;
 
 /** Follows the contracts of the node's organs. */
 @Component(
-    service = {FollowedServices.class, SwapListener.class, FollowedContractSource.class},
+    service = {
+      FollowedServices.class,
+      SwapListener.class,
+      HandOverListener.class,
+      FollowedContractSource.class
+    },
     immediate = true)
 @Capability(
     namespace = FollowedContracts.CAPABILITY,
     attribute = FollowedContracts.DECLARED,
     effective = "active")
 public final class FollowingComponent
-    implements FollowedServices, SwapListener, FollowedContractSource {
+    implements FollowedServices, SwapListener, HandOverListener, FollowedContractSource {
   private final LocalFollowedServices services;
   private final FollowedSwaps swaps;
 
@@ -86,6 +92,16 @@ public final class FollowingComponent
   @Override
   public void ends(List<Replacement> replacements, boolean applied) {
     swaps.ends(replacements, applied);
+  }
+
+  @Override
+  public void gives(String organ) {
+    services.gives(organ);
+  }
+
+  @Override
+  public void resumes(String organ) {
+    services.resumes(organ);
   }
 
   /** Takes the proxies back; organs have been stopped before. */

@@ -117,6 +117,16 @@ final class LocalFollowedServices implements FollowedServices, AutoCloseable {
     return Optional.ofNullable(swaps.get(predecessor));
   }
 
+  /** Makes calls wait whose provider gives its state to the one that is being activated. */
+  void gives(String organ) {
+    followers.forEach(follower -> follower.gives(organ));
+  }
+
+  /** Lets calls go to a provider that has its state back. */
+  void resumes(String organ) {
+    followers.forEach(follower -> follower.resumes(organ));
+  }
+
   @Override
   public void close() {
     followers.reversed().forEach(ServiceFollower::close);

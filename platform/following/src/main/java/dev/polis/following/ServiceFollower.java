@@ -46,11 +46,16 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   private final ServiceTracker<Object, ServiceReference<Object>> tracker;
   private final ReentrantLock lock = new ReentrantLock();
 
+  /** The follower whose next provider this thread activates; holds nothing otherwise. */
+  private static final ThreadLocal<ServiceFollower> ACTIVATING = new ThreadLocal<>();
+
   // Guarded by lock.
   private final List<ServiceReference<Object>> providers = new ArrayList<>();
   private ServiceRegistration<?> registration; // null while the proxy is not registered
   private Swap swap; // null while none is announced
   private boolean held; // by the swap
+  private HandOver handOver; // null while no provider has given its state away
+  private String organ = ""; // what hand-overs of the providers are called, once one was seen
 
   private volatile ServiceReference<Object> present; // null while nobody provides
   private volatile FollowedService.Provision provision = new FollowedService.Absent();
@@ -89,6 +94,9 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
       throw new IllegalStateException("the filter is written here and is wrong: " + filter, e);
     }
   }
+
+  /** Says that a provider gives its state away and decides nothing until it has it back. */
+  private record HandOver(ServiceReference<Object> giver) {}
 
   /** Begins to follow. */
   void open() {
@@ -149,7 +157,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   /** Activates a provider, without the lock since that may take long, and sends calls to it. */
   private void adopt(ServiceReference<Object> provider) {
-    Object service = context.getService(provider);
+    Object service = activated(provider);
     if (service == null) {
       refuse(provider);
       return;
@@ -169,6 +177,21 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     retire(before);
   }
 
+  /** Returns a provider's object; while its component is activated, this thread is known. */
+  private Object activated(ServiceReference<Object> provider) {
+    ServiceFollower outer = ACTIVATING.get();
+    ACTIVATING.set(this);
+    try {
+      return context.getService(provider);
+    } finally {
+      if (outer == null) {
+        ACTIVATING.remove();
+      } else {
+        ACTIVATING.set(outer);
+      }
+    }
+  }
+
   @Override
   public void modifiedService(ServiceReference<Object> provider, ServiceReference<Object> tracked) {
     // Which properties a provider has makes no difference.
@@ -179,6 +202,9 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     lock.lock();
     try {
       providers.remove(provider);
+      if (handOver != null && provider.equals(handOver.giver())) {
+        handOver = null;
+      }
       if (provider.equals(present)) {
         replace(provider);
       }
@@ -209,6 +235,10 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     present = null;
     Optional<ServiceReference<Object>> next =
         held ? Optional.empty() : providers.stream().max(Comparator.naturalOrder());
+    if (next.isPresent() && hasGiven(next.get())) {
+      // It gets its state back when the one that goes is deactivated, which is next.
+      next = Optional.empty();
+    }
     if (next.isPresent() && takeOver(next.get())) {
       retire(before);
     } else if (swap != null) {
@@ -219,6 +249,11 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
       withdraw();
       release(before);
     }
+  }
+
+  /** Returns whether a provider has given its state away. The caller has the lock. */
+  private boolean hasGiven(ServiceReference<Object> provider) {
+    return handOver != null && provider.equals(handOver.giver());
   }
 
   /** Sends calls to a provider; returns false if its component cannot be activated. */
@@ -313,6 +348,58 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     return true;
   }
 
+  // ---- hand-overs
+
+  /**
+   * Makes calls wait if the present provider stops deciding: until another one is in use, or the
+   * present one {@link #resumes}. Calls under way end where they began.
+   *
+   * @param name what the hand-over is called
+   */
+  void gives(String name) {
+    lock.lock();
+    try {
+      if (ACTIVATING.get() == this) {
+        organ = name;
+      }
+      if (!organ.equals(name) || swap == null || present == null || gate.latest() == null) {
+        return;
+      }
+      handOver = new HandOver(present);
+      ServiceProvider giver = ServiceProvider.of(present.getBundle());
+      gate.hold(giver + " hands over to its successor");
+      publish(new FollowedService.Held(giver));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Says that whoever has given its state away has it back.
+   *
+   * @param name what the hand-over is called
+   */
+  void resumes(String name) {
+    lock.lock();
+    try {
+      if (handOver == null || !organ.equals(name)) {
+        return;
+      }
+      ServiceReference<Object> giver = handOver.giver();
+      handOver = null;
+      if (held) {
+        return;
+      }
+      if (present == null && providers.contains(giver)) {
+        takeOver(giver);
+      } else if (giver.equals(present)) {
+        reopen();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
   // ---- swaps
 
   /**
@@ -392,9 +479,10 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
         ProviderCalls before = gate.latest();
         boolean wasHeld = held;
         held = false;
-        if (!provider.equals(present)) {
+        // Who has given its state away gets the calls together with the state.
+        if (!provider.equals(present) && !hasGiven(provider)) {
           former = takeOver(provider) ? before : null;
-        } else if (wasHeld) {
+        } else if (wasHeld && present != null && !hasGiven(present)) {
           reopen();
         }
       } finally {
@@ -456,8 +544,9 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   /** Ends what a swap has left: calls go to whoever is there, or the proxy goes. */
   private void settle() {
-    boolean wasHeld = held;
+    boolean wasHeld = held || present != null && hasGiven(present);
     held = false;
+    handOver = null;
     if (present != null) {
       if (wasHeld) {
         reopen();

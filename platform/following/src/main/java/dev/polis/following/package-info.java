@@ -33,6 +33,10 @@
  * it. A swap that is announced ({@link dev.polis.following.FollowedServices#begin}) changes this:
  * the proxy stays although nobody provides, and calls wait, for a limited time.
  *
+ * <p>While a provider gives its state to its successor ({@link dev.polis.handover.HandOverListener})
+ * neither decides, so calls wait: for the rest of the successor's activation, or until the state is
+ * back.
+ *
  * <p><b>How users get the proxy.</b> By the framework's service hooks: a bundle that looks for a
  * contract by its name is not shown other bundles' providers, but the proxy. So nothing has to be
  * written into an organ, and a plugin from outside has the same references as one of ours. A target

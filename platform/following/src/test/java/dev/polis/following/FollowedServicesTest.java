@@ -122,6 +122,101 @@ final class FollowedServicesTest {
   }
 
   @Test
+  @DisplayName("calls wait while the provider gives its state away, and go to the successor")
+  void callsWaitForTheStateToArrive() throws Exception {
+    TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    try (ServiceSwap _ = framework.services().begin(first, second)) {
+      List<Future<String>> calls = new ArrayList<>();
+      TestFramework.activate(
+          second,
+          () -> {
+            framework.handOvers().gives("shelves");
+            calls.add(run(() -> shelf.read("x")));
+            awaitOneWaiting();
+            return new TestShelf("b");
+          });
+      assertEquals("b:x", calls.getFirst().get(10, TimeUnit.SECONDS));
+      assertEquals("b:y", shelf.read("y"));
+    }
+  }
+
+  @Test
+  @DisplayName("a provider that keeps its state gets the calls that have waited")
+  void callsGoBackToWhoKeepsItsState() throws Exception {
+    TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    try (ServiceSwap _ = framework.services().begin(first, second)) {
+      List<Future<String>> calls = new ArrayList<>();
+      TestFramework.activate(
+          second,
+          () -> {
+            framework.handOvers().gives("shelves");
+            calls.add(run(() -> shelf.read("x")));
+            awaitOneWaiting();
+            framework.handOvers().resumes("shelves");
+            return null;
+          });
+      assertEquals("a:x", calls.getFirst().get(10, TimeUnit.SECONDS));
+      assertEquals("a:y", shelf.read("y"));
+    }
+  }
+
+  @Test
+  @DisplayName("when a successor goes again, calls wait until its predecessor has its state back")
+  void callsWaitForTheStateToComeBack() throws Exception {
+    TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    try (ServiceSwap swap = framework.services().begin(first, second)) {
+      ServiceRegistration<?> two =
+          TestFramework.activate(
+              second,
+              () -> {
+                framework.handOvers().gives("shelves");
+                return new TestShelf("b");
+              });
+      assertEquals("b:x", shelf.read("x"));
+      swap.switchTo(first);
+      assertEquals("b:x", shelf.read("x"), "the first one has no state");
+      two.unregister();
+      Future<String> waiting = run(() -> shelf.read("x"));
+      awaitOneWaiting();
+      framework.handOvers().resumes("shelves");
+      assertEquals("a:x", waiting.get(10, TimeUnit.SECONDS));
+    }
+    assertEquals("a:y", shelf.read("y"));
+  }
+
+  @Test
+  @DisplayName("a hand-over of another organ lets nobody wait")
+  void anotherOrganHandsOver() throws Exception {
+    TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    try (ServiceSwap _ = framework.services().begin(first, second)) {
+      framework.handOvers().gives("drawers");
+      assertEquals("a:x", shelf.read("x"));
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a bundle that takes its own place keeps its users: calls wait until it provides again")
+  void aBundleTakesItsOwnPlace() throws Exception {
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
+    List<String> events = events();
+    Shelf shelf = framework.shelf();
+    try (ServiceSwap _ = framework.services().begin(first, first)) {
+      one.unregister();
+      Future<String> waiting = run(() -> shelf.read("x"));
+      awaitOneWaiting();
+      TestFramework.provide(first, new TestShelf("b"));
+      assertEquals("b:x", waiting.get(10, TimeUnit.SECONDS));
+    }
+    assertEquals("b:y", shelf.read("y"));
+    assertEquals(List.of(), events, "the users' proxy stays");
+  }
+
+  @Test
   @DisplayName(
       "when the only provider goes unannounced, users lose the proxy and may call it until then")
   void theProxyGoesWithItsOnlyProvider() throws Exception {
@@ -416,6 +511,14 @@ final class FollowedServicesTest {
     } catch (Exception e) {
       throw new AssertionError(e);
     }
+  }
+
+  private void awaitOneWaiting() {
+    call(
+        () -> {
+          Await.until("the call to wait", () -> framework.status().waitingCalls() == 1);
+          return "";
+        });
   }
 
   private static <T> Future<T> run(Body<T> body) {

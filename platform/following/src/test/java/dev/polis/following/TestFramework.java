@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
@@ -18,6 +19,7 @@ import org.apache.felix.framework.Felix;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
+import org.osgi.framework.ServiceFactory;
 import org.osgi.framework.ServiceReference;
 import org.osgi.framework.ServiceRegistration;
 
@@ -48,6 +50,32 @@ final class TestFramework implements AutoCloseable {
   /** Limits that a test does not wait for. */
   static FollowingLimits generous() {
     return new FollowingLimits(Duration.ofSeconds(60), Duration.ofSeconds(60));
+  }
+
+  /** What the table of hand-overs says. */
+  LocalFollowedServices handOvers() {
+    return services;
+  }
+
+  /** Registers a service whose object is made when it is asked for, as a component's is. */
+  static ServiceRegistration<?> activate(Bundle provider, Supplier<Shelf> activation) {
+    return provider
+        .getBundleContext()
+        .registerService(
+            Shelf.class.getName(),
+            new ServiceFactory<Shelf>() {
+              @Override
+              public Shelf getService(Bundle user, ServiceRegistration<Shelf> registration) {
+                return activation.get();
+              }
+
+              @Override
+              public void ungetService(
+                  Bundle user, ServiceRegistration<Shelf> registration, Shelf shelf) {
+                // Nothing to end.
+              }
+            },
+            new Hashtable<>());
   }
 
   FollowedServices services() {

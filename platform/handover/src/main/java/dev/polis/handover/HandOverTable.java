@@ -8,9 +8,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 
 /**
  * Keeps who is in charge of each organ, and passes states on: for the service of that name, and for
@@ -33,6 +35,7 @@ public final class HandOverTable implements HandOvers {
   private final Condition changed = lock.newCondition();
   // Guarded by lock. A line stays for ever: there are as many as organs, and waiters keep theirs.
   private final Map<String, Line> lines = new HashMap<>();
+  private final List<HandOverListener> listeners = new CopyOnWriteArrayList<>();
 
   /** Lists the instances of one organ. Guarded by the lock. */
   private static final class Line {
@@ -55,6 +58,26 @@ public final class HandOverTable implements HandOvers {
   /** Opens a table whose instances have another time than {@link #PATIENCE}. */
   static HandOverTable open(LogTree logs, Duration patience) {
     return new HandOverTable(logs.log("handover"), patience);
+  }
+
+  /** Notifies a listener of each hand-over from now on. */
+  public void add(HandOverListener listener) {
+    listeners.add(listener);
+  }
+
+  /** Notifies a listener no more. */
+  public void remove(HandOverListener listener) {
+    listeners.remove(listener);
+  }
+
+  private void announce(Consumer<HandOverListener> event) {
+    for (HandOverListener listener : listeners) {
+      try {
+        event.accept(listener);
+      } catch (RuntimeException failed) {
+        log.error("%s failed: %s", listener.getClass().getName(), failed, failed);
+      }
+    }
   }
 
   @Override
@@ -245,9 +268,13 @@ public final class HandOverTable implements HandOvers {
         return OrganState.NONE;
       }
       try {
+        announce(listener -> listener.gives(organ));
         taken = giver.give();
       } finally {
         endAsking(giver, taken != null);
+        if (taken == null) {
+          announce(listener -> listener.resumes(organ));
+        }
       }
       log.info(
           "%s: the new instance took over %s in %d ms",
@@ -272,6 +299,7 @@ public final class HandOverTable implements HandOvers {
       if (mark(giver, false)) {
         giver.prepare();
         giver.resume(taken);
+        announce(listener -> listener.resumes(organ));
       } else {
         log.error("%s: nobody is left to take the state back; it is given up", organ);
         taken.close(trouble -> log.warning("%s: %s", organ, trouble));
@@ -370,6 +398,7 @@ public final class HandOverTable implements HandOvers {
       log.error("%s: it goes on from nothing: %s", from.organ, failed.getMessage());
     }
     to.resume(state);
+    announce(listener -> listener.resumes(from.organ));
     log.info("%s: the instance before goes on, with %s", from.organ, state);
   }
 

@@ -66,7 +66,7 @@ public @interface PluginsConfig {
   /** Organs that work only when their predecessors have ended. */
   @AttributeDefinition(
       description = "Organs that are judged only when their predecessors have ended")
-  String[] alone() default {"metrics", "kubernetes", "roles"};
+  String[] alone() default {};
 
   /** The digests of the plugin manifests that came with the platform. */
   @AttributeDefinition(

@@ -1,5 +1,6 @@
 package dev.polis.handover.component;
 
+import dev.polis.handover.HandOverListener;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
 import dev.polis.handover.OrganInstance;
@@ -7,6 +8,8 @@ import dev.polis.logtree.LogTree;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
 
 /** Offers the node's one table of hand-overs. */
 @Component(immediate = true)
@@ -22,6 +25,17 @@ public final class HandOverComponent implements HandOvers {
   @Activate
   public HandOverComponent(@Reference LogTree logs) {
     this.table = HandOverTable.open(logs);
+  }
+
+  /** Called by Declarative Services when a bundle wants to learn of hand-overs. */
+  @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
+  void addListener(HandOverListener listener) {
+    table.add(listener);
+  }
+
+  /** Called by Declarative Services when the bundle goes. */
+  void removeListener(HandOverListener listener) {
+    table.remove(listener);
   }
 
   @Override

@@ -62,13 +62,25 @@ public final class SwapNotes {
   }
 
   /**
-   * Writes down how far the swap under way has come.
+   * Writes down that a swap is under way, also for a start after a loss of power.
    *
    * @param swap with the stage as its outcome
    * @throws IOException if it can not be written
    */
   public synchronized void underWay(SwapRecord swap) throws IOException {
-    write(journal, List.of(swap.encode()));
+    write(journal, List.of(swap.encode()), Durability.POWER_LOSS);
+  }
+
+  /**
+   * Writes down how far the swap under way has come. After a loss of power a former stage may be
+   * noted, which changes nothing about what is done then: each forced write makes the database of
+   * the cluster, which is on the same disk, wait.
+   *
+   * @param swap with the stage as its outcome
+   * @throws IOException if it can not be written
+   */
+  public synchronized void furtherOn(SwapRecord swap) throws IOException {
+    write(journal, List.of(swap.encode()), Durability.PROCESS);
   }
 
   /**
@@ -223,7 +235,12 @@ public final class SwapNotes {
   }
 
   private static void write(Path file, List<String> lines) throws IOException {
+    write(file, lines, Durability.POWER_LOSS);
+  }
+
+  private static void write(Path file, List<String> lines, Durability durability)
+      throws IOException {
     byte[] content = (String.join("\n", lines) + "\n").getBytes(StandardCharsets.UTF_8);
-    AtomicFile.replace(file, content, Mode.SECRET, Durability.POWER_LOSS);
+    AtomicFile.replace(file, content, Mode.SECRET, durability);
   }
 }

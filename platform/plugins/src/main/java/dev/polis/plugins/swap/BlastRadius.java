@@ -56,7 +56,7 @@ final class BlastRadius {
                 radius.add(
                     Effect.CONFIGURES,
                     key.toString(),
-                    "the components that read it are deactivated and activated again"));
+                    "the components that read it end and begin again; calls of what they provide wait meanwhile"));
     children.forEach(
         child ->
             radius.add(

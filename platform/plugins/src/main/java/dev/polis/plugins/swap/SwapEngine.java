@@ -88,8 +88,13 @@ public final class SwapEngine implements AutoCloseable {
         SwapStatus.begun(++number, order.words(), order.plugins(), options.who(), began);
     MutableValue<SwapStatus> status = new MutableValue<>(first);
     newest.set(first);
+    // Not a virtual thread: digests, manifests and classes keep the processor busy, and the few
+    // carriers of virtual threads carry all calls.
     Thread thread =
-        Thread.ofVirtual().name("swap-" + number).unstarted(() -> run(order, options, status));
+        Thread.ofPlatform()
+            .name("swap-" + number)
+            .daemon()
+            .unstarted(() -> run(order, options, status));
     running = new Running(thread, new SwapCancel(thread), status);
     thread.start();
     return status;

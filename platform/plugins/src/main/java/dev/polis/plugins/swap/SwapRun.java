@@ -16,8 +16,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleException;
 
@@ -192,9 +194,10 @@ final class SwapRun {
     before = gate.baseline(change.going());
     guard.begin();
     // From here on the disk says that a swap is under way, and a start undoes it.
-    enter("installed");
+    begin();
     stages.accept(new SwapStage.Installed(SwapTargets.names(change.coming())));
     replacements = replacements(change);
+    replacements.addAll(reconfigured(change));
     Generation committed;
     try {
       announced = true;
@@ -215,14 +218,16 @@ final class SwapRun {
     return retired(change, committed);
   }
 
-  private void enter(String stage) throws IOException {
-    record = record.as(stage, "");
+  /** Writes down that a swap begins, so that a start of the process undoes it. */
+  private void begin() throws IOException {
+    record = record.as("installed", "");
     notes.underWay(record);
   }
 
   private void passed(String stage) throws SwapFailedException {
     try {
-      enter(stage);
+      record = record.as(stage, "");
+      notes.furtherOn(record);
     } catch (IOException e) {
       throw SwapFailedException.elsewhere(
           "the journal of the swap cannot be written: " + StoreFailure.words(e), e);
@@ -243,12 +248,30 @@ final class SwapRun {
     return found;
   }
 
+  /** Returns the bundles that stay and read a configuration that changes: each replaces itself. */
+  private List<Replacement> reconfigured(SwapChange change) {
+    Set<String> pids =
+        change.configured().stream().map(ConfigurationSet.Key::pid).collect(Collectors.toSet());
+    Set<Long> going =
+        change.going().stream().map(Bundle::getBundleId).collect(Collectors.toSet());
+    return components.configurations().stream()
+        .filter(each -> List.of(each.description.configurationPid).stream().anyMatch(pids::contains))
+        .map(each -> each.description.bundle)
+        .filter(bundle -> !going.contains(bundle.id))
+        .map(bundle -> new Replacement(bundle.symbolicName, bundle.id, bundle.id))
+        .distinct()
+        .toList();
+  }
+
   private void start() throws SwapFailedException, InterruptedException {
     if (installed.isEmpty()) {
       return;
     }
     passed("starting");
     long began = System.nanoTime();
+    for (Bundle each : installed) {
+      cancel.during(() -> ClassPreload.load(each));
+    }
     for (Bundle each : installed) {
       cancel.during(() -> bundles.start(each, settings.start(), guard::excess));
     }
@@ -355,8 +378,9 @@ final class SwapRun {
     if (switched) {
       Map<ConfigurationSet.Key, Object> values = restore(left);
       restart(left);
-      awaitBack(values, left);
+      // Before anything is waited for: the predecessors have their state again.
       announcements.switchOver(replacements.stream().map(Replacement::reversed).toList());
+      awaitBack(values, left);
     }
     List<String> ended = new ArrayList<>();
     for (Bundle each : installed) {

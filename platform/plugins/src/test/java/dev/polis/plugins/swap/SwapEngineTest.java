@@ -468,6 +468,25 @@ class SwapEngineTest {
   }
 
   @Test
+  @DisplayName("A bundle whose configuration changes is announced to take its own place")
+  void aConfigurationIsAnnounced() throws Exception {
+    List<Replacement> heard = new ArrayList<>();
+    node.listeners.add(
+        new SwapListener() {
+          @Override
+          public void begins(List<Replacement> replacements) {
+            heard.addAll(replacements);
+          }
+        });
+
+    node.run(configure("dev.polis.base.port", "99"));
+
+    assertEquals(1, heard.size(), heard::toString);
+    assertEquals("dev.polis.base", heard.getFirst().symbolicName());
+    assertEquals(heard.getFirst().predecessor(), heard.getFirst().successor());
+  }
+
+  @Test
   @DisplayName("A journal that cannot be written refuses the swap, and nothing has changed")
   void journalCannotBeWritten() throws Exception {
     block("swap");
