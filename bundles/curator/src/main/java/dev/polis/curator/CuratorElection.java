@@ -7,7 +7,6 @@ import dev.polis.etcd.ElectionHandOver;
 import dev.polis.etcd.ElectionOptions;
 import dev.polis.etcd.ElectionState;
 import dev.polis.etcd.EtcdClient;
-import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.KeyValue;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Watcher;
@@ -66,6 +65,7 @@ final class CuratorElection {
   private OrganState next = OrganState.NONE;
   private Election standing; // null while there is none
   private Election given; // the last one whose place was given away; null before
+  private Election standBy; // reads the locks before there is a place; null if not needed
   private LeaderTerm term; // null while this node does not lead
 
   CuratorElection(
@@ -174,13 +174,14 @@ final class CuratorElection {
         Watcher<Order> orders = order.watch()) {
       context.healthy();
       if (holds()) {
-        connect(etcd, context.log());
+        prepare(etcd, context.log());
       }
       while (true) {
         orders.get(Order.STAND::equals);
         campaign(etcd, context.log());
       }
     } finally {
+      standBy().ifPresent(Election::close);
       if (!holds()) {
         gate.close();
         status.set(new CuratorStatus.Campaigning("this curator has stopped campaigning"));
@@ -188,15 +189,25 @@ final class CuratorElection {
     }
   }
 
-  /** Opens the connection before it is needed. */
-  private void connect(EtcdClient etcd, Log log) throws InterruptedException {
+  /** Opens the connection and reads the locks before there is a place to take up. */
+  private void prepare(EtcdClient etcd, Log log) throws InterruptedException {
     try {
-      etcd.kv().range(RecordKeys.LEADER.range());
-    } catch (EtcdException unanswered) {
-      log.warning("Curator cannot reach consensus yet: %s", unanswered.getMessage());
+      Election election = etcd.election(options(new ElectionOptions.StandBy()));
+      synchronized (this) {
+        standBy = election;
+      }
+      if (!election.awaitReady(TAKE_UP)) {
+        log.warning(
+            "Curator has not read the locks of the election within %d s: %s",
+            TAKE_UP.toSeconds(), election.state().peek().orElseThrow());
+      }
     } finally {
       connected.countDown();
     }
+  }
+
+  private synchronized Optional<Election> standBy() {
+    return Optional.ofNullable(standBy);
   }
 
   private void campaign(EtcdClient etcd, Log log) throws InterruptedException {
@@ -215,14 +226,24 @@ final class CuratorElection {
   private synchronized OrganState begin(EtcdClient etcd) {
     OrganState taken = next;
     next = OrganState.NONE;
-    standing =
-        etcd.election(
-            options(
-                taken
-                    .find(PLACE, ElectionHandOver.class)
-                    .<ElectionOptions.Entry>map(ElectionOptions.TakeUp::new)
-                    .orElseGet(ElectionOptions.AtTheEnd::new)));
+    Optional<Election> prepared = standBy();
+    standBy = null;
+    standing = candidate(etcd, prepared, taken.find(PLACE, ElectionHandOver.class));
     return taken;
+  }
+
+  private Election candidate(
+      EtcdClient etcd, Optional<Election> prepared, Optional<ElectionHandOver> place) {
+    if (prepared.isPresent() && place.isPresent()) {
+      prepared.get().takeUp(place.get());
+      return prepared.get();
+    }
+    prepared.ifPresent(Election::close);
+    return etcd.election(
+        options(
+            place
+                .<ElectionOptions.Entry>map(ElectionOptions.TakeUp::new)
+                .orElseGet(ElectionOptions.AtTheEnd::new)));
   }
 
   private ElectionOptions options(ElectionOptions.Entry entry) {

@@ -251,7 +251,8 @@ final class CuratorService implements Curator, OrganInstance {
   // ---- one instance after the other
 
   private void takeOver(HandOvers.Predecessor predecessor) {
-    // Before the other one gives its place: its endpoints, so that no call finds that one gone. Calls
+    // Before the other one gives its place: its endpoints, so that no call finds that one gone.
+    // Calls
     // wait from then on, so whatever else takes time comes before.
     predecessor.facts().find(CREDENTIALS, NodeCredentials.class).ifPresent(this::connectAndServe);
     OrganState state = predecessor.take();

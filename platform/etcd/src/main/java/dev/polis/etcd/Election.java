@@ -9,6 +9,10 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
@@ -32,7 +36,10 @@ public final class Election implements AutoCloseable {
   private final MutableValue<ElectionState> state =
       new MutableValue<>(new ElectionState.Neither("the election has not begun"));
   private final AtomicReference<Standing> current = new AtomicReference<>();
+  private final CountDownLatch ready = new CountDownLatch(1);
+  private final BlockingQueue<ElectionHandOver> given = new LinkedBlockingQueue<>();
   private final Thread thread;
+  private boolean waits; // for a place; belongs to the thread
 
   /** Holds one lock of this candidate. */
   private record Place(Lease lease, String lockKey, long createRevision) {
@@ -47,6 +54,7 @@ public final class Election implements AutoCloseable {
     this.client = client;
     this.options = options;
     this.onClose = onClose;
+    this.waits = options.entry() instanceof ElectionOptions.StandBy;
     this.thread =
         Thread.ofVirtual().name("election " + options.prefix()).unstarted(this::standUntilStopped);
   }
@@ -58,6 +66,20 @@ public final class Election implements AutoCloseable {
   /** Returns whether this candidate leads, as a value that is never empty. */
   public Value<ElectionState> state() {
     return state;
+  }
+
+  /**
+   * Waits until a candidate that stands by has read the locks.
+   *
+   * @return false if the time is over
+   */
+  public boolean awaitReady(Duration time) throws InterruptedException {
+    return ready.await(time.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  /** Gives a candidate that stands by the place of its predecessor. */
+  public void takeUp(ElectionHandOver place) {
+    given.add(place);
   }
 
   /**
@@ -124,7 +146,8 @@ public final class Election implements AutoCloseable {
         } catch (EtcdException failed) {
           standing.neither(failed.getMessage());
         }
-        entry = new ElectionOptions.AtTheEnd();
+        // Who waits for a place must not take another one, since its predecessor still has it.
+        entry = waits ? entry : new ElectionOptions.AtTheEnd();
         standing.abandon();
         backoff.pause();
       }
@@ -174,21 +197,65 @@ public final class Election implements AutoCloseable {
     }
 
     void stand(ElectionOptions.Entry entry) throws InterruptedException {
+      if (entry instanceof ElectionOptions.StandBy) {
+        standBy();
+        return;
+      }
       Place taken = enter(entry);
-      try (EtcdWatch opened = client.watch(options.prefix().range(), WatchOptions.snapshot())) {
-        synchronized (this) {
-          watch = opened;
-        }
+      try (EtcdWatch opened = open()) {
         taken.lease().onEnd(this::leaseEnded);
-        while (true) {
-          see(opened.next());
-          if (!judge(taken)) {
-            return;
-          }
-        }
+        follow(taken, opened);
       } catch (EtcdClosedException ended) {
-        if (taken.lease().isAlive()) {
-          throw ended;
+        requireLeaseEnded(taken, ended);
+      }
+    }
+
+    private EtcdWatch open() throws InterruptedException {
+      EtcdWatch opened = client.watch(options.prefix().range(), WatchOptions.snapshot());
+      synchronized (this) {
+        watch = opened;
+      }
+      return opened;
+    }
+
+    /** Reads the locks before there is a place, which is judged by them at once. */
+    private void standBy() throws InterruptedException {
+      ElectionHandOver place;
+      try (EtcdWatch opened = open()) {
+        see(opened.next());
+        neither("waiting for the place of the candidate before");
+        ready.countDown();
+        place = given.take();
+        waits = false;
+        KeyValue known = locks.get(place.lockKey());
+        if (known != null && known.createRevision() == place.createRevision()) {
+          Place taken = takeUp(place);
+          taken.lease().onEnd(this::leaseEnded);
+          try {
+            if (judge(taken)) {
+              follow(taken, opened);
+            }
+          } catch (EtcdClosedException ended) {
+            requireLeaseEnded(taken, ended);
+          }
+          return;
+        }
+      }
+      // The place was taken after the locks were read.
+      stand(new ElectionOptions.TakeUp(place));
+    }
+
+    private static void requireLeaseEnded(Place taken, EtcdClosedException ended) {
+      if (taken.lease().isAlive()) {
+        throw ended;
+      }
+    }
+
+    private void follow(Place taken, EtcdWatch opened) throws InterruptedException {
+      while (true) {
+        see(opened.next());
+        if (!judge(taken)) {
+          return;
         }
       }
     }
@@ -208,6 +275,8 @@ public final class Election implements AutoCloseable {
     private Place enter(ElectionOptions.Entry entry) throws InterruptedException {
       return switch (entry) {
         case ElectionOptions.TakeUp(ElectionHandOver place) -> takeUp(place);
+        case ElectionOptions.StandBy _ ->
+            throw new IllegalStateException("a candidate that stands by has no place yet");
         case ElectionOptions.AtTheEnd _ -> {
           removeStaleLocks();
           yield takePlace();

@@ -29,6 +29,12 @@ public record ElectionOptions(
   /** Enters in the place that a predecessor in the same process gave up. */
   public record TakeUp(ElectionHandOver place) implements Entry {}
 
+  /**
+   * Reads the locks, and enters in a predecessor's place once {@link Election#takeUp} gives it; so
+   * nothing has to be read any more when that happens.
+   */
+  public record StandBy() implements Entry {}
+
   /** Long enough for an etcd election and a stalled disk, short enough for an operator to wait. */
   public static final Duration DEFAULT_TTL = Duration.ofSeconds(10);
 
@@ -45,6 +51,11 @@ public record ElectionOptions(
   /** Returns the same with a test for locks that an earlier process left behind. */
   public ElectionOptions removing(Predicate<KeyValue> stale) {
     return new ElectionOptions(prefix, value, ttl, stale, entry);
+  }
+
+  /** Returns the same, waiting for a predecessor's place. */
+  public ElectionOptions standingBy() {
+    return new ElectionOptions(prefix, value, ttl, ownPreviousLife, new StandBy());
   }
 
   /** Returns the same, entering in a predecessor's place. */

@@ -227,6 +227,30 @@ class ElectionTest {
   }
 
   @Test
+  void aCandidateThatStandsByTakesAPlaceUpWhetherItHasSeenTheLockOrNot() throws Exception {
+    Election early = clients.get(2).election(options(0).standingBy());
+    assertTrue(early.awaitReady(SOON));
+    Election first = stand(0);
+    ElectionState.Leader before = awaitLeader(first);
+    Election late = clients.get(1).election(options(0).standingBy());
+    assertTrue(late.awaitReady(SOON));
+
+    late.takeUp(first.handOver().orElseThrow());
+    assertEquals(before.createRevision(), awaitLeader(late).createRevision());
+    early.takeUp(late.handOver().orElseThrow());
+    assertEquals(before.createRevision(), awaitLeader(early).createRevision());
+    clients.get(0).kv().fenced(before.fence()).put("/x", new byte[0]);
+  }
+
+  @Test
+  void aCandidateThatStandsByEndsWithoutALock() throws Exception {
+    Election election = clients.get(0).election(options(0).standingBy());
+    assertTrue(election.awaitReady(SOON));
+    assertTrue(election.handOver().isEmpty());
+    assertTrue(clients.get(1).kv().range(PREFIX.range()).keys().isEmpty());
+  }
+
+  @Test
   void aLockOfThePreviousLifeIsRemovedInsteadOfWaitedFor() throws Exception {
     Lease previous = clients.get(1).leases().grant(Duration.ofSeconds(60));
     clients

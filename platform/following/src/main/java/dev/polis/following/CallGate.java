@@ -22,6 +22,9 @@ final class CallGate {
   /** Calls go to a provider. */
   private record Open(ProviderCalls calls) implements Passage {}
 
+  /** A provider gives its state away: its values are read, and calls wait, for the reason given. */
+  private record GivenAway(ProviderCalls calls, String why) implements Passage {}
+
   /** The provider has not been asked for its object; its first user does that. */
   private record Unasked() implements Passage {}
 
@@ -70,17 +73,43 @@ final class CallGate {
    * @throws InterruptedException if interrupted while waiting
    */
   ProviderCalls enter(String method) throws InterruptedException {
+    return enter(method, false);
+  }
+
+  /**
+   * Counts in a call that only reads a value. It need not wait for a provider that has given its
+   * state away, since what that has published stays.
+   *
+   * @param method what is called, for messages
+   * @return the provider to call; {@link #leave} follows
+   * @throws ServiceAwayException if calls are refused, or the wait takes too long
+   * @throws InterruptedException if interrupted while waiting
+   */
+  ProviderCalls enterForValue(String method) throws InterruptedException {
+    return enter(method, true);
+  }
+
+  private ProviderCalls enter(String method, boolean value) throws InterruptedException {
     while (true) {
-      if (passage instanceof Open(ProviderCalls calls)) {
-        if (calls.enter()) {
-          return calls;
-        }
+      ProviderCalls calls = open(value);
+      if (calls == null) {
+        await(method, value);
+      } else if (calls.enter()) {
+        return calls;
+      } else {
         // It is retired: the passage has changed before.
         leave(calls);
-      } else {
-        await(method);
       }
     }
+  }
+
+  /** Returns the provider that lets a call or the reader of a value in, or null. */
+  private ProviderCalls open(boolean value) {
+    return switch (passage) {
+      case Open(ProviderCalls calls) -> calls;
+      case GivenAway(ProviderCalls calls, String _) when value -> calls;
+      case GivenAway _, Unasked _, Held _, Closed _ -> null;
+    };
   }
 
   void leave(ProviderCalls calls) {
@@ -89,13 +118,13 @@ final class CallGate {
     }
   }
 
-  private void await(String method) throws InterruptedException {
+  private void await(String method, boolean value) throws InterruptedException {
     count(1);
     try {
       lock.lockInterruptibly();
       try {
         long left = patience.toNanos();
-        while (!(passage instanceof Open)) {
+        while (open(value) == null) {
           if (passage instanceof Closed(String why)) {
             throw new ServiceAwayException(
                 "%s.%s cannot be called: %s".formatted(contract, method, why));
@@ -118,6 +147,7 @@ final class CallGate {
   private String reason() {
     return switch (passage) {
       case Open open -> "it is there now";
+      case GivenAway(ProviderCalls _, String why) -> why;
       case Unasked unasked -> "its component has not been activated";
       case Held(String why) -> why;
       case Closed(String why) -> why;
@@ -168,13 +198,15 @@ final class CallGate {
    */
   ProviderCalls enter(FollowedWatcher<?> watcher, long nanos) throws InterruptedException {
     while (true) {
-      if (passage instanceof Open(ProviderCalls calls)) {
-        if (calls.enter()) {
-          return calls;
+      ProviderCalls calls = open(true);
+      if (calls == null) {
+        if (!awaitOpen(watcher, nanos)) {
+          return null;
         }
+      } else if (calls.enter()) {
+        return calls;
+      } else {
         leave(calls);
-      } else if (!awaitOpen(watcher, nanos)) {
-        return null;
       }
     }
   }
@@ -183,7 +215,7 @@ final class CallGate {
     lock.lockInterruptibly();
     try {
       long left = nanos;
-      while (!(passage instanceof Open)) {
+      while (open(true) == null) {
         if (watcher.closed() || left <= 0) {
           return false;
         }
@@ -231,6 +263,14 @@ final class CallGate {
     watchers().forEach(watcher -> watcher.detachUnless(next));
   }
 
+  /**
+   * Makes calls wait while the present provider gives its state away; those under way may end, and
+   * its values are read on.
+   */
+  void giveAway(String why) {
+    change(new GivenAway(latest, why), latest);
+  }
+
   /** Makes calls wait; watchers stay with the provider they have. */
   void hold(String why) {
     change(new Held(why), latest);
@@ -255,8 +295,12 @@ final class CallGate {
       passage = next;
       latest = provider;
       // After the passage: who is refused by the provider looks at the passage again.
-      if (before instanceof Open(ProviderCalls calls)) {
-        calls.retire();
+      switch (before) {
+        case Open(ProviderCalls calls) when !(next instanceof GivenAway) -> calls.retire();
+        case GivenAway(ProviderCalls calls, String _) -> calls.retire();
+        case Open _, Unasked _, Held _, Closed _ -> {
+          // Nobody has entered, or who has may stay.
+        }
       }
       changed.signalAll();
     } finally {

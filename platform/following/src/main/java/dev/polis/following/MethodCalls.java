@@ -36,7 +36,7 @@ record MethodCalls<R>(CallGate gate, Owner owner, Method method, Object[] argume
    * @throws Throwable what the provider throws, and what {@link CallGate#enter(String)} throws
    */
   R call() throws Throwable {
-    ProviderCalls calls = enter();
+    ProviderCalls calls = enter(gate::enter);
     try {
       return on(calls);
     } finally {
@@ -44,10 +44,10 @@ record MethodCalls<R>(CallGate gate, Owner owner, Method method, Object[] argume
     }
   }
 
-  /** Calls the method, which throws nothing checked, and looks at its result. */
+  /** Calls the method, which returns a value and throws nothing checked, and looks at the value. */
   <T> T call(Function<R, T> look) {
     try {
-      ProviderCalls calls = enter();
+      ProviderCalls calls = enter(gate::enterForValue);
       try {
         return look.apply(on(calls));
       } finally {
@@ -60,9 +60,15 @@ record MethodCalls<R>(CallGate gate, Owner owner, Method method, Object[] argume
     }
   }
 
-  private ProviderCalls enter() throws InterruptedException {
+  /** Counts a call in, after waiting for a provider. */
+  @FunctionalInterface
+  private interface Entrance {
+    ProviderCalls enter(String method) throws InterruptedException;
+  }
+
+  private ProviderCalls enter(Entrance entrance) throws InterruptedException {
     try {
-      return gate.enter(method.getName());
+      return entrance.enter(method.getName());
     } catch (InterruptedException e) {
       if (Arrays.asList(method.getExceptionTypes()).contains(InterruptedException.class)) {
         throw e;

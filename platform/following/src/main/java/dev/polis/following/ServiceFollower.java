@@ -352,7 +352,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   /**
    * Makes calls wait if the present provider stops deciding: until another one is in use, or the
-   * present one {@link #resumes}. Calls under way end where they began.
+   * present one {@link #resumes}. Calls under way end where they began, and values are read on.
    *
    * @param name what the hand-over is called
    */
@@ -367,8 +367,10 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
       }
       handOver = new HandOver(present);
       ServiceProvider giver = ServiceProvider.of(present.getBundle());
-      gate.hold(giver + " hands over to its successor");
-      publish(new FollowedService.Held(giver));
+      if (!held) {
+        gate.giveAway(giver + " gives its state to its successor");
+        publish(new FollowedService.Held(giver));
+      }
     } finally {
       lock.unlock();
     }

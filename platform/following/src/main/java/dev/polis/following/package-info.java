@@ -33,9 +33,10 @@
  * it. A swap that is announced ({@link dev.polis.following.FollowedServices#begin}) changes this:
  * the proxy stays although nobody provides, and calls wait, for a limited time.
  *
- * <p>While a provider gives its state to its successor ({@link dev.polis.handover.HandOverListener})
- * neither decides, so calls wait: for the rest of the successor's activation, or until the state is
- * back.
+ * <p>While a provider gives its state to its successor ({@link
+ * dev.polis.handover.HandOverListener}) neither decides, so calls wait: for the rest of the
+ * successor's activation, or until the state is back. Values are read on meanwhile, since what the
+ * provider has published stays.
  *
  * <p><b>How users get the proxy.</b> By the framework's service hooks: a bundle that looks for a
  * contract by its name is not shown other bundles' providers, but the proxy. So nothing has to be

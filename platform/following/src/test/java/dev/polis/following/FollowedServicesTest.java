@@ -124,7 +124,9 @@ final class FollowedServicesTest {
   @Test
   @DisplayName("calls wait while the provider gives its state away, and go to the successor")
   void callsWaitForTheStateToArrive() throws Exception {
-    TestFramework.provide(first, new TestShelf("a"));
+    TestShelf former = new TestShelf("a");
+    former.label.set("red");
+    TestFramework.provide(first, former);
     Shelf shelf = framework.shelf();
     try (ServiceSwap _ = framework.services().begin(first, second)) {
       List<Future<String>> calls = new ArrayList<>();
@@ -134,6 +136,7 @@ final class FollowedServicesTest {
             framework.handOvers().gives("shelves");
             calls.add(run(() -> shelf.read("x")));
             awaitOneWaiting();
+            assertEquals(Optional.of("red"), shelf.label().peek(), "values are read on");
             return new TestShelf("b");
           });
       assertEquals("b:x", calls.getFirst().get(10, TimeUnit.SECONDS));

@@ -23,9 +23,9 @@
  * written, a process is maintained by one instance at a time. An instance that gave its state away
  * stays able to take it back until it leaves, and touches nothing meanwhile.
  *
- * <p>From the moment the first instance is asked for its state until the second one is active nobody
- * decides. A {@link dev.polis.handover.HandOverListener} learns of that, so that calls wait instead
- * of being refused: {@code dev.polis.following} does so for the contracts that it follows.
+ * <p>From the moment the first instance is asked for its state until the second one is active
+ * nobody decides. A {@link dev.polis.handover.HandOverListener} learns of that, so that calls wait
+ * instead of being refused: {@code dev.polis.following} does so for the contracts that it follows.
  *
  * <p>A hand-over is final when the first instance leaves, which is when its bundle is stopped.
  * Until then the second one's end, whatever its reason, makes the first one go on.

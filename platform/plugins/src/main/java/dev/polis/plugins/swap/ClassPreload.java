@@ -35,7 +35,9 @@ final class ClassPreload {
     String folder = bundle.getSymbolicName().replace('.', '/');
     Collection<String> files =
         wiring.listResources(
-            folder, "*.class", BundleWiring.LISTRESOURCES_RECURSE | BundleWiring.LISTRESOURCES_LOCAL);
+            folder,
+            "*.class",
+            BundleWiring.LISTRESOURCES_RECURSE | BundleWiring.LISTRESOURCES_LOCAL);
     int loaded = 0;
     long began = System.nanoTime();
     long turn = began;

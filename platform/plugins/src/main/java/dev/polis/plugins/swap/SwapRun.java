@@ -252,10 +252,10 @@ final class SwapRun {
   private List<Replacement> reconfigured(SwapChange change) {
     Set<String> pids =
         change.configured().stream().map(ConfigurationSet.Key::pid).collect(Collectors.toSet());
-    Set<Long> going =
-        change.going().stream().map(Bundle::getBundleId).collect(Collectors.toSet());
+    Set<Long> going = change.going().stream().map(Bundle::getBundleId).collect(Collectors.toSet());
     return components.configurations().stream()
-        .filter(each -> List.of(each.description.configurationPid).stream().anyMatch(pids::contains))
+        .filter(
+            each -> List.of(each.description.configurationPid).stream().anyMatch(pids::contains))
         .map(each -> each.description.bundle)
         .filter(bundle -> !going.contains(bundle.id))
         .map(bundle -> new Replacement(bundle.symbolicName, bundle.id, bundle.id))

@@ -34,10 +34,7 @@ final class ClassPreloadTest {
     try {
       Bundle bundle = node.context().installBundle("preloaded", new ByteArrayInputStream(jar()));
       assertEquals(0, ClassPreload.load(bundle), "it is not resolved");
-      node.context()
-          .getBundle(0)
-          .adapt(FrameworkWiring.class)
-          .resolveBundles(List.of(bundle));
+      node.context().getBundle(0).adapt(FrameworkWiring.class).resolveBundles(List.of(bundle));
 
       assertEquals(1, ClassPreload.load(bundle));
 
