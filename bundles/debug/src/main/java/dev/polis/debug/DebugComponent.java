@@ -82,6 +82,7 @@ public final class DebugComponent implements DebugConditions.Organs {
     this.boot = boot;
     this.service =
         new DebugService(
+            bundle,
             DebugSettings.of(config),
             new DebugConditions(this),
             boot,

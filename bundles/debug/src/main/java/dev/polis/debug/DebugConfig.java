@@ -16,4 +16,17 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       description =
           "whether to serve the debug services, with which whoever reaches their port reads the log")
   boolean enabled() default true;
+
+  /** Whether developers may open a shell. */
+  @AttributeDefinition(
+      name = "Shell",
+      description =
+          "whether the user that the node runs as may open a Gogo shell in it, with polisctl shell")
+  boolean shell() default false;
+
+  /** Where the socket of the shell is. */
+  @AttributeDefinition(
+      name = "Folder of the shell",
+      description = "folder for the socket of the shell; the launcher names one below --state")
+  String shell_folder() default "";
 }

@@ -15,17 +15,22 @@ import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcListenerStatus;
 import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
+import java.nio.file.Path;
 import java.util.List;
+import org.osgi.framework.BundleContext;
 
 /** Owns the endpoints of the organ, their streams, and the organ's place in the tree. */
 final class DebugService {
   private static final String OFF = "switched-off";
+  private static final String SHELL = "shell-on";
+  private static final String AUDIT = "audit";
 
   private final ServingOrgan organ;
   private final List<BindableService> endpoints;
 
   /** Opens the organ's subtree and begins to publish its health. */
   DebugService(
+      BundleContext bundle,
       DebugSettings settings,
       DebugConditions conditions,
       BootReport boot,
@@ -35,6 +40,7 @@ final class DebugService {
       Value<List<RpcListenerStatus>> listeners) {
     this.organ = new ServingOrgan("debug", supervisor, health);
     Log log = logs.log(organ.dn());
+    settings.shell().ifPresent(folder -> shell(folder, bundle, logs.log(AUDIT)));
     if (!settings.enabled()) {
       log.info("the debug services are switched off");
       organ.publish(HealthCondition.up(OFF, "switched off: dev.polis.debug.enabled is false"));
@@ -55,6 +61,12 @@ final class DebugService {
         ListenerHealth.plaintext(
             RpcHost.DEBUG,
             "free the port, or start the node with --set dev.polis.rpc.debug.port=PORT"));
+  }
+
+  private void shell(Path folder, BundleContext bundle, Log audit) {
+    organ.publish(
+        HealthCondition.up(SHELL, "a shell for developers is on: dev.polis.debug.shell is true"));
+    organ.run("shell", new ShellServer(folder, bundle, audit)::run);
   }
 
   /** Returns what is to be served on the debug listener; nothing if the organ is switched off. */

@@ -1,5 +1,5 @@
 /**
- * Debug: shows a node that may not have come up, without credentials.
+ * Debug: shows a node that may not have come up, without credentials, and gives developers a shell.
  *
  * <pre>
  *   developer ──plain text──▶ listener "debug" (port 7837, always on a loopback address)
@@ -11,6 +11,8 @@
  *                                  └ GetCondition ──▶ DebugConditions ◀┈┈ storage  network  cluster
  *                                    ListConditions                      consensus  curator
  *                                                                   (each may be absent)
+ *   developer ──polisctl shell──▶ ephemeral/shell/shell.N.sock ──▶ ShellServer ──▶ ShellPeer, ShellSession ──▶ Gogo
+ *                                  (off unless shell=true)
  * </pre>
  *
  * <p>The organ needs the platform and nothing else. The other organs are looked at if they are
@@ -18,11 +20,22 @@
  * that never finds its cluster, is exactly the one to be debugged. A condition of an absent organ
  * does not hold; it is never assumed.
  *
- * <p>Whoever reaches the listener reads the log. Therefore nothing here changes anything, and the
- * organ warns of it once when it starts. The listener is on a loopback address: the node's own if
- * that is one, so that several nodes of one machine have one each, and 127.0.0.1 otherwise; only an
- * operator's {@code debug.address} moves it elsewhere. The RPC host writes where its listeners are
- * to {@code ephemeral/listeners} in the state directory, where {@code polisctl} finds them.
+ * <p>Whoever reaches the listener reads the log. Therefore no debug service changes anything, and
+ * the organ warns of it once when it starts. The listener is on a loopback address: the node's own
+ * if that is one, so that several nodes of one machine have one each, and 127.0.0.1 otherwise; only
+ * an operator's {@code debug.address} moves it elsewhere. The RPC host writes where its listeners
+ * are to {@code ephemeral/listeners} in the state directory, where {@code polisctl} finds them.
+ *
+ * <p><b>The shell</b> is Gogo, with its commands that look at bundles, start and stop them, and the
+ * commands that bundles register. It can do whatever code in the process can do, so it is off
+ * unless {@code shell=true}, which is itself a change of the generation, and each line is written
+ * to the log {@code audit}. It listens on a Unix socket with mode 0600 in a folder with mode 0700,
+ * and asks the kernel which user is at the other end: only the user that the node runs as gets in.
+ * The owner's key is not asked for: who is that user reads the node's keys and may attach a
+ * debugger to its process, so a key would keep nobody out. Each instance of the organ has a socket
+ * of its own, since two of them live beside each other during a swap; an open shell ends with its
+ * instance. Commands that would install or update bundles are left out: what comes is verified, and
+ * comes by {@code polisctl plugin}.
  *
  * <p>Not promised: secrecy of the log from other users of the same machine. Set {@code
  * enabled=false} to have no debug service.

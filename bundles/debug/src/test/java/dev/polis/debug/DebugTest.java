@@ -148,6 +148,16 @@ class DebugTest {
       }
 
       @Override
+      public boolean shell() {
+        return false;
+      }
+
+      @Override
+      public String shell_folder() {
+        return "";
+      }
+
+      @Override
       public Class<? extends Annotation> annotationType() {
         return DebugConfig.class;
       }

@@ -38,6 +38,7 @@ import picocli.CommandLine.Spec;
       PluginCommand.class,
       ConfigCommand.class,
       DebugCommand.class,
+      ShellCommand.class,
       ParamsCommand.class,
       RecoveryKeyCommand.class,
       ContextCommand.class,

@@ -72,6 +72,11 @@ record NodeDirectory(Root layout) {
     return layout.ephemeral().listeners().path();
   }
 
+  /** Returns the folder of the sockets of the developers' shell. */
+  Path shell() {
+    return layout.ephemeral().shell().path();
+  }
+
   /**
    * Returns the crash that ended the last run, kept where it survives a reboot if there is such a
    * place already.

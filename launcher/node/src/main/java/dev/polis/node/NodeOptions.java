@@ -22,6 +22,8 @@ import picocli.CommandLine.Option;
 final class NodeOptions {
   private static final Path STANDARD_INPUT = Path.of("-");
   private static final String SWAPS = "dev.polis.plugins";
+  private static final String DEBUG = "dev.polis.debug";
+  private static final String SHELL_FOLDER = "shell.folder";
 
   @Option(
       names = "--state",
@@ -107,6 +109,10 @@ final class NodeOptions {
     all.imply("dev.polis.rpc", "address", address, "--address", keys);
     String listeners = NodeDirectory.of(state).listeners().toString();
     all.imply("dev.polis.rpc", "listeners.file", listeners, "--state", keys);
+    // Another debug organ than ours, or an older one, may have no shell.
+    if (keys.of(DEBUG).stream().anyMatch(key -> key.id().equals(SHELL_FOLDER))) {
+      all.set(DEBUG, SHELL_FOLDER, NodeDirectory.of(state).shell().toString(), "--state");
+    }
     all.imply("dev.polis.logtree", "console", log, "--log", keys);
     if (manageNetwork) {
       all.set("dev.polis.network", "manage", "true", "--manage-network");

@@ -194,6 +194,22 @@ class OrganReplaceIT {
   }
 
   @Test
+  @DisplayName("a shell is off until it is switched on, and then reaches into the running node")
+  void shell() throws Exception {
+    Finished off = node.ctl("shell", "lb");
+    assertEquals(3, off.code(), off::all);
+    assertTrue(off.all().contains("config set dev.polis.debug.shell=true"), off.all());
+    node.ctl("config", "set", "dev.polis.debug.shell=true").requireSuccess("switch the shell on");
+    String bundles = node.ctl("shell", "lb").requireSuccess("lb").out();
+    assertTrue(bundles.contains("Active"), bundles);
+    Finished wrong = node.ctl("shell", "nonsense");
+    assertEquals(1, wrong.code(), wrong::all);
+    assertTrue(node.ctl("explain", "debug").out().contains("a shell for developers is on"));
+    node.ctl("config", "unset", "dev.polis.debug.shell").requireSuccess("switch the shell off");
+    assertEquals(3, node.ctl("shell", "lb").code());
+  }
+
+  @Test
   @DisplayName("the graph shows who goes on when a plugin is replaced, as a table and as a drawing")
   void graph() throws Exception {
     String table = node.ctl("plugin", "graph", "storage").requireSuccess("graph").out();

@@ -6,6 +6,8 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Enumeration;
+import java.util.function.Consumer;
+import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.jar.JarOutputStream;
@@ -29,19 +31,34 @@ final class OtherVersion {
   static Path file(Bundle bundle) throws IOException {
     Version before = bundle.getVersion();
     Version next = new Version(before.getMajor(), before.getMinor(), before.getMicro() + 1);
-    return copy(jar(bundle), bundle.getSymbolicName(), next);
+    return copy(jar(bundle), bundle.getSymbolicName(), next, headers -> {});
   }
 
-  private static Path jar(Bundle bundle) {
+  /** Makes the file of a next version that imports a package, which nobody may export. */
+  static Path importing(Bundle bundle, String packageName) throws IOException {
+    return copy(
+        jar(bundle),
+        bundle.getSymbolicName() + "-broken",
+        new Version(9, 0, 0),
+        headers ->
+            headers.putValue(
+                Constants.IMPORT_PACKAGE,
+                packageName + "," + headers.getValue(Constants.IMPORT_PACKAGE)));
+  }
+
+  /** Returns the file that a bundle was installed from, whatever it was updated to since. */
+  static Path jar(Bundle bundle) {
     return Path.of(URI.create(bundle.getLocation().substring(REFERENCE.length())));
   }
 
-  private static Path copy(Path jar, String name, Version version) throws IOException {
+  private static Path copy(Path jar, String name, Version version, Consumer<Attributes> headers)
+      throws IOException {
     Path folder = Files.createDirectories(Path.of(System.getProperty("polis.scratch"), "versions"));
     Path copy = folder.resolve(name + "-" + version + ".jar");
     try (JarFile from = new JarFile(jar.toFile())) {
       Manifest manifest = from.getManifest();
       manifest.getMainAttributes().putValue(Constants.BUNDLE_VERSION, version.toString());
+      headers.accept(manifest.getMainAttributes());
       try (OutputStream file = Files.newOutputStream(copy);
           JarOutputStream to = new JarOutputStream(file, manifest)) {
         Enumeration<JarEntry> entries = from.entries();

@@ -297,6 +297,7 @@ public final class Root extends DirectoryPlacement {
     private final DirectoryPlacement processes = directory("processes", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement storage = directory("storage", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement consensus = directory("consensus", Mode.PRIVATE_DIRECTORY);
+    private final DirectoryPlacement shell = directory("shell", Mode.PRIVATE_DIRECTORY);
     private final Launcher launcher = new Launcher(this);
 
     private Ephemeral(Root root) {
@@ -336,6 +337,13 @@ public final class Root extends DirectoryPlacement {
     /** Sockets and logs of etcd. */
     public DirectoryPlacement consensus() {
       return consensus;
+    }
+
+    /**
+     * Returns the directory of the sockets of the developers' shell, one for each instance of it.
+     */
+    public DirectoryPlacement shell() {
+      return shell;
     }
 
     /** Files of the launcher. */

@@ -10,6 +10,7 @@ import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcListenerStatus;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
+import dev.polis.supervision.Task;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -58,6 +59,16 @@ public final class ServingOrgan {
       Value<List<RpcListenerStatus>> listeners,
       Function<List<RpcListenerStatus>, Optional<HealthCondition>> judge) {
     subtree.run("health", StatusHealth.task(listeners, scope, judge));
+  }
+
+  /**
+   * Runs a task of the organ under supervision, until the organ is closed.
+   *
+   * @param name its name below the organ
+   * @param task what it does
+   */
+  public void run(String name, Task task) {
+    subtree.run(name, task);
   }
 
   /** Ends the streams that are still open, and the organ's runnables. */
