@@ -40,7 +40,9 @@ final class DebugService {
       Value<List<RpcListenerStatus>> listeners) {
     this.organ = new ServingOrgan("debug", supervisor, health);
     Log log = logs.log(organ.dn());
-    settings.shell().ifPresent(folder -> shell(folder, bundle, logs.log(AUDIT)));
+    if (settings.shell() instanceof DebugSettings.Shell.On(Path folder)) {
+      shell(folder, bundle, logs.log(AUDIT));
+    }
     if (!settings.enabled()) {
       log.info("the debug services are switched off");
       organ.publish(HealthCondition.up(OFF, "switched off: dev.polis.debug.enabled is false"));

@@ -2,22 +2,34 @@ package dev.polis.debug;
 
 import dev.polis.config.SettingCheck;
 import java.nio.file.Path;
-import java.util.Optional;
 
 /**
  * The settings of the organ.
  *
  * @param enabled whether the debug services are served at all
- * @param shell the folder for the socket of the shell; empty if there is no shell
+ * @param shell whether there is a shell, and where
  */
-record DebugSettings(boolean enabled, Optional<Path> shell) {
+record DebugSettings(boolean enabled, Shell shell) {
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.debug");
+
+  /** Says whether there is a shell. */
+  sealed interface Shell {
+    /** There is none. */
+    record Off() implements Shell {}
+
+    /**
+     * There is one.
+     *
+     * @param folder for its socket
+     */
+    record On(Path folder) implements Shell {}
+  }
 
   static DebugSettings of(DebugConfig config) {
     return new DebugSettings(
         config.enabled(),
         config.shell()
-            ? Optional.of(Path.of(CHECK.present("shell.folder", config.shell_folder())))
-            : Optional.empty());
+            ? new Shell.On(Path.of(CHECK.present("shell.folder", config.shell_folder())))
+            : new Shell.Off());
   }
 }

@@ -82,15 +82,28 @@ final class PluginReporter implements PluginReports {
     this.contracts = contracts;
   }
 
-  /** What the store says; with a condition instead of what it cannot say. */
+  /**
+   * Holds what the store says.
+   *
+   * @param generationOrNull the generation that counts; null if it cannot be read
+   * @param troubleOrNull why the store cannot be read; null if it can
+   */
   private record Stored(
-      Optional<Generation> generation,
+      Generation generationOrNull,
       List<SwapRecord> history,
       List<SwapRecord> failed,
-      Optional<HealthCondition> trouble) {
+      HealthCondition troubleOrNull) {
+
+    Optional<Generation> generation() {
+      return Optional.ofNullable(generationOrNull);
+    }
+
+    Optional<HealthCondition> trouble() {
+      return Optional.ofNullable(troubleOrNull);
+    }
 
     boolean has(Bundle bundle) {
-      return generation.stream()
+      return generation().stream()
           .flatMap(each -> each.plugins().stream())
           .anyMatch(each -> is(each, bundle));
     }
@@ -143,15 +156,14 @@ final class PluginReporter implements PluginReports {
   private Stored stored() {
     try {
       SwapNotes notes = SwapNotes.of(store);
-      return new Stored(store.current(), notes.history(), notes.failed(), Optional.empty());
+      return new Stored(store.current().orElse(null), notes.history(), notes.failed(), null);
     } catch (IOException | PluginStoreException e) {
       return new Stored(
-          Optional.empty(),
+          null,
           List.of(),
           List.of(),
-          Optional.of(
-              HealthCondition.degraded(
-                  STORE, "the plugin store cannot be read: " + e.getMessage(), "")));
+          HealthCondition.degraded(
+              STORE, "the plugin store cannot be read: " + e.getMessage(), ""));
     }
   }
 
