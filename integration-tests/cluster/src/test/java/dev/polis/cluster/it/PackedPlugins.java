@@ -7,6 +7,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarInputStream;
 import java.util.jar.JarOutputStream;
@@ -60,6 +61,25 @@ final class PackedPlugins {
       packed.requireSuccess("cannot pack " + copy);
     }
     return copy;
+  }
+
+  /** Returns a plugin from outside that says it provides a role, and does nothing. */
+  Path outsider(String name, String version, String role) throws IOException {
+    Path jar = folder.resolve(name + "-" + version + ".jar");
+    Manifest manifest = new Manifest();
+    Attributes headers = manifest.getMainAttributes();
+    headers.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+    headers.putValue("Bundle-ManifestVersion", "2");
+    headers.putValue("Bundle-SymbolicName", name);
+    headers.putValue("Bundle-Version", version);
+    headers.putValue("Polis-Role", role);
+    try (OutputStream out = Files.newOutputStream(jar);
+        JarOutputStream target = new JarOutputStream(out, manifest)) {
+      target.finish();
+    }
+    node.ctl("plugin", "pack", jar.toString(), "--key", key.toString())
+        .requireSuccess("cannot pack " + jar);
+    return jar;
   }
 
   private static Path shipped(String organ) throws IOException {
