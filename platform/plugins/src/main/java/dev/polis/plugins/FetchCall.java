@@ -1,7 +1,9 @@
 package dev.polis.plugins;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import dev.polis.plugins.local.LocalPlugins;
+import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.store.Digest;
 import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcException;
@@ -39,7 +41,12 @@ final class FetchCall {
                             + "; fetch it from another node"));
     // A file that is collected meanwhile can be read to its end: it is open.
     try (InputStream in = Files.newInputStream(file)) {
-      send(in, Files.size(file), request.getOffset(), caller);
+      FetchResponse first =
+          FetchResponse.newBuilder()
+              .setSize(Files.size(file))
+              .setManifest(manifest(local, digest, file))
+              .build();
+      send(in, first, request.getOffset(), caller);
     } catch (IOException e) {
       throw RpcException.failedPrecondition(
           "the file with the digest %s cannot be read on this node: %s; fetch it from another node"
@@ -47,15 +54,24 @@ final class FetchCall {
     }
   }
 
+  /** Reads the manifest that lies with a file, in the store or among the staged files. */
+  private static ByteString manifest(LocalPlugins local, Digest digest, Path file)
+      throws IOException {
+    Path beside = ManifestEnvelope.beside(file);
+    return ByteString.copyFrom(
+        Files.readAllBytes(Files.exists(beside) ? beside : local.staged().manifest(digest)));
+  }
+
   private static void send(
-      InputStream in, long size, long offset, CallStreams.Sink<FetchResponse> caller)
+      InputStream in, FetchResponse first, long offset, CallStreams.Sink<FetchResponse> caller)
       throws IOException, InterruptedException {
+    long size = first.getSize();
     if (offset < 0 || offset > size) {
       throw RpcException.invalid(
           "offset is %d, and the file has %d bytes; it counts from 0".formatted(offset, size));
     }
     in.skipNBytes(offset);
-    caller.send(FetchResponse.newBuilder().setSize(size).build());
+    caller.send(first);
     for (byte[] chunk = in.readNBytes(CHUNK_BYTES);
         chunk.length > 0;
         chunk = in.readNBytes(CHUNK_BYTES)) {
