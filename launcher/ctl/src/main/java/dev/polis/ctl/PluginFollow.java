@@ -5,13 +5,13 @@ import com.google.gson.JsonObject;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.cluster.ReportedPlugin;
 import dev.polis.wire.cluster.WantedPlugin;
-import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /** Shows how the nodes come to run a plugin that the cluster wants. */
 final class PluginFollow {
@@ -33,7 +33,7 @@ final class PluginFollow {
   private record Progress(String text, boolean runs, boolean failed) {}
 
   private final WantedPlugin wanted;
-  private final Optional<PrintWriter> screen;
+  private final Consumer<String> screen;
   private final Map<String, Progress> nodes = new HashMap<>();
   private final long began = System.nanoTime();
 
@@ -41,9 +41,9 @@ final class PluginFollow {
    * Creates a view.
    *
    * @param wanted what the cluster wants
-   * @param screen gets a line for each change; empty to print nothing
+   * @param screen gets a line for each change
    */
-  PluginFollow(WantedPlugin wanted, Optional<PrintWriter> screen) {
+  PluginFollow(WantedPlugin wanted, Consumer<String> screen) {
     this.wanted = wanted;
     this.screen = screen;
   }
@@ -109,13 +109,8 @@ final class PluginFollow {
   }
 
   private void say(String text) {
-    screen.ifPresent(
-        out -> {
-          out.println(
-              String.format(
-                  Locale.ROOT, "%6.1f s  %s", since().toMillis() / MILLIS_OF_SECOND, text));
-          out.flush();
-        });
+    screen.accept(
+        String.format(Locale.ROOT, "%6.1f s  %s", since().toMillis() / MILLIS_OF_SECOND, text));
   }
 
   private Duration since() {

@@ -6,7 +6,7 @@ import dev.polis.wire.cluster.WantPluginResponse;
 import dev.polis.wire.cluster.WantedPlugin;
 import java.io.PrintWriter;
 import java.time.Duration;
-import java.util.Optional;
+import java.util.function.Consumer;
 import picocli.CommandLine.Option;
 
 /** Makes the cluster want a plugin, and follows the nodes; what push and pin have in common. */
@@ -31,11 +31,9 @@ final class PluginWanting {
     WantPluginResponse answer = session.call(() -> session.pluginSet().wantPlugin(asked));
     WantedPlugin wanted = answer.getWanted();
     boolean people = output == Output.table || output == Output.wide;
-    if (people) {
-      out.println(words(answer));
-      out.flush();
-    }
-    PluginFollow follow = new PluginFollow(wanted, people ? Optional.of(out) : Optional.empty());
+    Consumer<String> screen = people ? line -> print(line, out) : line -> {};
+    screen.accept(words(answer));
+    PluginFollow follow = new PluginFollow(wanted, screen);
     ExitCode end = wait == 0 ? ExitCode.OK : follow.follow(session, Duration.ofSeconds(wait));
     if (!people) {
       JsonObject document = PluginSetRows.of(wanted);
@@ -44,6 +42,11 @@ final class PluginWanting {
       output.print(Document.single(document), out);
     }
     return end.code();
+  }
+
+  private static void print(String line, PrintWriter out) {
+    out.println(line);
+    out.flush();
   }
 
   private static String words(WantPluginResponse answer) {

@@ -153,7 +153,9 @@ class PluginSetIT {
     System.arraycopy(arguments, 0, all, 1, arguments.length);
     Finished finished = node.ctl(all);
     assertEquals(
-        0, finished.code(), () -> "%s: %s".formatted(List.of(all), finished.all() + "\n" + node.said()));
+        0,
+        finished.code(),
+        () -> "%s: %s".formatted(List.of(all), finished.all() + "\n" + node.said()));
     return finished;
   }
 

@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
@@ -37,8 +38,10 @@ final class Components {
   /** Returns the components of some bundles that are not active. */
   List<Idle> idle(Collection<Bundle> bundles) {
     return bundles.stream()
-        .flatMap(bundle -> runtime.getComponentDescriptionDTOs(bundle).stream())
-        .flatMap(this::idle)
+        .flatMap(
+            bundle ->
+                runtime.getComponentDescriptionDTOs(bundle).stream()
+                    .flatMap(component -> idle(bundle, component)))
         .toList();
   }
 
@@ -74,6 +77,30 @@ final class Components {
                     .map(
                         each ->
                             each.description.name + " has not read " + value.getKey() + " yet"));
+  }
+
+  private Stream<Idle> idle(Bundle bundle, ComponentDescriptionDTO component) {
+    Optional<String> missing = missingClass(bundle, component);
+    return missing.isPresent()
+        ? Stream.of(new Idle(component.name, missing.get(), true))
+        : idle(component);
+  }
+
+  /**
+   * Returns why the class of a component cannot be loaded; empty if it can. Declarative Services
+   * only log that, and call the component satisfied.
+   */
+  private static Optional<String> missingClass(Bundle bundle, ComponentDescriptionDTO component) {
+    try {
+      bundle.loadClass(component.implementationClass);
+      return Optional.empty();
+    } catch (ClassNotFoundException | LinkageError e) {
+      return Optional.of(
+          "%s could not be activated: its class cannot be loaded: %s"
+              .formatted(component.name, RootCauses.of(e)));
+    } catch (IllegalStateException uninstalled) {
+      return Optional.empty();
+    }
   }
 
   private Stream<Idle> idle(ComponentDescriptionDTO component) {
