@@ -20,6 +20,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,10 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 class SwapCrashIT {
   private static final boolean LONG = Boolean.getBoolean("polis.long");
 
-  private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 200 : 4);
-
-  /** A swap of a small organ takes about a second, with what sends its file. */
-  private static final Duration SWAP = Duration.ofMillis(1500);
+  private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 200 : 3);
 
   private static final String ENTER = "dev.polis.plugins.swap.SwapRun.enter";
   private static final String STORE = "dev.polis.plugins.store.PluginStore.";
@@ -45,7 +45,8 @@ class SwapCrashIT {
     "--set", "dev.polis.plugins.healthy.ms=100", "--set", "dev.polis.plugins.stop.ms=2500"
   };
 
-  @TempDir Path directory;
+  @TempDir static Path directory;
+  private static Victim victim;
 
   /**
    * A point of a swap.
@@ -70,11 +71,11 @@ class SwapCrashIT {
 
   private static List<Point> points() throws IOException {
     List<Point> points = new ArrayList<>();
-    points.add(Point.stage("starting"));
     points.add(Point.stage("switching"));
     points.add(Point.stage("committing"));
     points.add(Point.afterCommit(NOTES + "forgive"));
     if (LONG) {
+      points.add(Point.stage("starting"));
       points.add(Point.before(STORE + "put"));
       points.add(Point.before(STORE + "putManifest"));
       points.add(Point.stage("installed"));
@@ -85,26 +86,46 @@ class SwapCrashIT {
     return points;
   }
 
+  @BeforeAll
+  static void start() throws Exception {
+    victim = new Victim(TestNode.prepared(directory.resolve("n"), "127.0.35.2"));
+    victim.start(directory.resolve("plugins"));
+  }
+
+  @AfterAll
+  static void stop() {
+    victim.close();
+  }
+
+  @AfterEach
+  void goesOn() throws Exception {
+    victim.goesOn();
+  }
+
   @Test
   @DisplayName(
       "killed at each stage of a swap: the next start undoes it or has it whole, and says which")
   void killedAtEachStage() throws Exception {
-    try (Victim victim = Victim.start(directory.resolve("n"), "127.0.35.2")) {
-      for (Point point : points()) {
-        victim.restart(point.agent());
-        String before = victim.running();
-        String next = victim.nextVersion();
-        Finished swap = victim.swap(next, FaultyPlugins.WELL);
-        assertEquals(
-            CrashAgent.KILLED,
-            victim.node.awaitEnd(),
-            () -> point.name() + ": " + swap.all() + victim.node.said());
-        assertNotEquals(0, swap.code(), swap::all);
+    List<Point> points = points();
+    victim.node.killJvm();
+    victim.up(points.getFirst().agent());
+    for (int number = 0; number < points.size(); number++) {
+      Point point = points.get(number);
+      String before = victim.running();
+      String next = victim.nextVersion();
+      Finished swap = victim.swap(next, FaultyPlugins.WELL);
+      assertEquals(
+          CrashAgent.KILLED,
+          victim.node.awaitEnd(),
+          () -> point.name() + ": " + swap.all() + victim.node.said());
+      assertNotEquals(0, swap.code(), swap::all);
+      if (number + 1 < points.size()) {
+        victim.up(points.get(number + 1).agent());
+      } else {
         victim.up();
-        victim.requireWhole(point.name());
-        assertEquals(point.committed() ? next : before, victim.running(), point.name());
       }
-      victim.goesOn();
+      victim.requireWhole(point.name());
+      assertEquals(point.committed() ? next : before, victim.running(), point.name());
     }
   }
 
@@ -115,19 +136,16 @@ class SwapCrashIT {
     Random random = new Random(seed);
     int applied = 0;
     int cutOff = 0;
-    try (Victim victim = Victim.start(directory.resolve("n"), "127.0.35.3")) {
-      for (int kill = 0; kill < KILLS; kill++) {
-        String before = victim.running();
-        String next = victim.nextVersion();
-        victim.killWhile(next, Duration.ofNanos(random.nextLong(SWAP.toNanos())));
-        victim.up();
-        victim.requireWhole("kill %d with the seed %d".formatted(kill, seed));
-        String after = victim.running();
-        assertTrue(List.of(before, next).contains(after), () -> after + " runs");
-        applied += after.equals(next) ? 1 : 0;
-        cutOff += victim.wasCutOff(next) ? 1 : 0;
-      }
-      victim.goesOn();
+    for (int kill = 0; kill < KILLS; kill++) {
+      String before = victim.running();
+      String next = victim.nextVersion();
+      victim.killWhile(next, Duration.ofNanos(random.nextLong(victim.swap.toNanos())));
+      victim.up();
+      victim.requireWhole("kill %d with the seed %d".formatted(kill, seed));
+      String after = victim.running();
+      assertTrue(List.of(before, next).contains(after), () -> after + " runs");
+      applied += after.equals(next) ? 1 : 0;
+      cutOff += victim.wasCutOff(next) ? 1 : 0;
     }
     System.out.printf(
         "%d kills at random moments: %d swaps undone by the next start, %d had been committed, %d had not begun%n",
@@ -136,25 +154,24 @@ class SwapCrashIT {
 
   @Test
   @DisplayName(
-      "a plugin that ends the process for lack of memory is undone, and refused after the second time")
+      "a plugin that ends the process for lack of memory is undone, and refused after the second"
+          + " time")
   void fillsTheHeap() throws Exception {
-    try (Victim victim = Victim.start(directory.resolve("n"), "127.0.35.4")) {
-      String greedy = victim.nextVersion();
-      for (int time = 0; time < 2; time++) {
-        Finished swap = victim.swap(greedy, "eats-without-listening");
-        assertNotEquals(0, swap.code(), swap::all);
-        assertNotEquals(0, victim.node.awaitEnd(), swap::all);
-        victim.deleteCrashReport();
-        victim.up();
-        victim.requireWhole("end " + time);
-        assertEquals(Victim.FIRST, victim.running());
-      }
-      Finished refused = victim.swap(greedy, "eats-without-listening");
-      assertEquals(1, refused.code(), refused::all);
-      assertTrue(
-          refused.lastLine().contains("the process ended 2 times during this swap"), refused::all);
-      victim.goesOn();
+    String before = victim.running();
+    String greedy = victim.nextVersion();
+    for (int time = 0; time < 2; time++) {
+      Finished swap = victim.swap(greedy, "asks-for-more-than-there-is");
+      assertNotEquals(0, swap.code(), swap::all);
+      assertNotEquals(0, victim.node.awaitEnd(), swap::all);
+      victim.deleteCrashReport();
+      victim.up();
+      victim.requireWhole("end " + time);
+      assertEquals(before, victim.running());
     }
+    Finished refused = victim.swap(greedy, "asks-for-more-than-there-is");
+    assertEquals(1, refused.code(), refused::all);
+    assertTrue(
+        refused.lastLine().contains("the process ended 2 times during this swap"), refused::all);
   }
 
   /** A node, and what has to be there after each of its ends. */
@@ -167,32 +184,30 @@ class SwapCrashIT {
     private String id;
     private long etcd;
     private int versions;
+
+    /** How long a swap takes on this machine, with what sends its file. */
+    private Duration swap = Duration.ZERO;
+
     private int acknowledged;
 
     private Victim(TestNode node) {
       this.node = node;
     }
 
-    static Victim start(Path state, String address) throws Exception {
-      Victim victim = new Victim(TestNode.prepared(state, address));
-      victim.up();
-      victim.node.takeOwnership();
-      victim.id = victim.node.id();
-      victim.etcd = victim.node.etcd().pid();
-      victim.plugins = FaultyPlugins.of(victim.node, state.resolveSibling("plugins"));
-      victim.swap(FIRST, FaultyPlugins.WELL).requireSuccess("the first version");
-      victim.write();
-      return victim;
+    void start(Path folder) throws Exception {
+      up();
+      node.takeOwnership();
+      id = node.id();
+      etcd = node.etcd().pid();
+      plugins = FaultyPlugins.of(node, folder);
+      long began = System.nanoTime();
+      swap(FIRST, FaultyPlugins.WELL).requireSuccess("the first version");
+      swap = Duration.ofNanos(System.nanoTime() - began);
+      write();
     }
 
-    void up() throws Exception {
-      node.up(QUICK);
-    }
-
-    /** Starts the process again, so that it ends at a point. */
-    void restart(String agent) throws Exception {
-      node.killJvm();
-      node.up(Stream.concat(Stream.of(QUICK), Stream.of(agent)).toArray(String[]::new));
+    void up(String... more) throws Exception {
+      node.up(Stream.concat(Stream.of(QUICK), Stream.of(more)).toArray(String[]::new));
     }
 
     String nextVersion() {
@@ -284,8 +299,8 @@ class SwapCrashIT {
 
     /** Expects the next swap to be applied. */
     void goesOn() throws Exception {
-      String next = "3.0.0";
-      swap(next, FaultyPlugins.WELL).requireSuccess("the swap after all kills");
+      String next = nextVersion();
+      swap(next, FaultyPlugins.WELL).requireSuccess("a swap after the ends");
       assertEquals(next, running());
       Finished health = node.ctl("health", "--wait", "" + TestNode.PATIENCE.toSeconds());
       assertEquals(0, health.code(), health::all);

@@ -115,6 +115,18 @@ public final class SwapFixture {
     return fixture;
   }
 
+  /** Starts the node again with the generation that counts. */
+  static SwapFixture resume(Path folder) throws Exception {
+    SwapFixture fixture = new SwapFixture(folder);
+    for (StoredPlugin plugin : fixture.store.current().orElseThrow().plugins()) {
+      fixture
+          .context()
+          .installBundle("reference:" + fixture.store.verified(plugin).toUri())
+          .start();
+    }
+    return fixture;
+  }
+
   SwapEngine engine(SwapSettings settings) {
     return engine(settings, ConfigurationSet.none().with("dev.polis.base", "port", "1"));
   }

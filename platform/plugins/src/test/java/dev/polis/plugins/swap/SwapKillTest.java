@@ -1,6 +1,7 @@
 package dev.polis.plugins.swap;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.plugins.store.Generation;
@@ -9,13 +10,21 @@ import dev.polis.plugins.store.StoredPlugin;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -23,6 +32,24 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Kills a process that swaps, and looks at what the next start of it would find. */
 @Timeout(120)
 class SwapKillTest {
+  private static final int KILLS = Integer.getInteger("polis.kills", 200);
+
+  /** After each of these a kill comes within {@link #LATER}, which is random. */
+  private static final List<String> MOMENTS =
+      List.of(
+          SwapKillMain.BEGIN,
+          "fetched",
+          "resolved",
+          "installed",
+          "started",
+          "proved",
+          "switched",
+          "gated",
+          "committed");
+
+  /** Longer than most stages take, the gates excepted, which last a quarter of a second. */
+  private static final Duration LATER = Duration.ofMillis(150);
+
   @TempDir Path folder;
 
   @ParameterizedTest(name = "killed at {0}")
@@ -43,29 +70,97 @@ class SwapKillTest {
     assertEquals(committed, open.target().equals(found.fingerprint()), open::toString);
   }
 
-  private void killAt(String stage) throws Exception {
-    Process child =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-cp",
-                System.getProperty("java.class.path"),
-                SwapKillMain.class.getName(),
-                folder.toString(),
-                stage)
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
-    try {
-      BufferedReader out =
-          new BufferedReader(new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8));
-      String read = out.readLine();
-      while (read != null && !read.equals(stage)) {
-        read = out.readLine();
+  @Test
+  @Timeout(1800)
+  @DisplayName("200 kills at random moments of swaps leave the old or the new generation whole")
+  @EnabledIfSystemProperty(
+      named = "polis.long",
+      matches = "true",
+      disabledReason = "it takes minutes; -Dpolis.long=true runs it")
+  void killedAtRandomMoments() throws Exception {
+    // Of the first node nothing is needed but its generation.
+    SwapFixture.start(folder).close();
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    int undone = 0;
+    int committed = 0;
+    for (int kill = 0; kill < KILLS; kill++) {
+      String expected = "kill " + kill + " with the seed " + seed;
+      Generation before = PluginStore.open(folder.resolve("plugins")).current().orElseThrow();
+      killAfter(
+          MOMENTS.get(random.nextInt(MOMENTS.size())),
+          Duration.ofNanos(random.nextLong(LATER.toNanos())),
+          "3." + kill + ".0");
+
+      PluginStore store = PluginStore.open(folder.resolve("plugins"));
+      Generation found = store.current().orElseThrow();
+      assertTrue(found.number() - before.number() <= 1, expected);
+      for (StoredPlugin plugin : found.plugins()) {
+        assertTrue(Files.exists(store.verified(plugin)), expected);
       }
-      assertEquals(stage, read, "the process ended before it reached the stage");
+      Optional<SwapRecord> open = SwapNotes.of(store).underWay();
+      if (open.isPresent()) {
+        boolean wanted = open.get().target().equals(found.fingerprint());
+        assertEquals(found.number() > before.number(), wanted, expected);
+        // What the launcher does when the next process starts.
+        SwapNotes.of(store).ended(open.get().as(wanted ? "applied" : SwapRecord.CUT_OFF, ""));
+        store.collect();
+        undone += wanted ? 0 : 1;
+      }
+      committed += found.number() > before.number() ? 1 : 0;
+    }
+    System.out.printf(
+        "%d kills at random moments of a swap: %d undone, %d committed, %d before it had begun%n",
+        KILLS, undone, committed, KILLS - undone - committed);
+    SwapFixture last = SwapFixture.resume(folder);
+    try {
+      SwapStatus end = last.run(SwapFixture.swap(last.base("4.0.0", "well")));
+      assertInstanceOf(SwapOutcome.Applied.class, end.outcome().orElseThrow());
+    } finally {
+      last.close();
+    }
+  }
+
+  private void killAfter(String moment, Duration delay, String version) throws Exception {
+    Process child = child(version);
+    try {
+      awaitLine(child, moment);
+      child.waitFor(delay.toNanos(), TimeUnit.NANOSECONDS);
     } finally {
       child.destroyForcibly().waitFor();
     }
+  }
+
+  private void killAt(String stage) throws Exception {
+    Process child = child(stage);
+    try {
+      awaitLine(child, stage);
+    } finally {
+      child.destroyForcibly().waitFor();
+    }
+  }
+
+  private static void awaitLine(Process child, String line) throws IOException {
+    BufferedReader out =
+        new BufferedReader(new InputStreamReader(child.getInputStream(), StandardCharsets.UTF_8));
+    String read = out.readLine();
+    while (read != null && !read.equals(line)) {
+      read = out.readLine();
+    }
+    assertEquals(line, read, "the process ended before it reached the stage");
+  }
+
+  private Process child(String stage) throws IOException {
+    return new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-cp",
+            System.getProperty("java.class.path"),
+            SwapKillMain.class.getName(),
+            folder.toString(),
+            stage)
+        .redirectError(ProcessBuilder.Redirect.INHERIT)
+        .start();
   }
 }

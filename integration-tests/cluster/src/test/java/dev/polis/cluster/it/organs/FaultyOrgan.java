@@ -5,10 +5,10 @@ import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.osgi.framework.BundleContext;
@@ -26,6 +26,9 @@ public final class FaultyOrgan {
 
   private static final long MINUTES = 10;
 
+  /** Is waited for by what listens to interrupts. */
+  private static final CountDownLatch NEVER = new CountDownLatch(1);
+
   private final List<byte[]> held = new ArrayList<>();
   private volatile boolean ended;
 
@@ -39,9 +42,9 @@ public final class FaultyOrgan {
     switch (behaviour) {
       case "throws" -> throw new IllegalStateException("the ticket is too short: 3 bytes");
       case "loops" -> loop(end);
-      case "starts-slowly" -> Thread.sleep(Duration.ofMinutes(MINUTES));
+      case "starts-slowly" -> NEVER.await(MINUTES, TimeUnit.MINUTES);
       case "eats-until-interrupted" -> eatUntilInterrupted();
-      case "eats-without-listening" -> eat();
+      case "asks-for-more-than-there-is" -> held.add(new byte[MOST_MEBIBYTES << 20]);
       default -> {
         // It fails later, or not at all.
       }
@@ -87,7 +90,7 @@ public final class FaultyOrgan {
   private void eatUntilInterrupted() throws InterruptedException {
     while (held.size() < MOST_MEBIBYTES) {
       held.add(new byte[1 << 20]);
-      Thread.sleep(5);
+      NEVER.await(5, TimeUnit.MILLISECONDS);
     }
   }
 
