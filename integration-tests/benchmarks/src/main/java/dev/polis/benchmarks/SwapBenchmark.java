@@ -41,7 +41,7 @@ final class SwapBenchmark {
         new SwapBenchmark(settings, own, SwapBundles.compiled(own, settings.sources()));
     report.section("One bundle is replaced under load");
     report.note(
-        "%d replacements of the same bundle in each container, after three that are not counted. Four threads look its service up, call it and let go of it, some 30,000 calls a second; the gap is the longest time without an answer, median and p99. The baseline is the same in as long a time before each replacement. The processes that give the order, polisctl and Karaf's client, share the cores with what is measured; the bare Felix is told by a line on its standard input."
+        "%d replacements of the same bundle in each container, after three that are not counted. Four threads look its service up, call it and let go of it; the gap is the longest time without an answer, median and p99. The baseline is the same in as long a time before each replacement. The processes that give the order, polisctl and Karaf's client, share the cores with what is measured; the bare Felix is told by a line on its standard input."
             .formatted(settings.swaps()));
     benchmark.measure(report, "our node, `polisctl plugin swap`", benchmark.node());
     benchmark.measure(report, "bare Felix, stop, update, start, refresh", benchmark.felix());

@@ -10,7 +10,7 @@ import org.osgi.framework.BundleListener;
  *
  * <p>Felix 7.0.5 keeps a bundle in that table until every service that it has ever used is
  * unregistered. Services of the platform stay as long as the process, so each replaced version of
- * an organ would stay in memory with its manifest and the index of its file: about 150 KB for each
+ * an organ would stay in memory with its manifest and the index of its file: about 250 KB for each
  * swap of the curator. Felix has no method that removes the entry, so this does it by reflection.
  */
 final class UninstalledBundles implements BundleListener {
