@@ -353,6 +353,23 @@ class ConvergenceServiceTest {
   }
 
   @Test
+  @DisplayName(
+      "What was swapped in by hand and is wanted then is the cluster's, and goes when it is unwanted")
+  void claimed() throws Exception {
+    want();
+    plugins.stage(plugin(A, "2.0.0"));
+    plugins.begin(
+        new SwapOrder.Replace(plugins.file(plugin(A, "2.0.0").digest()).orElseThrow(), new byte[0]),
+        SwapOptions.by("ann"));
+    want(everywhere(plugin(A, "2.0.0")));
+    awaitReport(A, plugin -> plugin.getDecision() == Decision.DECISION_EVERYWHERE);
+
+    want();
+
+    awaitRunning("dev.polis.a 1.0.0", "dev.polis.b 1.0.0");
+  }
+
+  @Test
   @DisplayName("What overrules the cluster stays until the cluster wants another")
   void overruling() throws Exception {
     for (String version : List.of("2.0.0", "3.0.0", "4.0.0")) {

@@ -136,6 +136,11 @@ final class TestPlugins implements LocalPlugins {
   @Override
   public void want(ClusterWants wants) throws IOException {
     wants.write(store);
+    try {
+      PluginOrigins.of(store).claim(store.current().orElseThrow(), wants);
+    } catch (PluginStoreException e) {
+      throw new AssertionError("the store of the test", e);
+    }
     refresh();
   }
 

@@ -4,13 +4,11 @@ import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthKind;
-import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.plugins.local.LocalInventory;
 import dev.polis.plugins.store.StoredPlugin;
 import java.util.List;
-import java.util.stream.Collectors;
 
 /**
  * Shows in the node's health which plugins run in another version than the distribution has. That
@@ -69,12 +67,10 @@ final class DistributionNote implements AutoCloseable {
       scopeOrNull = health.open(HealthKind.ORGAN, "plugins", "");
     }
     scopeOrNull.set(
-        new HealthCondition(
-            HealthLevel.UP,
+        HealthCondition.up(
             CODE,
-            "other versions run than the distribution has: "
-                + differences.stream().collect(Collectors.joining(", ")),
-            "\"polisctl plugin adopt NAME\" runs the distribution's version"));
+            "other versions run than the distribution has: %s; \"polisctl plugin adopt\" runs the distribution's"
+                .formatted(String.join(", ", differences))));
   }
 
   private void hide() {

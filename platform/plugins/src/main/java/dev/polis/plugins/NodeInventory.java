@@ -86,7 +86,20 @@ final class NodeInventory implements LocalPlugins, AutoCloseable {
     if (!ClusterWants.read(store).equals(wants)) {
       wants.write(store);
     }
+    claim(wants);
     refresh();
+  }
+
+  private void claim(ClusterWants wants) throws IOException {
+    try {
+      Optional<Generation> current = store.current();
+      if (current.isPresent()) {
+        PluginOrigins.of(store).claim(current.get(), wants);
+      }
+    } catch (PluginStoreException damaged) {
+      audit.note(
+          "what the cluster wants cannot be compared with what runs: " + damaged.getMessage());
+    }
   }
 
   @Override

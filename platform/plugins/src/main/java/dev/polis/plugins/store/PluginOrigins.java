@@ -77,6 +77,29 @@ public final class PluginOrigins {
     }
   }
 
+  /**
+   * Notes that the cluster wants what runs, however it came to run: when it wants it no more, the
+   * node goes back as it does after a plugin that the cluster brought.
+   *
+   * @param running the generation that runs
+   * @param wants what the cluster wants of this node
+   * @throws IOException if it cannot be written
+   */
+  public synchronized void claim(Generation running, ClusterWants wants) throws IOException {
+    Map<String, String> lines = read();
+    boolean changed = false;
+    for (ClusterWants.Wanted each : wants.here()) {
+      String key = key(each.plugin());
+      if (running.plugins().contains(each.plugin()) && !CLUSTER.equals(lines.get(key))) {
+        lines.put(key, CLUSTER);
+        changed = true;
+      }
+    }
+    if (changed) {
+      write(lines);
+    }
+  }
+
   private static String word(String key, boolean byCluster, ClusterWants wants) {
     if (byCluster) {
       return CLUSTER;
