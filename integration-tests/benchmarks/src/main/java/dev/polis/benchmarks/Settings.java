@@ -4,7 +4,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Says what is measured, and for how long.
@@ -27,7 +26,7 @@ record Settings(
     List<String> jvm,
     List<String> aotOptions,
     Path sources,
-    Optional<Path> karaf,
+    String karaf,
     String karafJava) {
 
   static Settings read(boolean quick) {
@@ -39,7 +38,7 @@ record Settings(
         List.of(property("polis.jvm").split(" ")),
         List.of(property("polis.aot").split(" ")),
         path("polis.sources"),
-        Optional.of(property("polis.karaf")).filter(text -> !text.isEmpty()).map(Path::of),
+        property("polis.karaf"),
         property("polis.karaf.java"));
   }
 

@@ -174,7 +174,7 @@ final class SwapBenchmark {
       return Optional.empty();
     }
     Path home = folder.resolve("karaf");
-    copy(settings.karaf().get(), home);
+    copy(Path.of(settings.karaf()), home);
     // Its client logs in as this user, which is a comment as it ships.
     Files.writeString(
         home.resolve("etc/users.properties"),

@@ -311,11 +311,13 @@ public final class HandOverTable implements HandOvers {
 
   private void leave(Seat<?> seat, Runnable close) {
     Withdrawal withdrawal = withdraw(seat);
-    if (!withdrawal.done()) {
+    if (withdrawal instanceof Withdrawal.Repeated) {
       return;
     }
     try {
-      withdrawal.heir().ifPresent(heir -> goOn(seat, heir));
+      if (withdrawal instanceof Withdrawal.Returning(Seat<?> heir)) {
+        goOn(seat, heir);
+      }
       close.run();
     } finally {
       endClosing(seat.organ);
@@ -344,13 +346,18 @@ public final class HandOverTable implements HandOvers {
     return line.incumbent == seat && line.seats.size() > 1;
   }
 
-  /**
-   * Says how an instance left.
-   *
-   * @param done false if it had left before
-   * @param heir who gets its state, if there is one
-   */
-  private record Withdrawal(boolean done, Optional<Seat<?>> heir) {}
+  /** Says how an instance left. */
+  private sealed interface Withdrawal {
+
+    /** It had left before. */
+    record Repeated() implements Withdrawal {}
+
+    /** Nobody gets its state. */
+    record Plain() implements Withdrawal {}
+
+    /** Its state has to go back to this one. */
+    record Returning(Seat<?> heir) implements Withdrawal {}
+  }
 
   /**
    * Removes an instance, which is closing from now on. Waits until nobody asks it for its state,
@@ -364,29 +371,29 @@ public final class HandOverTable implements HandOvers {
         log.error("%s: an instance leaves while a hand-over goes on; it does not wait", seat.organ);
       }
       if (!line.seats.remove(seat)) {
-        return new Withdrawal(false, Optional.empty());
+        return new Withdrawal.Repeated();
       }
       line.closing++;
       changed.signalAll();
-      return new Withdrawal(true, line.incumbent == seat ? succeed(line) : Optional.empty());
+      return line.incumbent == seat ? succeed(line) : new Withdrawal.Plain();
     } finally {
       lock.unlock();
     }
   }
 
-  /** Puts another instance in charge; returns it if it has to get its state back. */
-  private static Optional<Seat<?>> succeed(Line line) {
+  /** Puts another instance in charge, if there is one. */
+  private static Withdrawal succeed(Line line) {
     if (line.seats.isEmpty()) {
       line.incumbent = null;
-      return Optional.empty();
+      return new Withdrawal.Plain();
     }
     line.incumbent = line.seats.getLast();
     if (!line.incumbent.gave) {
-      return Optional.empty();
+      return new Withdrawal.Plain();
     }
     line.incumbent.gave = false;
     line.changing = true;
-    return Optional.of(line.incumbent);
+    return new Withdrawal.Returning(line.incumbent);
   }
 
   private void returnState(Seat<?> from, Seat<?> to) {
