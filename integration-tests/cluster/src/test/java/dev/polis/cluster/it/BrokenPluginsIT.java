@@ -191,7 +191,7 @@ class BrokenPluginsIT {
         plugins.version("2.2.0", FaultyPlugins.WELL, "--minimum-platform", "9.9.9"),
         "refused",
         "needs the platform in version 9.9.9 or newer",
-        "update the platform first");
+        "install a newer distribution");
 
     Path signed = plugins.version("2.3.0", FaultyPlugins.WELL);
     Path other = plugins.version("2.3.1", FaultyPlugins.WELL);
