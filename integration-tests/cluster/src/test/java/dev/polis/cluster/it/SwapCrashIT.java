@@ -36,7 +36,7 @@ class SwapCrashIT {
 
   private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 200 : 3);
 
-  private static final String ENTER = "dev.polis.plugins.swap.SwapRun.enter";
+  private static final String PASSED = "dev.polis.plugins.swap.SwapRun.passed";
   private static final String STORE = "dev.polis.plugins.store.PluginStore.";
   private static final String NOTES = "dev.polis.plugins.store.SwapNotes.";
 
@@ -57,7 +57,7 @@ class SwapCrashIT {
    */
   private record Point(String name, String agent, boolean committed) {
     static Point stage(String stage) throws IOException {
-      return new Point("after " + stage, CrashAgent.whenReturned(ENTER, stage), false);
+      return new Point("after " + stage, CrashAgent.whenReturned(PASSED, stage), false);
     }
 
     static Point before(String method) throws IOException {
@@ -78,7 +78,7 @@ class SwapCrashIT {
       points.add(Point.stage("starting"));
       points.add(Point.before(STORE + "put"));
       points.add(Point.before(STORE + "putManifest"));
-      points.add(Point.stage("installed"));
+      points.add(Point.before(NOTES + "furtherOn"));
       points.add(Point.stage("gate beside the predecessor"));
       points.add(Point.stage("gate"));
       points.add(Point.before(STORE + "commit"));
@@ -114,11 +114,11 @@ class SwapCrashIT {
       String before = victim.running();
       String next = victim.nextVersion();
       Finished swap = victim.swap(next, FaultyPlugins.WELL);
+      assertNotEquals(0, swap.code(), () -> point.name() + " is never reached: " + swap.all());
       assertEquals(
           CrashAgent.KILLED,
           victim.node.awaitEnd(),
           () -> point.name() + ": " + swap.all() + victim.node.said());
-      assertNotEquals(0, swap.code(), swap::all);
       if (number + 1 < points.size()) {
         victim.up(points.get(number + 1).agent());
       } else {
