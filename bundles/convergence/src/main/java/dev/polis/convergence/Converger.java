@@ -12,9 +12,7 @@ import dev.polis.pki.NodeId;
 import dev.polis.plugins.local.LocalInventory;
 import dev.polis.plugins.local.LocalPlugins;
 import dev.polis.plugins.manifest.ManifestEnvelope;
-import dev.polis.plugins.manifest.PluginManifest;
 import dev.polis.plugins.manifest.PluginRefusedException;
-import dev.polis.plugins.manifest.PluginVerifier;
 import dev.polis.plugins.manifest.Provided;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.plugins.store.ClusterWants;
@@ -309,8 +307,7 @@ final class Converger {
       return List.of();
     }
     try {
-      byte[] manifest = PluginVerifier.read(file.get(), ManifestEnvelope.beside(file.get()));
-      return PluginManifest.decode(ManifestEnvelope.decode(manifest).manifest()).provides();
+      return ManifestEnvelope.read(file.get()).content().provides();
     } catch (PluginRefusedException | IOException unreadable) {
       // The engine reads it too, and refuses what it cannot read.
       return List.of();

@@ -80,7 +80,7 @@ final class PluginFetch {
   private static long size(Want want) throws FetchException {
     try {
       byte[] file = want.manifest().toByteArray();
-      PluginManifest manifest = PluginManifest.decode(ManifestEnvelope.decode(file).manifest());
+      PluginManifest manifest = ManifestEnvelope.decode(file).content();
       if (!manifest.digest().equals(want.plugin().digest())) {
         throw new FetchException(
             "the manifest that the cluster has of %s is that of another file, %s; push the plugin again"

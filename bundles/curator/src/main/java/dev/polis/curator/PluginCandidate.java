@@ -65,7 +65,7 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
    */
   private static Set<Digest> reported(DistributionManifest given, PluginRecords records)
       throws PluginRefusedException {
-    String digest = PluginManifest.decode(given.manifest()).digest().hex();
+    String digest = given.content().digest().hex();
     boolean known =
         records.reports().stream()
             .flatMap(report -> report.getPluginsList().stream())
@@ -110,9 +110,7 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
   private static List<String> provided(WantedPlugin wanted) {
     try {
       return roles(
-          PluginManifest.decode(
-                  ManifestEnvelope.decode(wanted.getManifest().toByteArray()).manifest())
-              .provides());
+          ManifestEnvelope.decode(wanted.getManifest().toByteArray()).content().provides());
     } catch (PluginRefusedException e) {
       // A newer curator accepted what this one does not understand; it names no role for us.
       return List.of();

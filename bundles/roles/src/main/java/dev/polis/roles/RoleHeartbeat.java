@@ -1,7 +1,9 @@
 package dev.polis.roles;
 
 import dev.polis.backoff.Backoff;
+import dev.polis.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
+import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.HeartbeatUpdateRequest;
 import dev.polis.wire.curator.HeartbeatUpdateResponse;
 import io.grpc.StatusException;
@@ -17,10 +19,10 @@ final class RoleHeartbeat {
   /** A stream whose leader does not answer a heartbeat for this long is given up. */
   private static final long ANSWER_SECONDS = 5;
 
-  private final RoleConnection connection;
+  private final LeaderConnection connection;
   private final Duration interval;
 
-  RoleHeartbeat(RoleConnection connection, Duration interval) {
+  RoleHeartbeat(LeaderConnection connection, Duration interval) {
     this.connection = connection;
     this.interval = interval;
   }
@@ -41,7 +43,7 @@ final class RoleHeartbeat {
   private void beat(Backoff backoff)
       throws InterruptedException, StatusException, TimeoutException {
     BlockingClientCall<HeartbeatUpdateRequest, HeartbeatUpdateResponse> call =
-        connection.curator().withWaitForReady().heartbeat();
+        CuratorGrpc.newBlockingV2Stub(connection.channel()).withWaitForReady().heartbeat();
     try {
       while (true) {
         call.write(HeartbeatUpdateRequest.getDefaultInstance(), ANSWER_SECONDS, TimeUnit.SECONDS);

@@ -5,8 +5,10 @@ import dev.polis.api.roles.RoleRecord;
 import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.logtree.Log;
+import dev.polis.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeRoles;
+import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.Node;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
@@ -17,19 +19,19 @@ import java.util.Optional;
 /** Watches this node's record in the cluster, and publishes and remembers its roles. */
 final class RoleRecordWatcher {
 
-  private final RoleConnection connection;
+  private final LeaderConnection connection;
   private final RememberedRoles remembered;
   private final MutableValue<LocalRoles> roles;
   private final Charge charge;
 
   RoleRecordWatcher(
-      RoleConnection connection, RememberedRoles remembered, MutableValue<LocalRoles> roles) {
+      LeaderConnection connection, RememberedRoles remembered, MutableValue<LocalRoles> roles) {
     this(connection, remembered, roles, new Charge());
   }
 
   /** Publishes and remembers only while this instance is in charge. */
   RoleRecordWatcher(
-      RoleConnection connection,
+      LeaderConnection connection,
       RememberedRoles remembered,
       MutableValue<LocalRoles> roles,
       Charge charge) {
@@ -54,8 +56,7 @@ final class RoleRecordWatcher {
 
   private void follow(Log log, Backoff backoff) throws InterruptedException, StatusException {
     BlockingClientCall<?, WatchEvent> call =
-        connection
-            .curator()
+        CuratorGrpc.newBlockingV2Stub(connection.channel())
             .withWaitForReady()
             .watch(
                 WatchRequest.newBuilder()

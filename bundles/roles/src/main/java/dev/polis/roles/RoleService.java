@@ -23,6 +23,7 @@ import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
@@ -214,8 +215,8 @@ final class RoleService implements LocalRoleServer, OrganInstance {
   private void serve(Context context) throws InterruptedException {
     parts.cluster().awaitHome();
     InetSocketAddress seed = new InetSocketAddress(awaitAddress(), settings.curatorPort());
-    try (RoleConnection connection =
-        new RoleConnection(this::credentials, seed, context.subLog("resolver"))) {
+    try (LeaderConnection connection =
+        new LeaderConnection(this::credentials, seed, context.subLog("resolver"))) {
       RoleRecordWatcher record = new RoleRecordWatcher(connection, remembered(), roles, charge);
       RoleStatusPush push =
           new RoleStatusPush(

@@ -8,8 +8,10 @@ import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
+import dev.polis.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeStatus;
+import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.UpdateNodeStatusRequest;
 import io.grpc.StatusException;
 import java.net.InetAddress;
@@ -26,14 +28,14 @@ final class RoleStatusPush {
   /** A call without an answer for this long is made again. */
   private static final long CALL_SECONDS = 10;
 
-  private final RoleConnection connection;
+  private final LeaderConnection connection;
   private final Value<NetworkStatus> network;
   private final Value<CuratorStatus> curator;
   private final Value<SortedSet<RoleName>> running;
   private final NodeReport report;
 
   RoleStatusPush(
-      RoleConnection connection,
+      LeaderConnection connection,
       Value<NetworkStatus> network,
       Value<CuratorStatus> curator,
       Value<SortedSet<RoleName>> running,
@@ -69,8 +71,7 @@ final class RoleStatusPush {
   private boolean push(NodeStatus status, Context context, Backoff backoff)
       throws InterruptedException {
     try {
-      connection
-          .curator()
+      CuratorGrpc.newBlockingV2Stub(connection.channel())
           .withWaitForReady()
           .withDeadlineAfter(CALL_SECONDS, TimeUnit.SECONDS)
           .updateNodeStatus(

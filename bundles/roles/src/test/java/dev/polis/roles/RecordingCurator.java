@@ -5,6 +5,7 @@ import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.resolver.LeaderConnection;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcSettings;
@@ -68,8 +69,8 @@ final class RecordingCurator implements AutoCloseable {
     return address;
   }
 
-  RoleConnection connect() {
-    return new RoleConnection(() -> credentials, address(), logs.log("test"));
+  LeaderConnection connect() {
+    return new LeaderConnection(() -> credentials, address(), logs.log("test"));
   }
 
   private final class Records extends CuratorGrpc.CuratorImplBase {

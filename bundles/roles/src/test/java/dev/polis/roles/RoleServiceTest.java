@@ -38,6 +38,7 @@ import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.Severity;
+import dev.polis.resolver.LeaderConnection;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.common.NodeStatus;
@@ -105,7 +106,7 @@ class RoleServiceTest {
         new MutableValue<>(new NetworkStatus.Waiting("nothing yet"));
     MutableValue<CuratorStatus> local = new MutableValue<>(new CuratorStatus.Idle());
     MutableValue<SortedSet<RoleName>> running = new MutableValue<>(new TreeSet<>());
-    try (RoleConnection connection = curator.connect()) {
+    try (LeaderConnection connection = curator.connect()) {
       RoleStatusPush push = new RoleStatusPush(connection, network, local, running, REPORT);
       assertTrue(push.status().isEmpty(), "there is nothing to report without an address");
       subtree.run("push", push::run);
@@ -141,7 +142,7 @@ class RoleServiceTest {
   @DisplayName("D-50 a report that failed is repeated")
   void d50_reportIsRepeated() throws Exception {
     curator.refusals.set(2);
-    try (RoleConnection connection = curator.connect()) {
+    try (LeaderConnection connection = curator.connect()) {
       RoleStatusPush push =
           new RoleStatusPush(
               connection,
@@ -157,7 +158,7 @@ class RoleServiceTest {
   @Test
   @DisplayName("D-08 heartbeats come well within the time-out of 10 s")
   void d08_heartbeats() throws Exception {
-    try (RoleConnection connection = curator.connect()) {
+    try (LeaderConnection connection = curator.connect()) {
       subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20))::run);
       Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
     }
@@ -169,7 +170,7 @@ class RoleServiceTest {
     Root root = Root.at(directory);
     RememberedRoles remembered = new RememberedRoles(root.data().node().roles());
     MutableValue<LocalRoles> roles = new MutableValue<>();
-    try (RoleConnection connection = curator.connect()) {
+    try (LeaderConnection connection = curator.connect()) {
       subtree.run("record", new RoleRecordWatcher(connection, remembered, roles)::run);
       curator.roles.set(RoleRecord.of(List.of(RoleName.KUBERNETES_WORKER, BACKUP)));
       Values.await(
@@ -188,7 +189,7 @@ class RoleServiceTest {
   @DisplayName("a malformed role in the record is left out with a warning, the others count")
   void malformedRole() throws Exception {
     MutableValue<LocalRoles> roles = new MutableValue<>();
-    try (RoleConnection connection = curator.connect()) {
+    try (LeaderConnection connection = curator.connect()) {
       subtree.run(
           "record",
           new RoleRecordWatcher(

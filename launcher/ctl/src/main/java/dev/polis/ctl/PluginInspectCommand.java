@@ -53,7 +53,7 @@ final class PluginInspectCommand implements Callable<Integer> {
       if (key != null) {
         verifier(envelope).verifyManifest(file, roots());
       }
-      PluginManifest manifest = PluginManifest.decode(envelope.manifest());
+      PluginManifest manifest = envelope.content();
       PluginVerifier.requireBundle(bundle, manifest);
       print(manifest, signature(envelope));
       return ExitCode.OK.code();

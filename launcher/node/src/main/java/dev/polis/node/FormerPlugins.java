@@ -4,7 +4,6 @@ import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PackageRequirement;
 import dev.polis.plugins.manifest.PluginManifest;
 import dev.polis.plugins.manifest.PluginRefusedException;
-import dev.polis.plugins.manifest.PluginVerifier;
 import dev.polis.plugins.manifest.SignedManifest;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.metatype.UnfitSettingException;
@@ -112,12 +111,11 @@ final class FormerPlugins {
   private void check(StoredPlugin plugin, Map<StoredPlugin, String> waiting) throws IOException {
     try {
       Path file = store.verified(plugin);
-      ManifestEnvelope envelope =
-          ManifestEnvelope.decode(PluginVerifier.read(file, ManifestEnvelope.beside(file)));
+      ManifestEnvelope envelope = ManifestEnvelope.read(file);
       if (!(envelope instanceof SignedManifest)) {
         return;
       }
-      Optional<String> trouble = platformTrouble(PluginManifest.decode(envelope.manifest()));
+      Optional<String> trouble = platformTrouble(envelope.content());
       if (trouble.isPresent()) {
         sayDropped(plugin, trouble.get());
       } else {

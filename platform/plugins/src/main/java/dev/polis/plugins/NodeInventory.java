@@ -173,8 +173,7 @@ final class NodeInventory implements LocalPlugins, AutoCloseable {
   private static Optional<StoredPlugin> described(Digest digest, Path file, Path beside) {
     try {
       PluginManifest manifest =
-          PluginManifest.decode(
-              ManifestEnvelope.decode(PluginVerifier.read(file, beside)).manifest());
+          ManifestEnvelope.decode(PluginVerifier.read(file, beside)).content();
       return Optional.of(manifest)
           .filter(PluginManifest::isOrganOrRole)
           .map(organ -> new StoredPlugin(organ.symbolicName(), organ.version().toString(), digest));

@@ -32,7 +32,7 @@ public sealed interface BundlePlugin {
       return new Library();
     }
     try {
-      PluginManifest manifest = PluginManifest.decode(InstalledManifests.read(bundle).manifest());
+      PluginManifest manifest = InstalledManifests.read(bundle).content();
       if (!manifest.symbolicName().equals(bundle.getSymbolicName())
           || !manifest.version().equals(bundle.getVersion())) {
         return new Undescribed("the manifest beside it is that of " + manifest.label());

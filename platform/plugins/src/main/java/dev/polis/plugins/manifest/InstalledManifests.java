@@ -29,7 +29,7 @@ public final class InstalledManifests {
    */
   public static ManifestEnvelope read(Bundle bundle) throws PluginRefusedException, IOException {
     Path file = file(bundle);
-    return ManifestEnvelope.decode(PluginVerifier.read(file, ManifestEnvelope.beside(file)));
+    return ManifestEnvelope.read(file);
   }
 
   /**

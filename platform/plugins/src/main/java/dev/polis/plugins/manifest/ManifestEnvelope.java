@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.wire.UnknownFields;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -18,12 +19,31 @@ public sealed interface ManifestEnvelope permits SignedManifest, DistributionMan
   /** Returns the serialized manifest. */
   ByteString manifest();
 
+  /**
+   * Reads the manifest, whoever vouches for it.
+   *
+   * @throws PluginRefusedException as of {@link PluginManifest#decode}
+   */
+  default PluginManifest content() throws PluginRefusedException {
+    return PluginManifest.decode(manifest());
+  }
+
   /** Returns the bytes of the file. */
   ByteString encode();
 
   /** Returns where the manifest of a bundle's file lies. */
   static Path beside(Path bundle) {
     return bundle.resolveSibling(bundle.getFileName() + SUFFIX);
+  }
+
+  /**
+   * Reads the envelope beside a bundle's file, and nothing of the manifest in it.
+   *
+   * @throws PluginRefusedException if it is missing, or as of {@link #decode}
+   * @throws IOException if it cannot be read
+   */
+  static ManifestEnvelope read(Path bundle) throws PluginRefusedException, IOException {
+    return decode(PluginVerifier.read(bundle, beside(bundle)));
   }
 
   /**

@@ -74,7 +74,7 @@ public final class PluginVerifier {
           case SignedManifest signed -> requireKey(signed, roots);
           case DistributionManifest given -> requireListed(given, manifest);
         };
-    PluginManifest content = PluginManifest.decode(envelope.manifest());
+    PluginManifest content = envelope.content();
     requirePlatform(content);
     return new VerifiedManifest(content, signer);
   }

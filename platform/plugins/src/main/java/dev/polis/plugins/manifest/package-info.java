@@ -30,7 +30,7 @@
  * cannot hold its own digest.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.plugins.manifest;
 
 import org.osgi.annotation.bundle.Export;

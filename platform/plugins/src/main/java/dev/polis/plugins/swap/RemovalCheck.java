@@ -4,9 +4,7 @@ import dev.polis.health.HealthKind;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthStatus;
 import dev.polis.plugins.manifest.ManifestEnvelope;
-import dev.polis.plugins.manifest.PluginManifest;
 import dev.polis.plugins.manifest.PluginRefusedException;
-import dev.polis.plugins.manifest.PluginVerifier;
 import dev.polis.plugins.manifest.Provided;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
@@ -60,8 +58,7 @@ final class RemovalCheck {
       throws SwapRefusedException, PluginStoreException, IOException {
     Path file = store.verified(plugin);
     try {
-      byte[] manifest = PluginVerifier.read(file, ManifestEnvelope.beside(file));
-      return PluginManifest.decode(ManifestEnvelope.decode(manifest).manifest()).provides();
+      return ManifestEnvelope.read(file).content().provides();
     } catch (PluginRefusedException e) {
       throw new SwapRefusedException(
           "what %s provides cannot be told: %s".formatted(plugin.symbolicName(), e.getMessage()),

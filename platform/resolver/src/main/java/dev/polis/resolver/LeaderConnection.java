@@ -1,13 +1,12 @@
-package dev.polis.roles;
+package dev.polis.resolver;
 
 import dev.polis.backoff.Backoff;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
-import dev.polis.resolver.LeaderResolver;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
-import dev.polis.wire.curator.CuratorGrpc;
+import io.grpc.Channel;
 import io.grpc.ManagedChannel;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -15,8 +14,11 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/** Connects this node to the leader of its cluster's curator, whoever leads. Thread-safe. */
-final class RoleConnection implements AutoCloseable {
+/**
+ * Connects this node to the leader of its cluster's curator, whoever leads. Thread-safe; its
+ * creator closes it.
+ */
+public final class LeaderConnection implements AutoCloseable {
 
   /** Calls in flight get this long to end when the connection is closed. */
   private static final long GRACE_SECONDS = 2;
@@ -35,8 +37,10 @@ final class RoleConnection implements AutoCloseable {
    * Begins to look for the leader.
    *
    * @param newest this node's credentials, asked for at each new connection
+   * @param seed the address of a curator listener
+   * @param log receives how the leader is found
    */
-  RoleConnection(Supplier<NodeCredentials> newest, InetSocketAddress seed, Log log) {
+  public LeaderConnection(Supplier<NodeCredentials> newest, InetSocketAddress seed, Log log) {
     NodeCredentials first = newest.get();
     this.self = first.id();
     RpcClients clients =
@@ -45,19 +49,22 @@ final class RoleConnection implements AutoCloseable {
     this.channel = resolver.channel();
   }
 
-  NodeId self() {
+  /** Returns this node's id. */
+  public NodeId self() {
     return self;
   }
 
   /** Returns new pauses between attempts to reach the leader. */
-  Backoff backoff() {
+  public Backoff backoff() {
     return new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
   }
 
-  CuratorGrpc.CuratorBlockingV2Stub curator() {
-    return CuratorGrpc.newBlockingV2Stub(channel);
+  /** Returns the channel to the leader. It ends with this connection. */
+  public Channel channel() {
+    return channel;
   }
 
+  /** Ends the calls in flight, for which it waits a moment, and the search for the leader. */
   @Override
   public void close() {
     channel.shutdownNow();
