@@ -4,6 +4,8 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.network.Network;
 import dev.polis.api.roles.RolePlugin;
 import dev.polis.health.HealthRegistry;
+import dev.polis.kubernetes.settings.KubernetesConfig;
+import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.supervision.Context;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;

@@ -13,6 +13,7 @@ import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
 import dev.polis.rpc.HttpsTask;
+import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;
 import java.io.IOException;

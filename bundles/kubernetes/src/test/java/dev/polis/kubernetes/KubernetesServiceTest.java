@@ -17,6 +17,8 @@ import dev.polis.health.HealthKind;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;
 import dev.polis.health.HealthTable;
+import dev.polis.kubernetes.settings.AddressRange;
+import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
@@ -76,7 +78,20 @@ class KubernetesServiceTest {
   }
 
   private KubernetesService service(int port) {
-    return new KubernetesService(new KubernetesSettings(port), cluster, network, health);
+    return new KubernetesService(settings(port), cluster, network, health);
+  }
+
+  private static KubernetesSettings settings(int port) {
+    return new KubernetesSettings(
+        port,
+        "",
+        6443,
+        6445,
+        AddressRange.of("10.244.0.0/16"),
+        AddressRange.of("10.96.0.0/16"),
+        "cluster.local",
+        AddressRange.of("198.18.0.0/15"),
+        "auto");
   }
 
   /** Runs the role with credentials, and waits until it listens. */
@@ -307,6 +322,6 @@ class KubernetesServiceTest {
   void portOutOfRange() {
     assertEquals(
         "dev.polis.kubernetes.port is \"70000\", which is not within 0 to 65535",
-        assertThrows(SettingException.class, () -> new KubernetesSettings(70_000)).getMessage());
+        assertThrows(SettingException.class, () -> settings(70_000)).getMessage());
   }
 }

@@ -1,0 +1,211 @@
+package dev.polis.kubernetes.client;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.google.gson.JsonSyntaxException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLContext;
+
+/**
+ * Makes requests to one API server as one user. Thread-safe; its owner closes it, which ends
+ * requests and watches under way.
+ */
+public final class KubeClient implements AutoCloseable {
+
+  /** The API server ends what takes it longer than a minute itself. */
+  private static final Duration ANSWER = Duration.ofSeconds(70);
+
+  private static final Duration CONNECT = Duration.ofSeconds(5);
+
+  private static final String JSON = "application/json";
+  private static final String MERGE = "application/merge-patch+json";
+
+  /** Takes JSON too, which is YAML. */
+  private static final String APPLY = "application/apply-patch+yaml";
+
+  private final URI server;
+  private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+  private final HttpClient http;
+
+  /**
+   * Opens a client; nothing is connected yet.
+   *
+   * @param server such as {@code https://198.18.0.2:6443}
+   * @param tls with the user's certificate and the CA of the server
+   */
+  public KubeClient(URI server, SSLContext tls) {
+    this.server = server;
+    this.http =
+        HttpClient.newBuilder()
+            .sslContext(tls)
+            .connectTimeout(CONNECT)
+            .executor(threads)
+            .build();
+  }
+
+  /** Returns whether a path answers with 200, such as {@code /readyz}. */
+  public boolean answers(String path) throws InterruptedException {
+    try {
+      HttpResponse<String> response =
+          http.send(request(path).timeout(CONNECT).GET().build(), BodyHandlers.ofString());
+      return response.statusCode() == HttpURLConnection.HTTP_OK;
+    } catch (IOException unreachable) {
+      return false;
+    }
+  }
+
+  /** Returns an object; empty if there is none. */
+  public Optional<JsonObject> find(String path) throws IOException, InterruptedException {
+    try {
+      return Optional.of(send(request(path).GET()));
+    } catch (KubeException e) {
+      if (e.code() == HttpURLConnection.HTTP_NOT_FOUND) {
+        return Optional.empty();
+      }
+      throw e;
+    }
+  }
+
+  /**
+   * Returns a list object; its {@code items} are the objects.
+   *
+   * @param path of the collection, with its query
+   */
+  public JsonObject list(String path) throws IOException, InterruptedException {
+    return send(request(path).GET());
+  }
+
+  /** Returns the objects of a list. */
+  public static List<JsonObject> items(JsonObject list) {
+    return list.getAsJsonArray("items").asList().stream().map(JsonElement::getAsJsonObject).toList();
+  }
+
+  /** Makes an object in a collection. */
+  public JsonObject create(String collection, JsonObject object)
+      throws IOException, InterruptedException {
+    return send(json(collection, JSON).POST(body(object)));
+  }
+
+  /** Makes an object, or gives it the wanted content, by server-side apply. */
+  public JsonObject apply(String path, String manager, JsonObject object)
+      throws IOException, InterruptedException {
+    String query =
+        "?force=true&fieldManager=" + URLEncoder.encode(manager, StandardCharsets.UTF_8);
+    return send(json(path + query, APPLY).method("PATCH", body(object)));
+  }
+
+  /** Changes some fields of an object (JSON merge patch). */
+  public JsonObject patch(String path, JsonObject change) throws IOException, InterruptedException {
+    return send(json(path, MERGE).method("PATCH", body(change)));
+  }
+
+  /** Replaces an object. */
+  public JsonObject replace(String path, JsonObject object)
+      throws IOException, InterruptedException {
+    return send(json(path, JSON).PUT(body(object)));
+  }
+
+  /** Deletes an object; that there is none is as good. */
+  public void delete(String path) throws IOException, InterruptedException {
+    try {
+      send(request(path).DELETE());
+    } catch (KubeException e) {
+      if (e.code() != HttpURLConnection.HTTP_NOT_FOUND) {
+        throw e;
+      }
+    }
+  }
+
+  /**
+   * Watches a collection until the server ends the watch; the caller lists again then.
+   *
+   * @param path of the collection, with its query and {@code resourceVersion}, without {@code watch}
+   * @param events gets each event: {@code type} and {@code object}
+   * @throws InterruptedException if interrupted, which ends the watch
+   */
+  public void watch(String path, Consumer<JsonObject> events)
+      throws IOException, InterruptedException {
+    String query = (path.contains("?") ? "&" : "?") + "watch=true&allowWatchBookmarks=true";
+    HttpResponse<Stream<String>> response =
+        http.send(request(path + query).GET().build(), BodyHandlers.ofLines());
+    try (Stream<String> lines = response.body()) {
+      if (response.statusCode() != HttpURLConnection.HTTP_OK) {
+        throw refusal(
+            response.statusCode(), String.join("\n", lines.toList()), "GET " + path + query);
+      }
+      lines.map(JsonParser::parseString).map(JsonElement::getAsJsonObject).forEach(events);
+    } catch (UncheckedIOException ended) {
+      // An interrupted reader of the JDK's client leaves the flag and throws this.
+      if (Thread.interrupted()) {
+        throw new InterruptedException("the watch of " + path + " was interrupted");
+      }
+      throw ended.getCause();
+    }
+  }
+
+  private HttpRequest.Builder request(String path) {
+    return HttpRequest.newBuilder(server.resolve(path)).header("Accept", JSON);
+  }
+
+  private HttpRequest.Builder json(String path, String type) {
+    return request(path).header("Content-Type", type);
+  }
+
+  private static HttpRequest.BodyPublisher body(JsonObject object) {
+    return BodyPublishers.ofString(object.toString());
+  }
+
+  private JsonObject send(HttpRequest.Builder builder) throws IOException, InterruptedException {
+    HttpRequest request = builder.timeout(ANSWER).build();
+    HttpResponse<String> response = http.send(request, BodyHandlers.ofString());
+    if (response.statusCode() / 100 != HttpURLConnection.HTTP_OK / 100) {
+      throw refusal(
+          response.statusCode(),
+          response.body(),
+          request.method() + " " + request.uri().getPath());
+    }
+    return JsonParser.parseString(response.body()).getAsJsonObject();
+  }
+
+  private static KubeException refusal(int code, String body, String request) {
+    try {
+      JsonObject status = JsonParser.parseString(body).getAsJsonObject();
+      return new KubeException(
+          code,
+          text(status, "reason"),
+          "%s was refused with %d %s: %s"
+              .formatted(request, code, text(status, "reason"), text(status, "message")));
+    } catch (JsonSyntaxException | IllegalStateException noStatus) {
+      return new KubeException(
+          code, "", "%s was refused with %d: %s".formatted(request, code, body.strip()));
+    }
+  }
+
+  private static String text(JsonObject object, String field) {
+    return object.has(field) ? object.get(field).getAsString() : "";
+  }
+
+  @Override
+  public void close() {
+    http.shutdownNow();
+    threads.shutdownNow();
+  }
+}

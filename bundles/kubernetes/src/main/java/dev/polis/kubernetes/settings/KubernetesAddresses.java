@@ -1,0 +1,34 @@
+package dev.polis.kubernetes.settings;
+
+import java.net.InetAddress;
+
+/**
+ * Gives the addresses at which Kubernetes' parts on one node reach each other.
+ *
+ * <p>A node at a loopback address, as on a developer's machine, cannot use that: an API server
+ * refuses to announce it, and nothing in another network namespace reaches it. Such a node gets two
+ * addresses of a range that is kept for tests of networks (RFC 2544), derived from its own: 127.a.b.c
+ * has the pair number b × 256 + c. Any other node uses its own address for both.
+ *
+ * @param host of the node itself: the API server and the load balancer
+ * @param worker of the worker's sandbox: the kubelet and node ports
+ */
+public record KubernetesAddresses(InetAddress host, InetAddress worker) {
+
+  private static final int BYTE = 0xff;
+
+  /** Derives them from the node's address. */
+  public static KubernetesAddresses of(InetAddress node, AddressRange links) {
+    if (!node.isLoopbackAddress()) {
+      return new KubernetesAddresses(node, node);
+    }
+    byte[] bytes = node.getAddress();
+    int pair = (bytes[bytes.length - 2] & BYTE) * (BYTE + 1) + (bytes[bytes.length - 1] & BYTE);
+    return new KubernetesAddresses(links.at(2 * pair), links.at(2 * pair + 1));
+  }
+
+  /** Returns whether they are derived, and therefore have to be given to a network device. */
+  public boolean derived() {
+    return !host.equals(worker);
+  }
+}

@@ -1,0 +1,65 @@
+package dev.polis.kubernetes.settings;
+
+import org.osgi.service.metatype.annotations.AttributeDefinition;
+import org.osgi.service.metatype.annotations.ObjectClassDefinition;
+
+/** Declares what an operator may set. */
+@ObjectClassDefinition(
+    id = KubernetesSettings.PID,
+    name = "Kubernetes",
+    description = "Runs Kubernetes on nodes with the roles KubernetesController and KubernetesWorker")
+public @interface KubernetesConfig {
+
+  @AttributeDefinition(
+      name = "Port",
+      description = "TCP port for Kubernetes clients, on the node's address; 0: any free one",
+      min = "0",
+      max = "65535")
+  int port() default 6444;
+
+  @AttributeDefinition(
+      name = "Programs",
+      description =
+          "Folder with Kubernetes' programs in bin/ and those of CNI in cni/; empty: there are none,"
+              + " and the roles say so")
+  String programs() default "";
+
+  @AttributeDefinition(
+      name = "Port of the API server",
+      description = "TCP port, on the address that controllers and workers reach this node at",
+      min = "1",
+      max = "65535")
+  int api_port() default 6443;
+
+  @AttributeDefinition(
+      name = "Port of the load balancer",
+      description = "TCP port at which a worker reaches all controllers",
+      min = "1",
+      max = "65535")
+  int balancer_port() default 6445;
+
+  @AttributeDefinition(
+      name = "Pods",
+      description = "Addresses of Pods in the cluster; each node gets 256 of them")
+  String pod_range() default "10.244.0.0/16";
+
+  @AttributeDefinition(name = "Services", description = "Addresses of Services in the cluster")
+  String service_range() default "10.96.0.0/16";
+
+  @AttributeDefinition(name = "Domain", description = "DNS domain of Services")
+  String domain() default "cluster.local";
+
+  @AttributeDefinition(
+      name = "Links",
+      description =
+          "Addresses between a node at a loopback address and its sandbox; 131,072 of them, two for"
+              + " each node")
+  String link_range() default "198.18.0.0/15";
+
+  @AttributeDefinition(
+      name = "Isolation",
+      description =
+          "Where a worker lives: in namespaces of its own, on the machine itself, or auto: on the"
+              + " machine if the node manages its network, else in namespaces")
+  String isolation() default "auto";
+}

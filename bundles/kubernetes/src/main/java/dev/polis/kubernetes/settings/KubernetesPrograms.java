@@ -1,0 +1,96 @@
+package dev.polis.kubernetes.settings;
+
+import dev.polis.process.Commands;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Finds Kubernetes' programs in their folder, and refuses what is missing or not supported.
+ *
+ * @param folder with {@code bin/} and {@code cni/}
+ * @param version of Kubernetes, from its programs
+ */
+public record KubernetesPrograms(Path folder, KubernetesVersion version) {
+
+  /** A program of 90 MB on a slow disk, that prints one line. */
+  private static final Duration ANSWER = Duration.ofSeconds(20);
+
+  private static final Pattern VERSION = Pattern.compile("v?(\\d+)\\.(\\d+)\\.(\\d+)");
+
+  /**
+   * Finds the programs of a role.
+   *
+   * @param folder as configured; empty for none
+   * @param needed names of programs, of which the first one tells the version
+   * @throws KubernetesProgramException naming the program, the folder and the remedy
+   */
+  public static KubernetesPrograms find(String folder, List<String> needed)
+      throws InterruptedException {
+    if (folder.isBlank()) {
+      throw new KubernetesProgramException(
+          "this node was given no programs of Kubernetes; run \"polis provision kubernetes\" and start it with \"polis up --kubernetes\", or set dev.polis.kubernetes.programs");
+    }
+    Path root = Path.of(folder);
+    for (String program : needed) {
+      require(root.resolve("bin").resolve(program));
+    }
+    KubernetesPrograms found =
+        new KubernetesPrograms(root, version(root.resolve("bin").resolve(needed.getFirst())));
+    found.version.requireSupported(found.program(needed.getFirst()));
+    return found;
+  }
+
+  /** Returns the path of one of Kubernetes' programs. */
+  public Path program(String name) {
+    return folder.resolve("bin").resolve(name);
+  }
+
+  /** Returns the folder of the programs that connect Pods. */
+  public Path networkPlugins() {
+    return folder.resolve("cni");
+  }
+
+  private static void require(Path program) {
+    if (!Files.isExecutable(program)) {
+      String what = Files.exists(program) ? "is not executable" : "is missing";
+      throw new KubernetesProgramException(
+          "%s %s; run \"polis provision kubernetes\", or correct dev.polis.kubernetes.programs"
+              .formatted(program, what));
+    }
+  }
+
+  private static KubernetesVersion version(Path program) throws InterruptedException {
+    try {
+      Commands.Result said =
+          new Commands().run(ANSWER, List.of(program.toString(), "--version"));
+      Matcher version = VERSION.matcher(said.output());
+      if (said.ok() && version.find()) {
+        return new KubernetesVersion(
+            Integer.parseInt(version.group(1)),
+            Integer.parseInt(version.group(2)),
+            Integer.parseInt(version.group(3)));
+      }
+      throw new KubernetesProgramException(
+          "%s does not tell its version: %s; it may be damaged or made for another machine"
+              .formatted(program, said.words()));
+    } catch (IOException e) {
+      throw new KubernetesProgramException(
+          "%s cannot be run: %s".formatted(program, e.getMessage()), e);
+    }
+  }
+
+  /** Returns the names of the controller's programs, that which tells the version first. */
+  public static List<String> ofController() {
+    return List.of("kube-apiserver", "kube-controller-manager", "kube-scheduler");
+  }
+
+  /** Returns the names of the worker's programs, that which tells the version first. */
+  public static List<String> ofWorker() {
+    return List.of("kubelet", "kube-proxy", "coredns");
+  }
+}

@@ -1,0 +1,34 @@
+package dev.polis.api.containers;
+
+import java.net.InetAddress;
+import java.nio.file.Path;
+
+/**
+ * Describes the sandbox that is wanted.
+ *
+ * @param isolation how far it is kept apart from the machine
+ * @param name 1 to 8 lower-case letters and digits, unlike those of other nodes of this machine;
+ *     part of the names of network devices and cgroups
+ * @param hostAddress at which the node is reached from inside; with {@link Isolation#MACHINE} the
+ *     node's own
+ * @param address of the sandbox itself, at which it is reached from outside; with {@link
+ *     Isolation#MACHINE} the node's own
+ * @param networkFolder where the runtime finds its CNI configuration; the caller writes it there
+ */
+public record SandboxRequest(
+    Isolation isolation,
+    String name,
+    InetAddress hostAddress,
+    InetAddress address,
+    Path networkFolder) {
+
+  private static final String NAME = "[a-z0-9]{1,8}";
+
+  /** Refuses a name that no network device could have. */
+  public SandboxRequest {
+    if (!name.matches(NAME)) {
+      throw new IllegalArgumentException(
+          "sandbox name \"%s\" does not match %s".formatted(name, NAME));
+    }
+  }
+}
