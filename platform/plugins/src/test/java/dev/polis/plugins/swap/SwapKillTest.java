@@ -71,7 +71,7 @@ class SwapKillTest {
   }
 
   @Test
-  @Timeout(1800)
+  @Timeout(7200)
   @DisplayName("200 kills at random moments of swaps leave the old or the new generation whole")
   @EnabledIfSystemProperty(
       named = "polis.long",

@@ -1,0 +1,107 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.polis.cluster.it.ConformanceSuite.Outcome;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Runs the tests by which releases of Kubernetes are certified against one node: 58 of all groups,
+ * and in the long form those that {@code -Dpolis.conformance.names=FILE} lists.
+ */
+class ConformanceIT {
+
+  private static final String SHORT = "conformance-short.txt";
+
+  /** More make two cores slower, not faster: most tests wait for a Pod. */
+  private static final int PROCESSES = 6;
+
+  private static final Duration SHORT_LIMIT = Duration.ofMinutes(15);
+  private static final Duration LONG_LIMIT = Duration.ofHours(3);
+
+  @TempDir static Path directory;
+  private static KubernetesNode node;
+  private static ConformanceSuite suite;
+
+  @BeforeAll
+  static void start() throws Exception {
+    KubernetesNode.assumeSupported();
+    Path archive =
+        ConformanceSuite.archive()
+            .orElseGet(
+                () ->
+                    Assumptions.abort(
+                        "there is no archive of the conformance suite beside the checkout; POLIS_KUBERNETES_ARCHIVES may name its folder"));
+    suite = ConformanceSuite.unpacked(archive, directory.resolve("suite"));
+    node = KubernetesNode.started(directory.resolve("n"), "127.0.61.1");
+    node.awaitReady();
+    node.loadImages(suite.images());
+  }
+
+  @AfterAll
+  static void stop() {
+    if (node != null) {
+      node.close();
+    }
+  }
+
+  @Test
+  @DisplayName("58 tests of the conformance suite, of all its groups, pass on one node")
+  void shortForm() throws Exception {
+    List<String> names;
+    try (InputStream list = ConformanceIT.class.getResourceAsStream(SHORT)) {
+      names = new String(list.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
+    }
+    requirePassed(
+        names, suite.run(node, names, PROCESSES, directory.resolve("short"), SHORT_LIMIT));
+  }
+
+  @Test
+  @EnabledIfSystemProperty(
+      named = "polis.conformance.names",
+      matches = ".+",
+      disabledReason = "it takes an hour; -Dpolis.conformance.names=FILE runs the tests of a list")
+  @DisplayName("all tests of a list pass on one node")
+  void longForm() throws Exception {
+    List<String> names =
+        Files.readAllLines(Path.of(System.getProperty("polis.conformance.names")));
+    List<String> serial = names.stream().filter(name -> name.contains("[Serial]")).toList();
+    List<String> parallel = names.stream().filter(name -> !name.contains("[Serial]")).toList();
+    Map<String, Outcome> outcomes = new TreeMap<>();
+    long began = System.nanoTime();
+    outcomes.putAll(
+        suite.run(node, parallel, PROCESSES, directory.resolve("parallel"), LONG_LIMIT));
+    if (!serial.isEmpty()) {
+      outcomes.putAll(suite.run(node, serial, 1, directory.resolve("serial"), LONG_LIMIT));
+    }
+    System.out.printf(
+        "conformance: %d of %d tests passed in %d s%n",
+        names.stream().filter(name -> outcomes.get(name) == Outcome.PASSED).count(),
+        names.size(),
+        Duration.ofNanos(System.nanoTime() - began).toSeconds());
+    requirePassed(names, outcomes);
+  }
+
+  private static void requirePassed(List<String> names, Map<String, Outcome> outcomes) {
+    assertEquals(
+        List.of(),
+        names.stream()
+            .filter(name -> outcomes.get(name) != Outcome.PASSED)
+            .map(name -> "%s: %s".formatted(outcomes.get(name), name))
+            .toList());
+  }
+}

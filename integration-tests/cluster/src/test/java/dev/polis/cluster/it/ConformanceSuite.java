@@ -1,0 +1,174 @@
+package dev.polis.cluster.it;
+
+import dev.polis.fixtures.Finished;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.xml.parsers.DocumentBuilderFactory;
+import javax.xml.parsers.ParserConfigurationException;
+import org.w3c.dom.Element;
+import org.w3c.dom.NodeList;
+import org.xml.sax.SAXException;
+
+/**
+ * Runs Kubernetes' own conformance suite, from an archive that holds the suite, the program that
+ * runs it in parallel, and all images.
+ *
+ * @param folder with e2e.test, ginkgo and conf-images.tar
+ */
+record ConformanceSuite(Path folder) {
+
+  private static final String ARCHIVES = "conformance-*-linux-amd64.tar.xz";
+
+  /** The archive has 370 MB inside; a shared machine unpacks it in half a minute. */
+  private static final Duration UNPACKING = Duration.ofMinutes(5);
+
+  /** How the report marks a test, as opposed to what runs before all tests. */
+  private static final String TEST = "[It] ";
+
+  /** The suite appends labels to a name: "… [sig-node, Conformance]". */
+  private static final Pattern LABELS = Pattern.compile(" \\[[^\\]]*, [^\\]]*\\]$");
+
+  /** How a test ended. */
+  enum Outcome {
+    PASSED,
+    FAILED,
+    SKIPPED
+  }
+
+  /** Returns the archive beside the checkout, or in the folder that the environment names. */
+  static Optional<Path> archive() throws IOException {
+    String named = System.getenv().getOrDefault("POLIS_KUBERNETES_ARCHIVES", "");
+    Path folder = named.isEmpty() ? beside() : Path.of(named);
+    if (!Files.isDirectory(folder)) {
+      return Optional.empty();
+    }
+    try (var found = Files.newDirectoryStream(folder, ARCHIVES)) {
+      return Optional.ofNullable(found.iterator().hasNext() ? found.iterator().next() : null);
+    }
+  }
+
+  private static Path beside() {
+    Path folder = Path.of("").toAbsolutePath();
+    while (folder.getParent() != null && !Files.exists(folder.resolve("polis"))) {
+      folder = folder.getParent();
+    }
+    return folder.resolveSibling("shared").resolve("kubernetes");
+  }
+
+  /** Unpacks an archive into an empty folder. */
+  static ConformanceSuite unpacked(Path archive, Path folder) throws Exception {
+    Files.createDirectories(folder);
+    Finished.of(
+            List.of("tar", "-C", folder.toString(), "-xJf", archive.toString()),
+            Map.of(),
+            UNPACKING)
+        .requireSuccess("unpacking " + archive);
+    try (Stream<Path> all = Files.walk(folder)) {
+      return new ConformanceSuite(
+          all.filter(file -> file.endsWith("e2e.test"))
+              .findFirst()
+              .orElseThrow(() -> new AssertionError(archive + " holds no e2e.test"))
+              .getParent());
+    }
+  }
+
+  Path images() {
+    return folder.resolve("conf-images.tar");
+  }
+
+  /**
+   * Runs tests by their names.
+   *
+   * @param processes at once; tests that are marked Serial need 1
+   * @param report a folder for its report and its output
+   * @return how each of them ended, by name; one that is missing was not run
+   */
+  Map<String, Outcome> run(
+      KubernetesNode node, List<String> names, int processes, Path report, Duration within)
+      throws Exception {
+    Files.createDirectories(report);
+    List<String> command = new ArrayList<>();
+    String focus =
+        names.stream().map(ConformanceSuite::escaped).collect(Collectors.joining("|", "(", ")"));
+    String suite = folder.resolve("e2e.test").toString();
+    if (processes > 1) {
+      command.addAll(
+          List.of(
+              folder.resolve("ginkgo").toString(),
+              "--procs=" + processes,
+              "--focus=" + focus,
+              "--timeout=" + within.toSeconds() + "s",
+              "--no-color",
+              suite,
+              "--"));
+    } else {
+      command.addAll(
+          List.of(
+              suite,
+              "-ginkgo.focus=" + focus,
+              "-ginkgo.timeout=" + within.toSeconds() + "s",
+              "-ginkgo.no-color"));
+    }
+    command.addAll(
+        List.of(
+            "--kubeconfig=" + node.kubeconfig(),
+            "--provider=skeleton",
+            "--kubectl-path=" + node.program("kubectl"),
+            "--report-dir=" + report,
+            "--disable-log-dump",
+            "--num-nodes=1"));
+    Finished finished = Finished.of(command, Map.of("HOME", report.toString()), within.plusMinutes(2));
+    Files.writeString(report.resolve("output.txt"), finished.all());
+    return outcomes(report);
+  }
+
+  /** The suite's expressions are Go's, which know no \Q. */
+  private static String escaped(String name) {
+    return name.replaceAll("([\\\\.+*?()|\\[\\]{}^$])", "\\\\$1");
+  }
+
+  private static Map<String, Outcome> outcomes(Path report)
+      throws IOException, ParserConfigurationException, SAXException {
+    Map<String, Outcome> outcomes = new TreeMap<>();
+    try (var files = Files.newDirectoryStream(report, "junit*.xml")) {
+      for (Path file : files) {
+        NodeList cases =
+            DocumentBuilderFactory.newInstance()
+                .newDocumentBuilder()
+                .parse(file.toFile())
+                .getElementsByTagName("testcase");
+        for (int number = 0; number < cases.getLength(); number++) {
+          Element test = (Element) cases.item(number);
+          if (test.getAttribute("name").startsWith(TEST)) {
+            outcomes.put(name(test), outcome(test));
+          }
+        }
+      }
+    }
+    return outcomes;
+  }
+
+  private static String name(Element test) {
+    return LABELS.matcher(test.getAttribute("name").substring(TEST.length())).replaceFirst("");
+  }
+
+  private static Outcome outcome(Element test) {
+    if (test.getElementsByTagName("skipped").getLength() > 0) {
+      return Outcome.SKIPPED;
+    }
+    boolean failed =
+        test.getElementsByTagName("failure").getLength() > 0
+            || test.getElementsByTagName("error").getLength() > 0;
+    return failed ? Outcome.FAILED : Outcome.PASSED;
+  }
+}

@@ -1,0 +1,277 @@
+package dev.polis.cluster.it;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Assumptions;
+
+/**
+ * Runs a node with both roles of Kubernetes, and speaks to its API as the cluster's owner, with
+ * kubectl. It needs root and the programs that {@code POLIS_KUBERNETES} names.
+ */
+final class KubernetesNode implements AutoCloseable {
+
+  /** On a shared machine an API server and its first node take up to a minute. */
+  static final Duration PATIENCE = Duration.ofSeconds(180);
+
+  static final List<String> ROLES = List.of("KubernetesController", "KubernetesWorker");
+
+  private static final int PROXY_PORT = 6444;
+
+  private final TestNode node;
+  private final Path programs;
+  private final List<String> options;
+
+  private KubernetesNode(TestNode node, Path programs, List<String> options) {
+    this.node = node;
+    this.programs = programs;
+    this.options = options;
+  }
+
+  /** Skips the test, in words, where a worker cannot run. */
+  static void assumeSupported() {
+    missing().ifPresent(reason -> Assumptions.abort(reason));
+  }
+
+  private static Optional<String> missing() {
+    if (!"root".equals(System.getProperty("user.name"))) {
+      return Optional.of("a Kubernetes worker needs root");
+    }
+    String folder = System.getenv().getOrDefault("POLIS_KUBERNETES", "");
+    if (folder.isEmpty()) {
+      return Optional.of(
+          "POLIS_KUBERNETES names no folder with Kubernetes' programs; \"polis test\" sets it");
+    }
+    return Files.isExecutable(Path.of(folder, "bin", "kubelet"))
+        ? Optional.empty()
+        : Optional.of(folder + "/bin holds no kubelet");
+  }
+
+  /** Starts a node, takes ownership, and gives it both roles; the caller awaits what it needs. */
+  static KubernetesNode started(Path state, String address, String... more) throws Exception {
+    Path programs = Path.of(System.getenv("POLIS_KUBERNETES"));
+    List<String> options = new ArrayList<>();
+    for (String pid : List.of("dev.polis.kubernetes", "dev.polis.containers")) {
+      options.addAll(List.of("--set", pid + ".programs=" + programs));
+    }
+    options.addAll(List.of(more));
+    KubernetesNode started =
+        new KubernetesNode(TestNode.prepared(state, address), programs, List.copyOf(options));
+    try {
+      started.up();
+      started.node.takeOwnership();
+      started.addRoles();
+      started.writeKubeconfig();
+      return started;
+    } catch (Exception | AssertionError e) {
+      started.close();
+      throw e;
+    }
+  }
+
+  /** Starts the node's process again, after it has ended. */
+  void up() throws Exception {
+    node.up(options.toArray(String[]::new));
+  }
+
+  TestNode node() {
+    return node;
+  }
+
+  void addRoles() throws Exception {
+    for (String role : ROLES) {
+      node.ctl("node", "role", "add", node.id(), role).requireSuccess("role add " + role);
+    }
+  }
+
+  void removeRoles() throws Exception {
+    for (String role : ROLES.reversed()) {
+      node.ctl("node", "role", "remove", node.id(), role).requireSuccess("role remove " + role);
+    }
+  }
+
+  /** The owner's certificate is a file, so that no program has to be run for each command. */
+  private void writeKubeconfig() throws Exception {
+    Path owner = node.state().resolve("owner");
+    Files.writeString(
+        kubeconfig(),
+        """
+        apiVersion: v1
+        kind: Config
+        clusters:
+        - name: polis
+          cluster:
+            server: https://%s:%d
+            tls-server-name: %s
+            certificate-authority: %s
+        users:
+        - name: owner
+          user:
+            client-certificate: %s
+            client-key: %s
+        contexts:
+        - name: polis
+          context: {cluster: polis, user: owner}
+        current-context: polis
+        """
+            .formatted(
+                node.address(),
+                PROXY_PORT,
+                node.id(),
+                owner.resolve("ca.pem"),
+                owner.resolve("owner.pem"),
+                owner.resolve("owner-key.pem")));
+  }
+
+  Path kubeconfig() {
+    return node.state().resolve("kubeconfig-of-test");
+  }
+
+  Path program(String name) {
+    return programs.resolve("bin").resolve(name);
+  }
+
+  /** Runs kubectl to its end. */
+  Finished kubectl(String... arguments) throws Exception {
+    return Finished.of(kubectlCommand(arguments), Map.of(), PATIENCE);
+  }
+
+  /** Returns the command line of kubectl. */
+  List<String> kubectlCommand(String... arguments) {
+    return Stream.concat(
+            Stream.of(program("kubectl").toString(), "--kubeconfig", kubeconfig().toString()),
+            Stream.of(arguments))
+        .toList();
+  }
+
+  /** Runs kubectl, which must succeed, and returns what it printed, without white space around. */
+  String said(String... arguments) throws Exception {
+    return kubectl(arguments)
+        .requireSuccess("kubectl " + String.join(" ", arguments))
+        .out()
+        .strip();
+  }
+
+  JsonObject json(String... arguments) throws Exception {
+    String[] more =
+        Stream.concat(Stream.of(arguments), Stream.of("-o", "json")).toArray(String[]::new);
+    return JsonParser.parseString(said(more)).getAsJsonObject();
+  }
+
+  /** Makes the objects of a YAML text. */
+  void apply(String yaml) throws Exception {
+    Path file = Files.createTempFile("polis-objects", ".yaml");
+    try {
+      Files.writeString(file, yaml);
+      said("apply", "-f", file.toString());
+    } finally {
+      Files.delete(file);
+    }
+  }
+
+  /** Waits until the one node is Ready. */
+  void awaitReady() throws Exception {
+    try {
+      Await.until(PATIENCE, "the Kubernetes node to be Ready", () -> condition("True"));
+    } catch (AssertionError late) {
+      throw new AssertionError(late.getMessage() + "; this is how it is:\n" + describe(), late);
+    }
+  }
+
+  private boolean condition(String wanted) throws Exception {
+    Finished found =
+        kubectl(
+            "get",
+            "nodes",
+            "-o",
+            "jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].status}");
+    return found.code() == 0 && found.out().strip().equals(wanted);
+  }
+
+  /** What the node and the API say of themselves, for the message of a failure. */
+  private String describe() {
+    try {
+      return kubectl("get", "nodes,pods", "-A").all() + "\n" + node.ctl("health").all();
+    } catch (Exception e) {
+      return "nothing: " + e.getMessage();
+    }
+  }
+
+  /** Loads an archive of images into the node. */
+  void loadImages(Path archive) throws Exception {
+    node.ctl("image", "load", archive.toString()).requireSuccess("image load");
+  }
+
+  /** Expects no network device, address, cgroup or mount of the worker. */
+  void requireNothingLeft() throws Exception {
+    String links = Finished.of(List.of("ip", "-o", "address"), Map.of(), PATIENCE).out();
+    List<String> left = new ArrayList<>();
+    links.lines().filter(line -> line.contains("polis") || line.contains(" 198.1")).forEach(left::add);
+    try (Stream<Path> groups = Files.find(Path.of("/sys/fs/cgroup"), 2, (file, a) -> a.isDirectory())) {
+      String id = node.id();
+      groups
+          .filter(group -> group.getFileName().toString().startsWith("polis"))
+          .map(group -> "cgroup " + group + " while " + id + " has no role")
+          .forEach(left::add);
+    }
+    node.mounts().stream().filter(mount -> mount.contains("containers")).forEach(left::add);
+    if (!left.isEmpty()) {
+      throw new AssertionError("the worker left this behind: " + left);
+    }
+  }
+
+  /** The start times of the processes of all Pods by their ids; short-lived ones are left out. */
+  Map<Long, Long> podProcesses() throws Exception {
+    Map<Long, Long> found = new TreeMap<>();
+    for (JsonElement item : json("get", "pods", "-A").getAsJsonArray("items")) {
+      String uid =
+          item.getAsJsonObject().getAsJsonObject("metadata").get("uid").getAsString();
+      for (ProcessHandle handle : ProcessHandle.allProcesses().toList()) {
+        if (cgroups(handle.pid()).contains(uid) && !isSleep(handle.pid())) {
+          startTime(handle.pid()).ifPresent(start -> found.put(handle.pid(), start));
+        }
+      }
+    }
+    return found;
+  }
+
+  private static String cgroups(long pid) {
+    return read(Path.of("/proc/" + pid + "/cgroup")).orElse("");
+  }
+
+  private static boolean isSleep(long pid) {
+    return read(Path.of("/proc/" + pid + "/comm")).orElse("").strip().equals("sleep");
+  }
+
+  /** The clock ticks since boot at which a process began: field 22 of its stat. */
+  private static Optional<Long> startTime(long pid) {
+    return read(Path.of("/proc/" + pid + "/stat"))
+        .map(stat -> stat.substring(stat.lastIndexOf(')') + 2).split(" ")[19])
+        .map(Long::valueOf);
+  }
+
+  private static Optional<String> read(Path file) {
+    try {
+      return Optional.of(Files.readString(file));
+    } catch (IOException gone) {
+      return Optional.empty();
+    }
+  }
+
+  @Override
+  public void close() {
+    node.close();
+  }
+}

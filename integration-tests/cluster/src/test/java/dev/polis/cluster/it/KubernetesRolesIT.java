@@ -1,0 +1,100 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.polis.fixtures.Await;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Takes the roles of Kubernetes from a node and gives them back: in between nothing of them is left
+ * on the machine, and afterwards Pods are back with their data. {@code -Dpolis.long=true} does it 5
+ * times, else once.
+ */
+class KubernetesRolesIT {
+
+  private static final int TIMES = Boolean.getBoolean("polis.long") ? 5 : 1;
+
+  private static final List<String> PROGRAMS =
+      List.of(
+          "kube-apiserver",
+          "kube-controller-manager",
+          "kube-scheduler",
+          "kubelet",
+          "kube-proxy",
+          "coredns",
+          "containerd",
+          "containerd-shim-runc-v2");
+
+  private static final String WRITER =
+      """
+      apiVersion: v1
+      kind: PersistentVolumeClaim
+      metadata: {name: kept}
+      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 16Mi}}}
+      ---
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: writer}
+      spec:
+        selector: {matchLabels: {app: writer}}
+        strategy: {type: Recreate}
+        template:
+          metadata: {labels: {app: writer}}
+          spec:
+            terminationGracePeriodSeconds: 1
+            containers:
+            - name: writer
+              image: %s
+              imagePullPolicy: Never
+              command: [sh, -c, "echo started >> /data/starts; exec sleep 1000000"]
+              volumeMounts: [{name: data, mountPath: /data}]
+            volumes: [{name: data, persistentVolumeClaim: {claimName: kept}}]
+      """
+          .formatted(BusyboxImage.NAME);
+
+  @TempDir Path directory;
+
+  @Test
+  @DisplayName("roles that are removed and added again leave nothing in between, and lose no data")
+  void removedAndAdded() throws Exception {
+    KubernetesNode.assumeSupported();
+    try (KubernetesNode node = KubernetesNode.started(directory.resolve("n"), "127.0.63.1")) {
+      node.awaitReady();
+      node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
+      node.apply(WRITER);
+      requireStarts(node, 1);
+      for (int time = 1; time <= TIMES; time++) {
+        node.removeRoles();
+        Await.until(
+            KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended(node));
+        node.requireNothingLeft();
+        node.addRoles();
+        node.awaitReady();
+        requireStarts(node, time + 1);
+      }
+    }
+  }
+
+  private static boolean ended(KubernetesNode node) {
+    return PROGRAMS.stream().allMatch(program -> node.node().children(program).isEmpty());
+  }
+
+  /** Each start of the Pod has added a line to the file on its volume. */
+  private static void requireStarts(KubernetesNode node, int starts) throws Exception {
+    node.said("rollout", "status", "deployment/writer", "--timeout=120s");
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the Pod to have written line " + starts,
+        () -> node.kubectl("exec", "deployment/writer", "--", "cat", "/data/starts")
+            .out()
+            .lines()
+            .count() >= starts);
+    assertEquals(
+        starts,
+        node.said("exec", "deployment/writer", "--", "cat", "/data/starts").lines().count());
+  }
+}

@@ -1,0 +1,203 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dev.polis.fixtures.Await;
+import dev.polis.wire.plugins.SwapProgress;
+import dev.polis.wire.plugins.SwapProgress.Outcome;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Replaces the code that runs Kubernetes, and kills its process, while Pods serve: none of them
+ * notices. {@code -Dpolis.long=true} does each 20 times, else twice.
+ */
+class KubernetesSwapIT {
+
+  private static final int TIMES = Boolean.getBoolean("polis.long") ? 20 : 2;
+
+  private static final List<String> CHILDREN =
+      List.of(
+          "kube-apiserver",
+          "kube-controller-manager",
+          "kube-scheduler",
+          "kubelet",
+          "kube-proxy",
+          "coredns",
+          "containerd");
+
+  private static final int NODE_PORT = 30080;
+
+  private static final String WEB =
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: web}
+      spec:
+        replicas: 3
+        selector: {matchLabels: {app: web}}
+        template:
+          metadata: {labels: {app: web}}
+          spec:
+            terminationGracePeriodSeconds: 1
+            containers:
+            - name: web
+              image: %s
+              imagePullPolicy: Never
+              command: [sh, -c, "mkdir /www; hostname > /www/index.html; exec httpd -f -p 8080 -h /www"]
+              readinessProbe: {httpGet: {path: /index.html, port: 8080}, periodSeconds: 1}
+      ---
+      apiVersion: v1
+      kind: Service
+      metadata: {name: web}
+      spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, targetPort: 8080, nodePort: %d}]}
+      """
+          .formatted(BusyboxImage.NAME, NODE_PORT);
+
+  @TempDir static Path directory;
+  private static KubernetesNode node;
+  private static OwnerApi owner;
+  private static PackedPlugins plugins;
+  private static URI service;
+
+  @BeforeAll
+  static void start() throws Exception {
+    KubernetesNode.assumeSupported();
+    node = KubernetesNode.started(directory.resolve("n"), "127.0.62.1");
+    node.awaitReady();
+    node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
+    node.apply(WEB);
+    node.said("rollout", "status", "deployment/web", "--timeout=120s");
+    String worker =
+        node.said(
+            "get",
+            "nodes",
+            "-o",
+            "jsonpath={.items[0].status.addresses[?(@.type==\"InternalIP\")].address}");
+    service = URI.create("http://%s:%d/".formatted(worker, NODE_PORT));
+    Await.until(KubernetesNode.PATIENCE, "the Service to answer", () -> PodLoad.answers(service));
+    owner = OwnerApi.of(node.node());
+    plugins = PackedPlugins.of(node.node(), directory.resolve("plugins"));
+  }
+
+  @AfterAll
+  static void stop() {
+    if (owner != null) {
+      owner.close();
+    }
+    if (node != null) {
+      node.close();
+    }
+  }
+
+  /** What has to be the same afterwards. */
+  private record Before(
+      Map<Long, Long> pods, Map<String, List<Long>> children, String restarts, String ready) {
+
+    static Before now() throws Exception {
+      return new Before(node.podProcesses(), processes(), restartCounts(), lastReady());
+    }
+
+    private static Map<String, List<Long>> processes() {
+      Map<String, List<Long>> found = new TreeMap<>();
+      for (String program : CHILDREN) {
+        List<Long> pids =
+            node.node().children(program).stream().map(ProcessHandle::pid).sorted().toList();
+        assertTrue(!pids.isEmpty(), "no " + program + " runs");
+        found.put(program, pids);
+      }
+      return found;
+    }
+
+    private static String restartCounts() throws Exception {
+      return node.said(
+          "get",
+          "pods",
+          "-A",
+          "-o",
+          "jsonpath={range .items[*]}{.metadata.name}={.status.containerStatuses[*].restartCount} {end}");
+    }
+
+    /** When the readiness of the node and of its Pods changed last. */
+    private static String lastReady() throws Exception {
+      StringBuilder times = new StringBuilder();
+      for (String kind : List.of("nodes", "pods")) {
+        for (JsonElement item : node.json("get", kind, "-A").getAsJsonArray("items")) {
+          JsonObject object = item.getAsJsonObject();
+          for (JsonElement each :
+              object.getAsJsonObject("status").getAsJsonArray("conditions")) {
+            JsonObject condition = each.getAsJsonObject();
+            if (condition.get("type").getAsString().equals("Ready")) {
+              times
+                  .append(object.getAsJsonObject("metadata").get("name").getAsString())
+                  .append(' ')
+                  .append(condition.get("status").getAsString())
+                  .append(' ')
+                  .append(condition.get("lastTransitionTime").getAsString())
+                  .append('\n');
+            }
+          }
+        }
+      }
+      return times.toString();
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "the node's process is killed again and again: Pods, their managers and their readiness stay")
+  void killed() throws Exception {
+    Before before = Before.now();
+    try (PodLoad load = PodLoad.on(service)) {
+      for (int kill = 0; kill < TIMES; kill++) {
+        node.node().killJvm();
+        node.up();
+      }
+      requireUntouched(before, load, TIMES + " kills of the node's process");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"dev.polis.kubernetes", "dev.polis.containers"})
+  @DisplayName("the bundle is swapped again and again: Pods, their managers and readiness stay")
+  void swapped(String bundle) throws Exception {
+    Before before = Before.now();
+    PluginCalls calls = owner.plugins();
+    List<String> digests =
+        List.of(
+            calls.stage(plugins.version(bundle, "0.2.1")),
+            calls.stage(plugins.version(bundle, "0.2.2")));
+    try (PodLoad load = PodLoad.on(service)) {
+      for (int swap = 0; swap < TIMES; swap++) {
+        SwapProgress end = calls.swap(digests.get(swap % 2), stage -> {});
+        assertEquals(Outcome.OUTCOME_APPLIED, end.getOutcome(), end::toString);
+      }
+      requireUntouched(before, load, TIMES + " swaps of " + bundle);
+    }
+  }
+
+  private static void requireUntouched(Before before, PodLoad load, String what) throws Exception {
+    long answered = load.answered();
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "requests to be answered after " + what,
+        () -> load.answered() > answered + 50);
+    assertEquals(List.of(), load.failures(), () -> "requests failed during " + what);
+    Before after = Before.now();
+    assertEquals(before, after, what);
+    System.out.printf("%s: %d requests answered, none failed%n", what, load.answered());
+  }
+}
