@@ -132,3 +132,31 @@ follow() {
   wait "$follower" 2>/dev/null || true
   [[ "$home" -nt "$since" ]]
 }
+
+# kubernetes_roles JAVA STATE PROGRAMS: gives a node that is home the roles of Kubernetes, for its owner, and says what to type next.
+kubernetes_roles() {
+  local java="$1" state="$2" programs="$3" quoted nodes node
+  local -a owner roles=(KubernetesController KubernetesWorker)
+  quoted="$(printf '%q' "$state")"
+  owner=("$0" ctl --state "$quoted")
+  if [[ "$(id -u)" != 0 ]]; then
+    roles=(KubernetesController)
+    say "KubernetesWorker needs root, and this is the user $(id -un): the node gets KubernetesController alone, and runs no Pods"
+  fi
+  if [[ ! -f "$state/owner/owner-key.pem" ]]; then
+    say "the owner's key is not in $state/owner; next, where it is: $0 ctl node role add NODE ${roles[*]}"
+    return
+  fi
+  if [[ ! -f "$state/owner/owner.pem" ]]; then
+    ctl "$java" --state "$state" takeownership </dev/null >&2 || return
+  fi
+  # A node of one's own has one line below the title; elsewhere it is the owner's choice which node runs Pods.
+  nodes="$(ctl "$java" --state "$state" node list </dev/null)" || return
+  node="$(awk 'NR > 1 && $1 != "" { print $1 }' <<<"$nodes")"
+  if [[ "$node" == *$'\n'* ]]; then
+    say "the cluster has several nodes; next: ${owner[*]} node role add NODE ${roles[*]}"
+    return
+  fi
+  ctl "$java" --state "$state" node role add "$node" "${roles[@]}" </dev/null >&2 || return
+  say "next: ${owner[*]} kubeconfig, then $programs/bin/kubectl get nodes; ${owner[*]} explain ${roles[-1]} says how far it is"
+}

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -54,6 +55,7 @@ class NodeCommandsTest {
           [[ ! -f detached ]] || sleep 3
         else
           cat >>other-input
+          [[ " $* " != *" node list "* ]] || printf 'NODE ID STATE\\nmetropolis-1 UP\\n'
         fi
         """
             .formatted(directory));
@@ -133,6 +135,59 @@ class NodeCommandsTest {
         lastCall().endsWith("dev.polis.node.Main stop --state state --anyway --timeout 7"),
         lastCall());
     assertEquals("y\n", Files.readString(scripts.path("other-input")));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0,KubernetesController KubernetesWorker", "1000,KubernetesController"})
+  @DisplayName(
+      "up --kubernetes gives the node the programs, takes ownership, and gives the roles that the user may run")
+  void kubernetes(String user, String roles) throws Exception {
+    scripts.withKubernetes();
+    scripts.program("id", "[[ \"$1\" == -u ]] && echo %s || exec /usr/bin/id \"$@\"".formatted(user));
+    // Root's node would have a volume, whose programs are fetched.
+    Path owner = Files.createDirectories(scripts.path("state/owner"));
+    Files.createFile(owner.resolve("owner-key.pem"));
+    Finished run = bash(up(true, "--kubernetes"));
+
+    run.requireSuccess("polis up --kubernetes");
+    List<String> calls = Files.readAllLines(scripts.path("calls"));
+    Path programs = scripts.path(".polis/kubernetes-" + scripts.kubernetesVersion());
+    String started = calls.stream().filter(call -> call.contains("Main run ")).findFirst().get();
+    assertTrue(started.contains(" --set dev.polis.kubernetes.programs=" + programs), started);
+    assertTrue(started.contains(" --set dev.polis.containers.programs=" + programs), started);
+    String state = " --state " + scripts.path("state") + " ";
+    List<String> last = calls.subList(calls.size() - 3, calls.size());
+    assertTrue(last.get(0).endsWith(state + "takeownership"), calls::toString);
+    assertTrue(last.get(1).endsWith(state + "node list"), calls::toString);
+    assertTrue(last.get(2).endsWith(state + "node role add metropolis-1 " + roles), calls::toString);
+    assertTrue(run.err().contains(programs.resolve("bin/kubectl") + " get nodes"), run::all);
+    assertEquals(
+        !user.equals("0"), run.err().contains("polis: KubernetesWorker needs root, "), run::all);
+  }
+
+  @Test
+  @DisplayName("A node whose owner's key lies elsewhere is told how its owner gives it the roles")
+  void kubernetesWithoutTheOwnersKey() throws Exception {
+    scripts.withKubernetes();
+    Finished run = bash(up(true, "--kubernetes"));
+
+    run.requireSuccess("polis up --kubernetes");
+    assertTrue(
+        run.err().contains("ctl node role add NODE KubernetesController"), run::all);
+    assertFalse(lastCall().contains("role"), lastCall());
+  }
+
+  @Test
+  @DisplayName("A folder without Kubernetes' programs is refused before a node is started")
+  void kubernetesDirWithoutPrograms() throws Exception {
+    Files.createDirectories(scripts.path("empty"));
+    Finished run = bash(up(true, "--kubernetes-dir", "empty"));
+
+    assertEquals(3, run.code(), run.all());
+    assertTrue(
+        run.err().contains("polis: kubernetes: %s holds no kube-apiserver ".formatted(scripts.path("empty"))),
+        run::all);
+    assertFalse(Files.exists(scripts.path("calls")), "nothing was started");
   }
 
   private String up(boolean detached, String... more) throws Exception {

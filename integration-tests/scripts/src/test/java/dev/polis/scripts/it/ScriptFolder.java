@@ -9,12 +9,36 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** A repository that holds the scripts and nothing to build, with programs of a test's own. */
 record ScriptFolder(Path folder) {
 
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
+
+  /** Kubernetes' programs, and those that run its containers and names. */
+  static final List<String> KUBERNETES_PROGRAMS =
+      List.of(
+          "kube-apiserver",
+          "kube-controller-manager",
+          "kube-scheduler",
+          "kubelet",
+          "kube-proxy",
+          "kubectl",
+          "containerd",
+          "containerd-shim-runc-v2",
+          "ctr",
+          "runc",
+          "coredns",
+          "busybox");
+
+  /** The programs that connect Pods. */
+  static final List<String> CNI_PROGRAMS = List.of("bridge", "host-local", "loopback", "portmap");
+
+  private static final Pattern KUBERNETES_VERSION =
+      Pattern.compile("^KUBERNETES_VERSION=(\\S+)", Pattern.MULTILINE);
 
   /** They take seconds; machines that run tests are busy. */
   private static final Duration PATIENCE = Duration.ofSeconds(120);
@@ -63,6 +87,30 @@ record ScriptFolder(Path folder) {
     return this;
   }
 
+  /** Gives the test Kubernetes' programs, which are then not provided. */
+  ScriptFolder withKubernetes() throws IOException {
+    String folder = ".polis/kubernetes-" + kubernetesVersion();
+    for (String program : KUBERNETES_PROGRAMS) {
+      executable(folder + "/bin/" + program, "");
+    }
+    for (String program : CNI_PROGRAMS) {
+      executable(folder + "/cni/" + program, "");
+    }
+    Files.createDirectories(path(folder + "/root/usr"));
+    Files.writeString(path(folder + "/versions"), "kubernetes " + kubernetesVersion() + "\n");
+    return this;
+  }
+
+  /** Returns the version that is provided where no folder is named. */
+  String kubernetesVersion() throws IOException {
+    Matcher version =
+        KUBERNETES_VERSION.matcher(Files.readString(path("launcher/script/kubernetes.sh")));
+    if (!version.find()) {
+      throw new AssertionError("kubernetes.sh has no KUBERNETES_VERSION=");
+    }
+    return version.group(1);
+  }
+
   /** Runs a command of {@code polis}, or another script. */
   Finished run(String script, String... arguments) throws Exception {
     List<String> command = new ArrayList<>(List.of(path(script).toString()));
@@ -77,7 +125,7 @@ record ScriptFolder(Path folder) {
         set -euo pipefail
         POLIS_REPOSITORY=%1$s
         POLIS_CACHE=%1$s/.polis
-        for part in words progress java packages etcd maven build tests node; do
+        for part in words progress java packages etcd kubernetes maven build tests node; do
           source "$POLIS_REPOSITORY/launcher/script/$part.sh"
         done
         """
@@ -91,6 +139,11 @@ record ScriptFolder(Path folder) {
 
   Map<String, String> environment() {
     return Map.of(
+        // What the machine that runs the tests has provided is not theirs.
+        "POLIS_KUBERNETES",
+        "",
+        "POLIS_KUBERNETES_ARCHIVES",
+        "",
         "PATH",
         path("programs") + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
         "JAVA_HOME",

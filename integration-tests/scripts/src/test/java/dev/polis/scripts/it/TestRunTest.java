@@ -44,7 +44,7 @@ class TestRunTest {
 
   @BeforeEach
   void copyScripts() throws Exception {
-    scripts = ScriptFolder.in(directory).withEtcd();
+    scripts = ScriptFolder.in(directory).withEtcd().withKubernetes();
     // On a machine that lacks one, each run would fetch it.
     String programs = scripts.functions("echo ${!PACKAGE_OF[@]}").out();
     for (String program : programs.strip().split(" ")) {

@@ -1,0 +1,528 @@
+# Where Kubernetes' programs come from: a folder that is named, the cache, archives beside the checkout, or the official downloads. Debian's tools for
+# containers, firewalls and connections are unpacked beside them.
+# shellcheck shell=bash
+
+# Upstream supports its newest release and the two before it; flags and configuration files follow what was tested with these.
+KUBERNETES_OLDEST=1.34
+KUBERNETES_NEWEST=1.36
+# What is taken where no folder is named.
+KUBERNETES_VERSION=1.36.3
+# The first with CRI v1, the only one that a kubelet of these releases speaks.
+CONTAINERD_OLDEST=1.6.0
+# Debian bookworm's, with which all but Pods with user namespaces ran.
+RUNC_OLDEST=1.1.0
+# The first whose bridge and portmap write rules of nftables without faults.
+CNI_OLDEST=1.6.2
+# The first with EndpointSlices of discovery.k8s.io/v1.
+COREDNS_OLDEST=1.8.4
+
+KUBERNETES_PROGRAMS=(kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl)
+CONTAINER_PROGRAMS=(containerd containerd-shim-runc-v2 ctr)
+CNI_PROGRAMS=(bridge host-local loopback portmap)
+# What a named folder may leave to Debian's packages.
+DEBIAN_PROGRAMS=(runc busybox)
+# Debian's package of each tool that the worker calls, and the folder it is in.
+KUBERNETES_PACKAGES=(runc nftables iptables conntrack ipset ethtool socat busybox-static)
+KUBERNETES_TOOLS=(sbin/runc sbin/nft sbin/iptables sbin/conntrack sbin/ipset sbin/ethtool bin/socat bin/busybox)
+
+# Archives made for this repository, by their SHA-256.
+declare -A KUBERNETES_ARCHIVES=(
+  [kubernetes-server-1.36.3-linux-amd64.tar.xz]=c674581cdad93698233f2133128cbb96ae79c772a61c89418441a5741003d250
+  [node-tools-linux-amd64.tar.xz]=e43c3cf599dba9dfeac6e52246af9908a72f8167ff74a7224881c30e6e92ac1e
+)
+
+# The official downloads: algorithm and digest. The digest of Kubernetes' own release is not known here: it is fetched from beside the release at the first use,
+# over HTTPS, and kept in the cache; later downloads are held to it. It protects against damage and later changes, not against a forged first download.
+KUBERNETES_DIGEST=""
+CONTAINERD_VERSION=2.4.1
+CONTAINERD_DIGEST=d65eda6a188aac1006848d8060099be88ba9c4bcddbfd9a23a961194710d0dd4
+CNI_VERSION=1.9.1
+CNI_DIGEST=b98f74a0f8522f0a83867178729c1aa70f2158f90c45a2ca8fa791db1c76b303
+COREDNS_VERSION=1.14.7
+COREDNS_DIGEST=9a09356438c6d9591cb80011a2a7a52f87fc3a113f6690e41f243f98b98faac9
+
+# MiB on the disk: the programs take 600, the archives are unpacked with etcd; the official downloads are 500 more, which go when they are unpacked.
+KUBERNETES_ROOM_ARCHIVES=800
+KUBERNETES_ROOM_DOWNLOADS=1500
+
+# A download that brings fewer bytes each second, for so long, is broken off and resumed.
+FETCH_SLOWEST=10000
+FETCH_SLOW_SECONDS=30
+# How often a download that gets no further is tried, with a pause in seconds between.
+FETCH_TRIES=5
+FETCH_PAUSE=2
+# What counts as getting further, in bytes: a server that gives a little each time would otherwise be asked for ever.
+FETCH_PROGRESS=1048576
+
+KUBERNETES_ELSEWHERE="give a folder with the programs: --kubernetes-dir DIR"
+
+# kubernetes_folder CACHE [NAMED]: prints a folder with bin/, cni/ and root/. Several callers at once provide it only once.
+kubernetes_folder() {
+  local cache="$1" named="${2:-${POLIS_KUBERNETES:-}}"
+  mkdir -p "$cache" || return
+  if [[ -n "$named" ]]; then
+    [[ -d "$named" ]] || refuse "kubernetes: $named is no folder" "name the folder that holds kube-apiserver, kubelet and the others, or leave the option out"
+    named="$(cd "$named" && pwd)" || return
+    if kubernetes_complete "$named"; then
+      kubernetes_check_release "$named" "$(kubernetes_noted "$named")"
+      printf '%s\n' "$named"
+      return
+    fi
+  elif kubernetes_complete "$cache/kubernetes-$KUBERNETES_VERSION"; then
+    printf '%s\n' "$cache/kubernetes-$KUBERNETES_VERSION"
+    return
+  fi
+  {
+    flock 9
+    kubernetes_provide "$cache" "$named"
+  } 9>"$cache/kubernetes.lock"
+}
+
+# kubernetes_complete FOLDER: it was provided here, and nothing was taken out of it since. The file with the versions is written last.
+kubernetes_complete() {
+  local program
+  [[ -s "$1/versions" && -d "$1/root/usr" ]] || return 1
+  for program in "${KUBERNETES_PROGRAMS[@]}" "${CONTAINER_PROGRAMS[@]}" coredns "${DEBIAN_PROGRAMS[@]}"; do
+    [[ -x "$1/bin/$program" ]] || return 1
+  done
+  for program in "${CNI_PROGRAMS[@]}"; do
+    [[ -x "$1/cni/$program" ]] || return 1
+  done
+}
+
+# kubernetes_noted FOLDER: prints the release of a complete folder.
+kubernetes_noted() {
+  sed -n 's/^kubernetes //p' "$1/versions"
+}
+
+# kubernetes_provide CACHE NAMED: makes the folder and prints it. It appears under its name when it is whole and its programs have told their versions.
+kubernetes_provide() {
+  local cache="$1" named="$2" stage made
+  if [[ -z "$named" ]] && kubernetes_complete "$cache/kubernetes-$KUBERNETES_VERSION"; then
+    printf '%s\n' "$cache/kubernetes-$KUBERNETES_VERSION" # Another made it meanwhile.
+    return
+  fi
+  [[ "$(uname -m)" == x86_64 ]] || refuse "kubernetes: this machine is $(uname -m); archives, downloads and this script are for x86_64" "run it on such a machine"
+  # Whoever holds the lock is the only one who provides: what is there was left by one that was killed.
+  rm -rf "$cache"/kubernetes.*.new
+  stage="$(mktemp -d "$cache/kubernetes.XXXXXX.new")" || refuse "kubernetes: $cache cannot be written" "make it writable, with room for the programs"
+  # A folder of mktemp is its maker's alone, and the programs are for every user that may start a node.
+  chmod 755 "$stage"
+  # What refuses ends this shell, and must leave nothing half made. An own shell, so that the trap is its own.
+  (
+    trap 'rm -rf "$stage"' EXIT
+    mkdir "$stage/bin" "$stage/cni" || exit
+    if [[ -n "$named" ]]; then
+      kubernetes_from_folder "$named" "$stage"
+      made="$(kubernetes_named_place "$cache" "$named" "$stage")" || exit
+    else
+      kubernetes_from_archives "$cache" "$stage" || kubernetes_from_downloads "$cache" "$stage"
+      made="$cache/kubernetes-$KUBERNETES_VERSION"
+    fi
+    kubernetes_add_tools "$cache" "$stage"
+    kubernetes_check "${named:-$stage}" "$stage" >"$stage/versions" || exit
+    # Links to a named folder are made each time; those of a node that runs stay while they are the same.
+    if ! kubernetes_complete "$made" || [[ "$(kubernetes_content "$made")" != "$(kubernetes_content "$stage")" ]]; then
+      rm -rf "$made" && mv "$stage" "$made" || exit
+    fi
+    printf '%s\n' "$made"
+  )
+}
+
+# kubernetes_named_place CACHE NAMED STAGE: prints where the links to a named folder belong: a place that two folders of one release do not share.
+kubernetes_named_place() {
+  local version
+  version="$(kubernetes_version "$3/bin/kubelet")" ||
+    refuse "kubernetes: $(readlink "$3/bin/kubelet") does not tell its version" "run it with --version; it may be made for another machine"
+  printf '%s/kubernetes-%s-%s\n' "$1" "$version" "$(printf '%s' "$2" | sha256sum | cut -c 1-8)"
+}
+
+# kubernetes_content FOLDER: prints what two folders with the same programs have in common.
+kubernetes_content() {
+  (cd "$1" && cat versions && find bin cni -printf '%p %l\n' | LC_ALL=C sort)
+}
+
+# --- a folder that is named ---
+
+# kubernetes_from_folder NAMED STAGE: links the programs of a folder that is flat, or has them in bin/ and cni/.
+kubernetes_from_folder() {
+  local named="$1" stage="$2" program found
+  local -a missing=()
+  for program in "${KUBERNETES_PROGRAMS[@]}" "${CONTAINER_PROGRAMS[@]}" coredns "${CNI_PROGRAMS[@]}" "${DEBIAN_PROGRAMS[@]}"; do
+    if found="$(kubernetes_find "$named" "$program")"; then
+      [[ -x "$found" ]] || refuse "kubernetes: $found is not executable" "chmod +x $found"
+      ln -s "$(readlink -f "$found")" "$stage/$(kubernetes_place "$program")/$program" || exit
+    elif [[ " ${DEBIAN_PROGRAMS[*]} " != *" $program "* ]]; then
+      missing+=("$program")
+    fi
+  done
+  [[ ${#missing[@]} == 0 ]] ||
+    refuse "kubernetes: $named holds no ${missing[*]}" "put them there, flat or into bin/ and cni/, or leave the option out to use $KUBERNETES_VERSION"
+}
+
+# kubernetes_place PROGRAM: prints bin or cni.
+kubernetes_place() {
+  if [[ " ${CNI_PROGRAMS[*]} " == *" $1 "* ]]; then echo cni; else echo bin; fi
+}
+
+# kubernetes_find FOLDER PROGRAM: prints the file, or fails.
+kubernetes_find() {
+  local place
+  for place in "$(kubernetes_place "$2")/" bin/ ""; do
+    if [[ -f "$1/$place$2" ]]; then
+      printf '%s\n' "$1/$place$2"
+      return
+    fi
+  done
+  return 1
+}
+
+# --- archives beside the checkout ---
+
+# kubernetes_archives: prints the folder with the archives, or fails. A worktree has them beside the main one.
+kubernetes_archives() {
+  local folder main name
+  if [[ -n "${POLIS_KUBERNETES_ARCHIVES:-}" ]]; then
+    for name in "${!KUBERNETES_ARCHIVES[@]}"; do
+      [[ -f "$POLIS_KUBERNETES_ARCHIVES/$name" ]] ||
+        refuse "kubernetes: POLIS_KUBERNETES_ARCHIVES names $POLIS_KUBERNETES_ARCHIVES, which holds no $name" "put it there, or unset the variable"
+    done
+    printf '%s\n' "$POLIS_KUBERNETES_ARCHIVES"
+    return
+  fi
+  local -a folders=("$POLIS_REPOSITORY/../shared/kubernetes")
+  # Without git, and in a copy without its history, there is no other.
+  if main="$(git -C "$POLIS_REPOSITORY" rev-parse --path-format=absolute --git-common-dir 2>/dev/null)"; then
+    folders+=("$main/../../shared/kubernetes")
+  fi
+  for folder in "${folders[@]}"; do
+    if kubernetes_has_archives "$folder"; then
+      (cd "$folder" && pwd)
+      return
+    fi
+  done
+  return 1
+}
+
+kubernetes_has_archives() {
+  local name
+  for name in "${!KUBERNETES_ARCHIVES[@]}"; do
+    [[ -f "$1/$name" ]] || return 1
+  done
+}
+
+# kubernetes_from_archives CACHE STAGE: fails if there are no archives.
+kubernetes_from_archives() {
+  local cache="$1" stage="$2" folder name digest
+  folder="$(kubernetes_archives)" || { local code=$?; [[ $code == 1 ]] && return 1; exit "$code"; }
+  need_room "$cache" "$KUBERNETES_ROOM_ARCHIVES"
+  say "unpacking Kubernetes $KUBERNETES_VERSION from $folder"
+  mkdir "$stage/unpacked" || exit
+  for name in "${!KUBERNETES_ARCHIVES[@]}"; do
+    digest="$(sha256sum <"$folder/$name" | cut -d ' ' -f 1)" || refuse "kubernetes: $folder/$name cannot be read" "make it readable"
+    [[ "$digest" == "${KUBERNETES_ARCHIVES[$name]}" ]] ||
+      refuse "kubernetes: $folder/$name has the SHA-256 $digest, and not ${KUBERNETES_ARCHIVES[$name]}: it is damaged or another one; nothing was unpacked" \
+        "copy it again, or take it away: then the official release is downloaded"
+    unpack "$cache" "$folder/$name" "$stage/unpacked" --xz --strip-components=1
+  done
+  take "$folder" "$stage/unpacked" "$stage/bin" "${KUBERNETES_PROGRAMS[@]}" "${CONTAINER_PROGRAMS[@]}" runc coredns
+  take "$folder" "$stage/unpacked/cni" "$stage/cni" "${CNI_PROGRAMS[@]}"
+  rm -rf "$stage/unpacked"
+}
+
+# take SOURCE FROM TO PROGRAM...: moves what was unpacked to where it belongs.
+take() {
+  local source="$1" from="$2" to="$3" program
+  shift 3
+  for program in "$@"; do
+    [[ -f "$from/$program" ]] || refuse "kubernetes: what $source gave holds no $program" "$KUBERNETES_ELSEWHERE"
+    mv "$from/$program" "$to/" || exit
+  done
+}
+
+# --- the official downloads ---
+
+# kubernetes_from_downloads CACHE STAGE
+kubernetes_from_downloads() {
+  local cache="$1" stage="$2" downloads="$1/kubernetes-downloads" digest
+  local kubernetes="${POLIS_KUBERNETES_URL:-https://dl.k8s.io}/v$KUBERNETES_VERSION/kubernetes-server-linux-amd64.tar.gz"
+  local containerd="${POLIS_CONTAINERD_URL:-https://github.com/containerd/containerd/releases/download}/v$CONTAINERD_VERSION/containerd-$CONTAINERD_VERSION-linux-amd64.tar.gz"
+  local cni="${POLIS_CNI_URL:-https://github.com/containernetworking/plugins/releases/download}/v$CNI_VERSION/cni-plugins-linux-amd64-v$CNI_VERSION.tgz"
+  local coredns="${POLIS_COREDNS_URL:-https://github.com/coredns/coredns/releases/download}/v$COREDNS_VERSION/coredns_${COREDNS_VERSION}_linux_amd64.tgz"
+  has_program curl || refuse "kubernetes: there is no curl to download it with" "install the package curl, or $KUBERNETES_ELSEWHERE"
+  need_room "$cache" "$KUBERNETES_ROOM_DOWNLOADS"
+  mkdir -p "$downloads" || exit
+  digest="$(kubernetes_digest "$cache" "$kubernetes")" || exit
+  fetch_verified "$coredns" "$downloads/coredns.tgz" sha256 "$COREDNS_DIGEST"
+  fetch_verified "$cni" "$downloads/cni.tgz" sha256 "$CNI_DIGEST"
+  fetch_verified "$containerd" "$downloads/containerd.tar.gz" sha256 "$CONTAINERD_DIGEST"
+  fetch_verified "$kubernetes" "$downloads/kubernetes.tar.gz" sha512 "$digest"
+  mkdir -p "$stage/unpacked/"{coredns,cni,containerd} || exit
+  unpack "$cache" "$downloads/coredns.tgz" "$stage/unpacked/coredns" --gzip
+  take "$coredns" "$stage/unpacked/coredns" "$stage/bin" coredns
+  unpack "$cache" "$downloads/cni.tgz" "$stage/unpacked/cni" --gzip
+  take "$cni" "$stage/unpacked/cni" "$stage/cni" "${CNI_PROGRAMS[@]}"
+  unpack "$cache" "$downloads/containerd.tar.gz" "$stage/unpacked/containerd" --gzip
+  take "$containerd" "$stage/unpacked/containerd/bin" "$stage/bin" "${CONTAINER_PROGRAMS[@]}"
+  # These alone: the images beside them are several times as large.
+  unpack "$cache" "$downloads/kubernetes.tar.gz" "$stage/bin" --gzip --strip-components=3 "${KUBERNETES_PROGRAMS[@]/#/kubernetes/server/bin/}"
+  rm -rf "$downloads" "$stage/unpacked"
+}
+
+# kubernetes_digest CACHE URL: prints the SHA-512 that a release must have: the known one, or the one of the first use.
+kubernetes_digest() {
+  local kept="$1/kubernetes-$KUBERNETES_VERSION.sha512" fetched="$1/kubernetes-downloads/digest" digest
+  if [[ -n "$KUBERNETES_DIGEST" ]]; then
+    printf '%s\n' "$KUBERNETES_DIGEST"
+    return
+  fi
+  if [[ ! -s "$kept" ]]; then
+    rm -f "$fetched"
+    fetch "$2.sha512" "$fetched"
+    digest="$(tr -d '[:space:]' <"$fetched")"
+    [[ "$digest" =~ ^[0-9a-f]{128}$ ]] || refuse "kubernetes: $2.sha512 holds no SHA-512" "try again later, or $KUBERNETES_ELSEWHERE"
+    say "Kubernetes $KUBERNETES_VERSION has the SHA-512 ${digest:0:16}…, as its server says; kept in $kept"
+    printf '%s\n' "$digest" >"$kept.new" && mv "$kept.new" "$kept" || exit
+  fi
+  cat "$kept"
+}
+
+# fetch_verified URL FILE ALGORITHM DIGEST: downloads a file, which appears under its name only if its digest is right.
+fetch_verified() {
+  local url="$1" file="$2" algorithm="$3" digest="$4" have before
+  if [[ -f "$file" && "$(digest_of "$file" "$algorithm")" == "$digest" ]]; then
+    return 0
+  fi
+  before="$(size_of "$file.part")"
+  fetch "$url" "$file.part"
+  have="$(digest_of "$file.part" "$algorithm")"
+  if [[ "$have" != "$digest" && "$before" != 0 ]]; then
+    # What an earlier run has left may be of another file.
+    say "$url does not go on from the $before bytes that an earlier download left; starting over"
+    rm -f "$file.part"
+    fetch "$url" "$file.part"
+    have="$(digest_of "$file.part" "$algorithm")"
+  fi
+  if [[ "$have" != "$digest" ]]; then
+    rm -f "$file.part"
+    refuse "kubernetes: $url has the ${algorithm^^} $have, and not $digest: it is damaged or another one; nothing was unpacked" "try again later, or $KUBERNETES_ELSEWHERE"
+  fi
+  mv "$file.part" "$file" || exit
+}
+
+# digest_of FILE ALGORITHM
+digest_of() {
+  "$2sum" <"$1" | cut -d ' ' -f 1
+}
+
+size_of() {
+  stat -c %s "$1" 2>/dev/null || echo 0
+}
+
+# fetch URL FILE: downloads it all, or refuses. What was cut off is resumed, within this call and by the next one.
+fetch() {
+  local url="$1" file="$2" log="$2.log" tries=0 code before status
+  local give_up="try again: the download goes on where it was cut off; or $KUBERNETES_ELSEWHERE"
+  while true; do
+    before="$(size_of "$file")"
+    code=0
+    while_waiting "fetching $url" "$log" curl_once "$url" "$file" || code=$?
+    [[ $code != 0 ]] || break
+    status="$(tail -n 1 "$log")"
+    if [[ $code == 22 && "$status" == 416 && "$before" != 0 && $tries == 0 ]]; then
+      break # There is nothing behind what is there: it may be whole, which its digest tells.
+    fi
+    case $code in
+      22) [[ "$status" == 5?? || "$status" == 416 || "$status" == 429 ]] || refuse "kubernetes: $url is answered with $status" "$KUBERNETES_ELSEWHERE" ;;
+      23)
+        refuse_full "$(dirname "$file")"
+        refuse "kubernetes: $file cannot be written: $(fetch_words "$log")" "mend the disk, then try again"
+        ;;
+      35 | 51 | 60 | 77) refuse "kubernetes: the server of $url is not trusted: $(fetch_words "$log")" "mind the machine's clock and its certificates; or $KUBERNETES_ELSEWHERE" ;;
+      1 | 2 | 3) refuse "kubernetes: $url cannot be fetched: $(fetch_words "$log")" "give a URL that begins with https://" ;;
+    esac
+    # 33: the server does not resume.
+    [[ $code != 33 && "$status" != 416 ]] || rm -f "$file"
+    # One that is too slow would be asked for hours if what it brings counted.
+    if [[ $code != 28 && $(($(size_of "$file") - before)) -ge $FETCH_PROGRESS ]]; then tries=0; fi
+    tries=$((tries + 1))
+    if [[ $tries -ge $FETCH_TRIES ]]; then
+      if [[ $code == 28 && "$(size_of "$file")" != 0 ]]; then
+        refuse "kubernetes: $url brought fewer than $FETCH_SLOWEST bytes a second for $FETCH_SLOW_SECONDS s, $tries times" "$give_up"
+      fi
+      refuse "kubernetes: $url could not be fetched in $tries tries, $(size_of "$file") bytes are here: $(fetch_words "$log")" "$give_up"
+    fi
+    sleep "$FETCH_PAUSE"
+  done
+  rm -f "$log"
+}
+
+# curl_once URL FILE: its last line is the status that the server answered with.
+curl_once() {
+  curl --proto '=https' --proto-redir '=https' --fail --location --silent --show-error --connect-timeout 20 \
+    --speed-limit "$FETCH_SLOWEST" --speed-time "$FETCH_SLOW_SECONDS" --continue-at - --output "$2" --write-out '%{http_code}\n' "$1"
+}
+
+# fetch_words LOG: prints what curl said, without its own name and without the status behind it.
+fetch_words() {
+  sed -n 's/^curl: //p' "$1" | tail -n 1
+}
+
+# --- both ---
+
+# need_room FOLDER MIB: refuses if the disk has less.
+need_room() {
+  local free
+  free="$(df -Pk "$1" | awk 'NR == 2 { print int($4 / 1024) }')"
+  [[ "${free:-0}" -ge "$2" ]] || refuse "kubernetes: $2 MiB are needed in $1, and $free MiB are free" "make room there"
+}
+
+# refuse_full FOLDER: if that is why something could not be written.
+refuse_full() {
+  local free
+  free="$(df -Pk "$1" | awk 'NR == 2 { print $4 }')"
+  # Less than the smallest of the programs, of which a part was written.
+  [[ "${free:-0}" -ge 1024 ]] || refuse "kubernetes: the disk of $1 is full: $free KiB are free" "make room there, then try again; what was downloaded is kept"
+}
+
+# unpack CACHE ARCHIVE FOLDER OPTION...: refuses if it cannot be unpacked whole. Owners and rights beyond reading and executing stay out.
+unpack() {
+  local cache="$1" archive="$2" folder="$3" log="$1/kubernetes.log"
+  shift 3
+  if ! while_waiting "unpacking ${archive##*/}" "$log" tar --extract --file "$archive" --directory "$folder" --no-same-owner --no-same-permissions "$@"; then
+    refuse_full "$folder"
+    refuse "kubernetes: $archive cannot be unpacked: $(grep -v 'Exiting with failure\|Error is not recoverable' "$log" | tail -n 1)" "take it away, then try again"
+  fi
+}
+
+# kubernetes_add_tools CACHE STAGE: puts Debian's tools into STAGE/root, and those that the folder lacks into STAGE/bin.
+kubernetes_add_tools() {
+  local cache="$1" stage="$2"
+  local -A from=([runc]=usr/sbin/runc [busybox]=usr/bin/busybox)
+  local program
+  kubernetes_tools "$cache"
+  cp -a "$cache/kubernetes-tools" "$stage/root" || refuse "kubernetes: $stage/root cannot be written" "make room there"
+  for program in "${DEBIAN_PROGRAMS[@]}"; do
+    [[ ! -e "$stage/bin/$program" ]] || continue
+    if [[ -x "$stage/root/${from[$program]}" ]]; then
+      cp "$stage/root/${from[$program]}" "$stage/bin/$program" || exit
+    else
+      ln -s "$(type -P "$program")" "$stage/bin/$program" || exit
+    fi
+  done
+}
+
+# kubernetes_tools CACHE: makes CACHE/kubernetes-tools, a root with Debian's tools and the libraries that the machine lacks. Without apt, the machine's own
+# must do.
+kubernetes_tools() {
+  local cache="$1" folder="$1/kubernetes-tools" tool
+  local -a missing=()
+  [[ ! -d "$folder" ]] || return 0
+  rm -rf "$folder".*
+  if has_program apt-get && has_program dpkg-deb; then
+    say "fetching Debian's packages ${KUBERNETES_PACKAGES[*]}"
+    if while_waiting "fetching Debian's packages for Kubernetes" "$cache/kubernetes.log" kubernetes_fetch_tools "$folder.new"; then
+      mv "$folder.new" "$folder" || exit
+      return
+    fi
+    rm -rf "$folder".*
+  fi
+  for tool in "${KUBERNETES_TOOLS[@]##*/}"; do
+    has_program "$tool" || missing+=("$tool")
+  done
+  [[ ${#missing[@]} == 0 ]] ||
+    refuse "kubernetes: the machine lacks ${missing[*]}, and Debian's packages could not be fetched, see $cache/kubernetes.log" "install ${KUBERNETES_PACKAGES[*]}"
+  mkdir -p "$folder.new/usr/"{bin,sbin,lib} && mv "$folder.new" "$folder" || exit
+}
+
+# kubernetes_fetch_tools ROOT: apt verifies what it fetches by the machine's keys; nothing is installed.
+kubernetes_fetch_tools() {
+  local root="$1" work="$1.apt" package place name
+  local -a APT packages
+  private_apt "$work"
+  "${APT[@]}" update || return 1
+  # The packages themselves even if the machine has them, and whatever it lacks of what they need. Its C library is the one its loader fits.
+  mapfile -t packages < <({
+    "${APT[@]}" install --simulate --no-install-recommends "${KUBERNETES_PACKAGES[@]}" | awk '$1 == "Inst" && $2 != "libc6" { print $2 }'
+    printf '%s\n' "${KUBERNETES_PACKAGES[@]}"
+  } | sort -u)
+  (cd "$work/archives" && "${APT[@]}" download "${packages[@]}") || return 1
+  mkdir -p "$root/usr/"{bin,sbin,lib} || return 1
+  # Packages of releases before the merge of /usr still name these.
+  for place in bin sbin lib; do
+    ln -s "usr/$place" "$root/$place" || return 1
+  done
+  for package in "$work"/archives/*.deb; do
+    dpkg-deb --fsys-tarfile "$package" | tar --extract --keep-directory-symlink --no-same-owner --directory "$root" || return 1
+  done
+  # What update-alternatives would do at an installation.
+  for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore; do
+    [[ -e "$root/usr/sbin/$name" ]] || ln -s xtables-nft-multi "$root/usr/sbin/$name" || return 1
+  done
+  rm -rf "$root/usr/share/"{doc,man,locale,lintian,bash-completion,bug} "$work"
+  for name in "${KUBERNETES_TOOLS[@]}"; do
+    [[ -x "$root/usr/$name" ]] || { echo "the packages hold no usr/$name"; return 1; }
+  done
+}
+
+# --- versions ---
+
+# kubernetes_version FILE [OPTION...]: prints the version that a program tells, or fails. What it prints besides does not matter.
+kubernetes_version() {
+  local file="$1" text
+  shift
+  [[ $# -gt 0 ]] || set -- --version
+  text="$("$file" "$@" 2>&1 </dev/null)" || return 1
+  [[ "$text" =~ (^|[^0-9.])v?([0-9]+\.[0-9]+\.[0-9]+) ]] || return 1
+  printf '%s\n' "${BASH_REMATCH[2]}"
+}
+
+# kubernetes_check SHOWN STAGE: prints the version of each part; refuses what does not run or does not fit. SHOWN is the folder that a person knows.
+kubernetes_check() {
+  local stage="$2" program version kubernetes="" file
+  for program in "${KUBERNETES_PROGRAMS[@]}"; do
+    file="$(kubernetes_shown "$1" "$2" "$program")"
+    if [[ "$program" == kubectl ]]; then
+      version="$(kubernetes_version "$stage/bin/$program" version --client)"
+    else
+      version="$(kubernetes_version "$stage/bin/$program")"
+    fi || kubernetes_silent "$file"
+    kubernetes_check_release "$file" "$version"
+    : "${kubernetes:=$version}"
+    [[ "${version%.*}" == "${kubernetes%.*}" ]] ||
+      refuse "kubernetes: $file is $version, and kube-apiserver beside it $kubernetes" "give programs of one release"
+  done
+  printf 'kubernetes %s\n' "$kubernetes"
+  kubernetes_check_part "$@" containerd "$CONTAINERD_OLDEST" --version
+  kubernetes_check_part "$@" runc "$RUNC_OLDEST" --version
+  kubernetes_check_part "$@" coredns "$COREDNS_OLDEST" -version
+  kubernetes_check_part "$@" bridge "$CNI_OLDEST" --version
+}
+
+# kubernetes_check_release WHAT VERSION: refuses a release that is not supported.
+kubernetes_check_release() {
+  local release="${2%.*}"
+  if ! version_at_least "$release" "$KUBERNETES_OLDEST" || ! version_at_least "$KUBERNETES_NEWEST" "$release"; then
+    refuse "kubernetes: $1 is $2; supported are $KUBERNETES_OLDEST to $KUBERNETES_NEWEST" "give one of these releases, or leave the option out to use $KUBERNETES_VERSION"
+  fi
+}
+
+# kubernetes_check_part SHOWN STAGE PROGRAM OLDEST OPTION
+kubernetes_check_part() {
+  local program="$3" oldest="$4" version file place
+  file="$(kubernetes_shown "$1" "$2" "$program")"
+  place="$(kubernetes_place "$program")"
+  # Debian's runc has a library beside it.
+  version="$(LD_LIBRARY_PATH="$2/root/usr/lib/x86_64-linux-gnu" kubernetes_version "$2/$place/$program" "$5")" || kubernetes_silent "$file"
+  version_at_least "$version" "$oldest" || refuse "kubernetes: $file is $version, older than $oldest" "give a newer one, or leave the option out to use what belongs to $KUBERNETES_VERSION"
+  printf '%s %s\n' "$program" "$version"
+}
+
+kubernetes_silent() {
+  refuse "kubernetes: $1 does not tell its version" "run it with --version; it may be made for another machine"
+}
+
+# kubernetes_shown SHOWN STAGE PROGRAM: prints the name of a program that a person finds it by.
+kubernetes_shown() {
+  kubernetes_find "$1" "$3" || readlink -f "$2/$(kubernetes_place "$3")/$3"
+}
