@@ -1,0 +1,293 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Runs what people run on Kubernetes on one node that has both roles. */
+class KubernetesIT {
+
+  private static final String WEB =
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: web}
+      spec:
+        replicas: 3
+        selector: {matchLabels: {app: web}}
+        template:
+          metadata: {labels: {app: web}}
+          spec:
+            terminationGracePeriodSeconds: 1
+            containers:
+            - name: web
+              image: %1$s
+              imagePullPolicy: Never
+              env: [{name: EDITION, value: first}]
+              command: [sh, -c, "mkdir /www; echo $EDITION edition >/www/index.html; exec httpd -f -p 8080 -h /www"]
+              readinessProbe: {httpGet: {path: /index.html, port: 8080}, periodSeconds: 1}
+      ---
+      apiVersion: v1
+      kind: Service
+      metadata: {name: web}
+      spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
+      ---
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: shell}
+      spec:
+        terminationGracePeriodSeconds: 1
+        containers:
+        - name: shell
+          image: %1$s
+          imagePullPolicy: Never
+          command: [sh, -c, "echo the shell is up; exec sleep 1000000"]
+      """
+          .formatted(BusyboxImage.NAME);
+
+  private static final String CLAIM =
+      """
+      apiVersion: v1
+      kind: PersistentVolumeClaim
+      metadata: {name: notes}
+      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 16Mi}}}
+      """;
+
+  private static final String WRITER =
+      """
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: writer}
+      spec:
+        terminationGracePeriodSeconds: 1
+        containers:
+        - name: writer
+          image: %s
+          imagePullPolicy: Never
+          command: [sh, -c, "echo a line >> /notes/lines; exec sleep 1000000"]
+          volumeMounts: [{name: notes, mountPath: /notes}]
+        volumes: [{name: notes, persistentVolumeClaim: {claimName: notes}}]
+      """
+          .formatted(BusyboxImage.NAME);
+
+  private static final String JOBS =
+      """
+      apiVersion: batch/v1
+      kind: Job
+      metadata: {name: once}
+      spec:
+        completions: 3
+        parallelism: 2
+        template:
+          spec:
+            restartPolicy: Never
+            containers: [{name: c, image: "%1$s", imagePullPolicy: Never, command: [echo, done]}]
+      ---
+      apiVersion: batch/v1
+      kind: CronJob
+      metadata: {name: each-minute}
+      spec:
+        schedule: "* * * * *"
+        jobTemplate:
+          spec:
+            template:
+              spec:
+                restartPolicy: Never
+                containers: [{name: c, image: "%1$s", imagePullPolicy: Never, command: [date]}]
+      """
+          .formatted(BusyboxImage.NAME);
+
+  private static final String POLICY =
+      """
+      apiVersion: networking.k8s.io/v1
+      kind: NetworkPolicy
+      metadata: {name: nobody}
+      spec: {podSelector: {matchLabels: {app: web}}, policyTypes: [Ingress]}
+      """;
+
+  private static final Pattern FORWARDED = Pattern.compile("127\\.0\\.0\\.1:(\\d+) -> 8080");
+
+  /** A schedule fires on the minute; the Pod then takes as long as any. */
+  private static final Duration MINUTES = Duration.ofMinutes(3);
+
+  private static final Duration ANSWER = Duration.ofSeconds(10);
+
+  @TempDir static Path directory;
+  private static KubernetesNode node;
+
+  @BeforeAll
+  static void start() throws Exception {
+    KubernetesNode.assumeSupported();
+    node = KubernetesNode.started(directory.resolve("n"), "127.0.64.1");
+    node.awaitReady();
+    node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
+    node.apply(WEB);
+    node.said("rollout", "status", "deployment/web", "--timeout=120s");
+    node.said("wait", "--for=condition=Ready", "pod/shell", "--timeout=120s");
+  }
+
+  @AfterAll
+  static void stop() {
+    if (node != null) {
+      node.close();
+    }
+  }
+
+  @Test
+  @DisplayName("a Pod of a loaded image runs, its log is read, and commands run in it")
+  void podWithLogsAndExec() throws Exception {
+    assertEquals("the shell is up", node.said("logs", "shell"));
+    assertEquals("42", node.said("exec", "shell", "--", "sh", "-c", "echo $((40 + 2))"));
+    Finished failing = node.kubectl("exec", "shell", "--", "sh", "-c", "exit 7");
+    assertEquals(7, failing.code(), failing.all());
+  }
+
+  @Test
+  @DisplayName("a port of a Pod is forwarded to this machine")
+  void portForward() throws Exception {
+    Process forward =
+        new ProcessBuilder(node.kubectlCommand("port-forward", "deployment/web", ":8080"))
+            .redirectErrorStream(true)
+            .start();
+    try (BufferedReader said =
+        new BufferedReader(
+            new InputStreamReader(forward.getInputStream(), StandardCharsets.UTF_8))) {
+      String line = String.valueOf(said.readLine());
+      Matcher port = FORWARDED.matcher(line);
+      assertTrue(port.find(), line);
+      try (HttpClient http = HttpClient.newHttpClient()) {
+        String page =
+            http.send(
+                    HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port.group(1) + "/"))
+                        .timeout(ANSWER)
+                        .build(),
+                    BodyHandlers.ofString())
+                .body();
+        assertTrue(page.endsWith(" edition\n"), page);
+      }
+    } finally {
+      forward.destroyForcibly().waitFor();
+    }
+  }
+
+  @Test
+  @DisplayName("a Deployment of three is rolled to another edition, by new Pods")
+  void rolledDeployment() throws Exception {
+    Set<String> before = pods("app=web");
+    node.said("set", "env", "deployment/web", "EDITION=second");
+    node.said("rollout", "status", "deployment/web", "--timeout=120s");
+    Await.until(
+        KubernetesNode.PATIENCE, "three Pods", () -> pods("app=web").size() == before.size());
+
+    Set<String> after = pods("app=web");
+    assertEquals(3, after.size(), after::toString);
+    assertTrue(after.stream().noneMatch(before::contains), () -> before + " became " + after);
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the Service to give the second edition",
+        () -> fetched("http://web/").equals("second edition"));
+  }
+
+  @Test
+  @DisplayName("a Pod reaches a Service by its short name, its full name and its address")
+  void serviceByName() throws Exception {
+    String address = node.said("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}");
+    for (String host : new String[] {"web", "web.default.svc.cluster.local", address}) {
+      Await.until(
+          KubernetesNode.PATIENCE,
+          host + " to answer",
+          () -> fetched("http://" + host + "/").endsWith(" edition"));
+    }
+    String api = node.said("get", "service", "kubernetes", "-o", "jsonpath={.spec.clusterIP}");
+    String looked =
+        node.said("exec", "shell", "--", "nslookup", "kubernetes.default.svc.cluster.local");
+    assertTrue(looked.contains(api), looked);
+  }
+
+  @Test
+  @DisplayName("a claim is bound, and its data is there for the next Pod")
+  void claimKeepsData() throws Exception {
+    node.apply(CLAIM);
+    for (int pod = 1; pod <= 2; pod++) {
+      node.apply(WRITER);
+      node.said("wait", "--for=condition=Ready", "pod/writer", "--timeout=120s");
+      assertEquals(
+          "Bound", node.said("get", "pvc", "notes", "-o", "jsonpath={.status.phase}"));
+      assertEquals(
+          pod, node.said("exec", "writer", "--", "cat", "/notes/lines").lines().count());
+      node.said("delete", "pod", "writer", "--wait=true");
+    }
+    node.said("delete", "pvc", "notes", "--wait=false");
+  }
+
+  @Test
+  @DisplayName("a Job completes, and a CronJob fires")
+  void jobs() throws Exception {
+    node.apply(JOBS);
+    node.said("wait", "--for=condition=Complete", "job/once", "--timeout=120s");
+    Await.until(
+        MINUTES,
+        "a Job of the CronJob to complete",
+        () ->
+            node.said(
+                    "get",
+                    "jobs",
+                    "-l",
+                    "batch.kubernetes.io/cronjob-name=each-minute",
+                    "-o",
+                    "jsonpath={.items[*].status.succeeded}")
+                .startsWith("1"));
+    node.said("delete", "cronjob", "each-minute");
+  }
+
+  @Test
+  @DisplayName("who makes a NetworkPolicy is told that it is not enforced")
+  void networkPolicyIsNotEnforced() throws Exception {
+    Path file = Files.writeString(directory.resolve("policy.yaml"), POLICY);
+    Finished made = node.kubectl("apply", "-f", file.toString()).requireSuccess("a NetworkPolicy");
+    assertTrue(made.err().contains("not enforced"), made::all);
+    assertTrue(fetched("http://web/").endsWith(" edition"), "it is not enforced");
+    node.said("delete", "networkpolicy", "nobody");
+  }
+
+  /** Fetches a page from within a Pod; returns what went wrong if it did. */
+  private static String fetched(String url) throws Exception {
+    // Debian's busybox ends with a fault where wget is given a time limit.
+    Finished page = node.kubectl("exec", "shell", "--", "wget", "-q", "-O", "-", url);
+    return page.code() == 0 ? page.out().strip() : page.err();
+  }
+
+  /** The names of the Pods with a label that are not about to go. */
+  private static Set<String> pods(String label) throws Exception {
+    Set<String> names = new TreeSet<>();
+    for (JsonElement item : node.json("get", "pods", "-l", label).getAsJsonArray("items")) {
+      var metadata = item.getAsJsonObject().getAsJsonObject("metadata");
+      if (!metadata.has("deletionTimestamp")) {
+        names.add(metadata.get("name").getAsString());
+      }
+    }
+    return names;
+  }
+}
