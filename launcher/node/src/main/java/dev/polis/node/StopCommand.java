@@ -130,6 +130,8 @@ final class StopCommand implements Callable<Integer> {
         end(record);
       }
     }
+    // Before the unmount: the record of it lies on the volume, and its mounts hold the volume.
+    List<String> remains = new SandboxRemains(directory.data(), StopCommand::say).remove();
     StateMounts.unmount(directory.root(), StopCommand::say);
     StateMounts.detachLoops(directory.root(), StopCommand::say);
     // A volume that lies on a mount could not be unmounted before its loop device was detached.
@@ -144,6 +146,14 @@ final class StopCommand implements Callable<Integer> {
     }
     for (ProcessRecord record : ProcessRecords.stopAll(directory.processes())) {
       say("stopped " + record.name() + " (process " + record.pid() + ")");
+    }
+    if (!remains.isEmpty()) {
+      throw new Refusal(
+          Exit.FAILED,
+          "of Kubernetes' worker there is still: "
+              + String.join("; ", remains)
+              + "; stop again, or restart the machine",
+          null);
     }
   }
 

@@ -1,0 +1,292 @@
+package dev.polis.node;
+
+import com.google.gson.Gson;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParseException;
+import com.google.gson.JsonPrimitive;
+import dev.polis.process.Commands;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * Ends what Kubernetes' worker has left on the machine: containers, their cgroups, the network
+ * device and the addresses. A node that stops in order leaves nothing of this; one that was killed
+ * leaves all, since containers outlive it on purpose. What there is stands in the record that the
+ * organ {@code containers} writes before it makes anything.
+ */
+final class SandboxRemains {
+
+  /** Of the organ that makes the sandbox, in its folder. */
+  private static final String RECORD = "containers/sandbox.json";
+
+  /** One file for each role that has put the address inside on the loopback device. */
+  private static final String ADDRESSES = "kubernetes-address";
+
+  private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
+  private static final Path CGROUPS = Path.of("/sys/fs/cgroup");
+  private static final Path PROC = Path.of("/proc");
+
+  /** What a program may take to end that is asked to; then it is killed. */
+  private static final Duration GRACE = Duration.ofSeconds(3);
+
+  /** What the kernel may take for a killed process, and for an emptied cgroup. */
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private static final Duration PACE = Duration.ofMillis(20);
+
+  private final Path data;
+  private final Consumer<String> progress;
+  private final Commands commands = new Commands();
+
+  /**
+   * Looks at a node's data.
+   *
+   * @param data the folder of the data volume
+   * @param progress is given a line for each thing that is done
+   */
+  SandboxRemains(Path data, Consumer<String> progress) {
+    this.data = data;
+    this.progress = progress;
+  }
+
+  /**
+   * Removes everything, as far as it is there.
+   *
+   * @return what is still there, in words; empty if nothing is
+   */
+  List<String> remove() throws IOException, InterruptedException {
+    List<String> left = new ArrayList<>();
+    Path record = data.resolve(RECORD);
+    if (Files.isReadable(record)) {
+      try {
+        removeSandbox(new Gson().fromJson(Files.readString(record), JsonObject.class), left);
+      } catch (JsonParseException | ClassCastException e) {
+        left.add(record + " is damaged, so nobody knows what is left of the sandbox");
+      }
+    }
+    for (String address : addresses()) {
+      removeAddress(address, left);
+    }
+    return left;
+  }
+
+  private void removeSandbox(JsonObject record, List<String> left)
+      throws IOException, InterruptedException {
+    if (record == null || !text(record, "bootId").equals(Files.readString(BOOT_ID).strip())) {
+      return; // The machine was started anew since: nothing of it is left.
+    }
+    String cgroup = text(record, "cgroup");
+    List<String> namespaces =
+        Stream.of(text(record, "mountNamespace"), text(record, "networkNamespace"))
+            .filter(name -> name.contains(":"))
+            .toList();
+    if (!endProcesses(cgroup, namespaces)) {
+      left.add("processes " + processes(cgroup, namespaces) + " of containers");
+    }
+    removeCgroups(cgroup, left);
+    removeDevice(text(record, "hostDevice"), left);
+    removeAddress(text(record, "addedAddress"), left);
+  }
+
+  private static String text(JsonObject record, String name) {
+    return record.get(name) instanceof JsonPrimitive value ? value.getAsString() : "";
+  }
+
+  private boolean endProcesses(String cgroup, List<String> namespaces)
+      throws IOException, InterruptedException {
+    Set<Long> first = processes(cgroup, namespaces);
+    if (first.isEmpty()) {
+      return true;
+    }
+    progress.accept("ending %d processes of containers".formatted(first.size()));
+    first.forEach(process -> ProcessHandle.of(process).ifPresent(ProcessHandle::destroy));
+    long killing = System.nanoTime() + GRACE.toNanos();
+    long end = killing + PATIENCE.toNanos();
+    Set<Long> alive = processes(cgroup, namespaces);
+    while (!alive.isEmpty() && System.nanoTime() < end) {
+      if (System.nanoTime() > killing) {
+        alive.forEach(
+            process -> ProcessHandle.of(process).ifPresent(ProcessHandle::destroyForcibly));
+      }
+      Thread.sleep(PACE);
+      alive = processes(cgroup, namespaces);
+    }
+    return alive.isEmpty();
+  }
+
+  /** Returns the processes of the cgroup, and those in the sandbox's namespaces. */
+  private static Set<Long> processes(String cgroup, List<String> namespaces) throws IOException {
+    Set<Long> found = new TreeSet<>();
+    for (Path top : cgroups(cgroup)) {
+      walk(
+          top,
+          folder ->
+              Files.readAllLines(folder.resolve("cgroup.procs")).stream()
+                  .map(Long::valueOf)
+                  .forEach(found::add));
+    }
+    try (DirectoryStream<Path> all = Files.newDirectoryStream(PROC, "[0-9]*")) {
+      for (Path process : all) {
+        if (namespaces.stream().anyMatch(namespace -> isIn(process, namespace))) {
+          found.add(Long.valueOf(process.getFileName().toString()));
+        }
+      }
+    }
+    return found;
+  }
+
+  /**
+   * Tells whether a process is in a namespace.
+   *
+   * @param namespace as the kernel names it, such as {@code mnt:[4026531841]}
+   */
+  private static boolean isIn(Path process, String namespace) {
+    String kind = namespace.substring(0, namespace.indexOf(':'));
+    try {
+      return Files.readSymbolicLink(process.resolve("ns").resolve(kind))
+          .toString()
+          .equals(namespace);
+    } catch (IOException gone) {
+      return false;
+    }
+  }
+
+  /** Returns the folders of a cgroup: one, or one in each hierarchy. */
+  private static List<Path> cgroups(String name) throws IOException {
+    if (name.isEmpty()) {
+      return List.of();
+    }
+    Set<Path> found = new TreeSet<>();
+    if (Files.isDirectory(CGROUPS.resolve(name))) {
+      found.add(CGROUPS.resolve(name));
+    }
+    try (DirectoryStream<Path> hierarchies = Files.newDirectoryStream(CGROUPS)) {
+      for (Path hierarchy : hierarchies) {
+        if (Files.isDirectory(hierarchy.resolve(name))) {
+          found.add(hierarchy.toRealPath().resolve(name));
+        }
+      }
+    }
+    return List.copyOf(found);
+  }
+
+  private void removeCgroups(String name, List<String> left)
+      throws IOException, InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    for (Path top : cgroups(name)) {
+      progress.accept("removing cgroup " + top);
+      while (!removed(top) && System.nanoTime() < end) {
+        Thread.sleep(PACE);
+      }
+      if (Files.exists(top)) {
+        left.add("cgroup " + top);
+      }
+    }
+  }
+
+  /** Tries once; the kernel empties a cgroup some milliseconds after its last process has ended. */
+  private static boolean removed(Path top) {
+    try {
+      walk(top, Files::deleteIfExists);
+      return true;
+    } catch (IOException busy) {
+      return !Files.exists(top);
+    }
+  }
+
+  private void removeDevice(String device, List<String> left)
+      throws IOException, InterruptedException {
+    if (device.isEmpty() || !Files.exists(Path.of("/sys/class/net", device))) {
+      return;
+    }
+    progress.accept("removing network device " + device);
+    // It goes by itself with the last process inside, at a time of the kernel's choice.
+    Commands.Result result =
+        commands.run(PATIENCE, List.of("ip", "link", "delete", "dev", device));
+    if (!result.ok() && Files.exists(Path.of("/sys/class/net", device))) {
+      left.add("network device " + device + ": " + result.words());
+    }
+  }
+
+  private Set<String> addresses() throws IOException {
+    Set<String> found = new TreeSet<>();
+    Path folder = data.resolve(ADDRESSES);
+    if (Files.isDirectory(folder)) {
+      try (DirectoryStream<Path> claims = Files.newDirectoryStream(folder)) {
+        for (Path claim : claims) {
+          found.add(Files.readString(claim).strip());
+        }
+      }
+    }
+    return found;
+  }
+
+  private void removeAddress(String address, List<String> left)
+      throws IOException, InterruptedException {
+    if (address.isEmpty()) {
+      return;
+    }
+    String prefix = address + "/32";
+    List<String> show = List.of("ip", "-o", "address", "show", "dev", "lo", "to", prefix);
+    if (commands.run(PATIENCE, show).output().isEmpty()) {
+      return;
+    }
+    progress.accept("removing address " + address);
+    Commands.Result result =
+        commands.run(PATIENCE, List.of("ip", "address", "delete", prefix, "dev", "lo"));
+    if (!result.ok()) {
+      left.add("address " + address + ": " + result.words());
+    }
+  }
+
+  /** What is done to a folder after all that are in it. */
+  @FunctionalInterface
+  private interface FolderAction {
+    void act(Path folder) throws IOException;
+  }
+
+  /** Visits folders alone: the files of a cgroup are the kernel's, and go with their folder. */
+  private static void walk(Path top, FolderAction action) throws IOException {
+    Files.walkFileTree(
+        top,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult visitFileFailed(Path file, IOException failure)
+              throws IOException {
+            if (failure instanceof NoSuchFileException) {
+              return FileVisitResult.CONTINUE;
+            }
+            throw failure;
+          }
+
+          @Override
+          public FileVisitResult postVisitDirectory(Path folder, IOException failure)
+              throws IOException {
+            try {
+              action.act(folder);
+            } catch (NoSuchFileException gone) {
+              // The last process in it has ended, and its maker has removed it.
+            }
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+            return FileVisitResult.CONTINUE;
+          }
+        });
+  }
+}

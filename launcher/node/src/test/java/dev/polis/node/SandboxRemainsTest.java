@@ -1,0 +1,126 @@
+package dev.polis.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is left of a sandbox whose node was killed, made here with the kernel's own. */
+class SandboxRemainsTest {
+
+  private static final String NAME = "polis-" + Long.toString(ProcessHandle.current().pid(), 36);
+
+  /** Of the range that is kept for tests of networks. */
+  private static final String ADDRESS = "198.19.255.250";
+
+  @TempDir Path data;
+  private final List<String> said = new ArrayList<>();
+  private SandboxRemains remains;
+
+  @BeforeEach
+  void lookAtData() {
+    remains = new SandboxRemains(data, said::add);
+  }
+
+  @Test
+  @DisplayName("a node without a sandbox has nothing to remove")
+  void nothing() throws Exception {
+    assertEquals(List.of(), remains.remove());
+    assertEquals(List.of(), said);
+  }
+
+  @Test
+  @DisplayName("what stands in a record of another run of the machine is left alone")
+  void anotherBoot() throws Exception {
+    record("another", NAME, "mnt:[1]", "net:[1]");
+
+    assertEquals(List.of(), remains.remove());
+    assertEquals(List.of(), said);
+  }
+
+  @Test
+  @DisplayName("a damaged record is said, as nobody knows then what is left")
+  void damaged() throws Exception {
+    Path record = data.resolve("containers/sandbox.json");
+    Files.createDirectories(record.getParent());
+    Files.writeString(record, "{");
+
+    assertEquals(
+        List.of(record + " is damaged, so nobody knows what is left of the sandbox"),
+        remains.remove());
+  }
+
+  @Test
+  @DisplayName("processes in the namespaces, the device, the addresses and the cgroups are removed")
+  void everything() throws Exception {
+    assumeTrue(
+        System.getProperty("user.name").equals("root"),
+        "a sandbox is made of namespaces, which needs root");
+    Process inside =
+        new ProcessBuilder("unshare", "--net", "--mount", "sh", "-c", "echo in; exec sleep 1000")
+            .start();
+    try {
+      assertEquals('i', inside.getInputStream().read());
+      run("ip", "link", "add", NAME, "type", "veth", "peer", "name", NAME + "p");
+      run("ip", "address", "add", ADDRESS + "/32", "dev", "lo");
+      Path cgroup = Path.of("/sys/fs/cgroup/pids", NAME);
+      assumeTrue(Files.isDirectory(cgroup.getParent()), "there is no cgroup hierarchy pids here");
+      Files.createDirectories(cgroup.resolve("pod/container"));
+      String boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+      record(boot, NAME, namespace(inside, "mnt"), namespace(inside, "net"));
+      Files.createDirectories(data.resolve("kubernetes-address"));
+      Files.writeString(data.resolve("kubernetes-address/worker"), ADDRESS);
+
+      assertEquals(List.of(), remains.remove());
+      assertTrue(inside.waitFor(20, TimeUnit.SECONDS), "the process inside lives");
+      assertFalse(Files.exists(cgroup));
+      assertFalse(Files.exists(Path.of("/sys/class/net", NAME)));
+      assertEquals(
+          List.of(
+              "ending 1 processes of containers",
+              "removing cgroup " + cgroup,
+              "removing network device " + NAME,
+              "removing address " + ADDRESS),
+          said);
+
+      said.clear();
+      assertEquals(List.of(), remains.remove(), "a second time there is nothing");
+      assertEquals(List.of(), said);
+    } finally {
+      inside.destroyForcibly();
+    }
+  }
+
+  private void record(String boot, String name, String mount, String network) throws IOException {
+    Path record = data.resolve("containers/sandbox.json");
+    Files.createDirectories(record.getParent());
+    Files.writeString(
+        record,
+        """
+        {"bootId": "%s", "isolation": "NAMESPACES", "hostDevice": "%s", "cgroup": "%s",
+         "addedAddress": "", "mountNamespace": "%s", "networkNamespace": "%s"}
+        """
+            .formatted(boot, name, name, mount, network));
+  }
+
+  private static String namespace(Process process, String kind) throws IOException {
+    return Files.readSymbolicLink(Path.of("/proc/" + process.pid() + "/ns/" + kind)).toString();
+  }
+
+  private static void run(String... command) throws Exception {
+    Process process = new ProcessBuilder(command).inheritIO().start();
+    assertTrue(process.waitFor(20, TimeUnit.SECONDS), String.join(" ", command));
+    assertEquals(0, process.exitValue(), String.join(" ", command));
+  }
+}
