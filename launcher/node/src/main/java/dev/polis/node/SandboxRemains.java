@@ -209,16 +209,19 @@ final class SandboxRemains {
 
   private void removeDevice(String device, List<String> left)
       throws IOException, InterruptedException {
-    if (device.isEmpty() || !Files.exists(Path.of("/sys/class/net", device))) {
+    if (device.isEmpty() || !isThere(device)) {
       return;
     }
     progress.accept("removing network device " + device);
     // It goes by itself with the last process inside, at a time of the kernel's choice.
-    Commands.Result result =
-        commands.run(PATIENCE, List.of("ip", "link", "delete", "dev", device));
-    if (!result.ok() && Files.exists(Path.of("/sys/class/net", device))) {
+    Commands.Result result = commands.run(PATIENCE, List.of("ip", "link", "delete", "dev", device));
+    if (!result.ok() && isThere(device)) {
       left.add("network device " + device + ": " + result.words());
     }
+  }
+
+  private boolean isThere(String device) throws IOException, InterruptedException {
+    return commands.run(PATIENCE, List.of("ip", "link", "show", "dev", device)).ok();
   }
 
   private Set<String> addresses() throws IOException {

@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.polis.process.Commands;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -23,6 +25,8 @@ class SandboxRemainsTest {
 
   /** Of the range that is kept for tests of networks. */
   private static final String ADDRESS = "198.19.255.250";
+
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   @TempDir Path data;
   private final List<String> said = new ArrayList<>();
@@ -85,7 +89,8 @@ class SandboxRemainsTest {
       assertEquals(List.of(), remains.remove());
       assertTrue(inside.waitFor(20, TimeUnit.SECONDS), "the process inside lives");
       assertFalse(Files.exists(cgroup));
-      assertFalse(Files.exists(Path.of("/sys/class/net", NAME)));
+      assertFalse(
+          new Commands().run(PATIENCE, List.of("ip", "link", "show", "dev", NAME)).ok(), NAME);
       assertEquals(
           List.of(
               "ending 1 processes of containers",

@@ -54,11 +54,7 @@ public final class KubeClient implements AutoCloseable {
   public KubeClient(URI server, SSLContext tls) {
     this.server = server;
     this.http =
-        HttpClient.newBuilder()
-            .sslContext(tls)
-            .connectTimeout(CONNECT)
-            .executor(threads)
-            .build();
+        HttpClient.newBuilder().sslContext(tls).connectTimeout(CONNECT).executor(threads).build();
   }
 
   /** Returns whether a path answers with 200, such as {@code /readyz}. */
@@ -95,7 +91,9 @@ public final class KubeClient implements AutoCloseable {
 
   /** Returns the objects of a list. */
   public static List<JsonObject> items(JsonObject list) {
-    return list.getAsJsonArray("items").asList().stream().map(JsonElement::getAsJsonObject).toList();
+    return list.getAsJsonArray("items").asList().stream()
+        .map(JsonElement::getAsJsonObject)
+        .toList();
   }
 
   /** Makes an object in a collection. */
@@ -107,8 +105,7 @@ public final class KubeClient implements AutoCloseable {
   /** Makes an object, or gives it the wanted content, by server-side apply. */
   public JsonObject apply(String path, String manager, JsonObject object)
       throws IOException, InterruptedException {
-    String query =
-        "?force=true&fieldManager=" + URLEncoder.encode(manager, StandardCharsets.UTF_8);
+    String query = "?force=true&fieldManager=" + URLEncoder.encode(manager, StandardCharsets.UTF_8);
     return send(json(path + query, APPLY).method("PATCH", body(object)));
   }
 
@@ -137,7 +134,8 @@ public final class KubeClient implements AutoCloseable {
   /**
    * Watches a collection until the server ends the watch; the caller lists again then.
    *
-   * @param path of the collection, with its query and {@code resourceVersion}, without {@code watch}
+   * @param path of the collection, with its query and {@code resourceVersion}, without {@code
+   *     watch}
    * @param events gets each event: {@code type} and {@code object}
    * @throws InterruptedException if interrupted, which ends the watch
    */
@@ -178,9 +176,7 @@ public final class KubeClient implements AutoCloseable {
     HttpResponse<String> response = http.send(request, BodyHandlers.ofString());
     if (response.statusCode() / 100 != HttpURLConnection.HTTP_OK / 100) {
       throw refusal(
-          response.statusCode(),
-          response.body(),
-          request.method() + " " + request.uri().getPath());
+          response.statusCode(), response.body(), request.method() + " " + request.uri().getPath());
     }
     return JsonParser.parseString(response.body()).getAsJsonObject();
   }

@@ -8,8 +8,8 @@
  *                                        └─ watch: one object per line, until the server ends it
  * </pre>
  *
- * <p>An object is a tree of JSON, addressed by its path ({@code /api/v1/nodes/NAME}). A refusal is a
- * {@link dev.polis.kubernetes.client.KubeException} with the server's code, reason and words.
+ * <p>An object is a tree of JSON, addressed by its path ({@code /api/v1/nodes/NAME}). A refusal is
+ * a {@link dev.polis.kubernetes.client.KubeException} with the server's code, reason and words.
  *
  * <p>Not promised: caches. A watch ends whenever the server likes; its owner lists again.
  *

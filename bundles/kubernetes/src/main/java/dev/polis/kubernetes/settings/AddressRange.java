@@ -79,8 +79,7 @@ public record AddressRange(int first, int prefix) {
 
   private static InetAddress address(int number) {
     try {
-      return InetAddress.getByAddress(
-          ByteBuffer.allocate(Integer.BYTES).putInt(number).array());
+      return InetAddress.getByAddress(ByteBuffer.allocate(Integer.BYTES).putInt(number).array());
     } catch (UnknownHostException e) {
       throw new IllegalStateException("four bytes are always an address", e);
     }

@@ -7,8 +7,8 @@ import java.net.InetAddress;
  *
  * <p>A node at a loopback address, as on a developer's machine, cannot use that: an API server
  * refuses to announce it, and nothing in another network namespace reaches it. Such a node gets two
- * addresses of a range that is kept for tests of networks (RFC 2544), derived from its own: 127.a.b.c
- * has the pair number b × 256 + c. Any other node uses its own address for both.
+ * addresses of a range that is kept for tests of networks (RFC 2544), derived from its own:
+ * 127.a.b.c has the pair number b × 256 + c. Any other node uses its own address for both.
  *
  * @param host of the node itself: the API server and the load balancer
  * @param worker of the worker's sandbox: the kubelet and node ports

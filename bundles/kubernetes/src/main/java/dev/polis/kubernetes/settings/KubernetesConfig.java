@@ -7,7 +7,8 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 @ObjectClassDefinition(
     id = KubernetesSettings.PID,
     name = "Kubernetes",
-    description = "Runs Kubernetes on nodes with the roles KubernetesController and KubernetesWorker")
+    description =
+        "Runs Kubernetes on nodes with the roles KubernetesController and KubernetesWorker")
 public @interface KubernetesConfig {
 
   @AttributeDefinition(

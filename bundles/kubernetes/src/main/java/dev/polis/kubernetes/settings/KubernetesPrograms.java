@@ -66,8 +66,7 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
 
   private static KubernetesVersion version(Path program) throws InterruptedException {
     try {
-      Commands.Result said =
-          new Commands().run(ANSWER, List.of(program.toString(), "--version"));
+      Commands.Result said = new Commands().run(ANSWER, List.of(program.toString(), "--version"));
       Matcher version = VERSION.matcher(said.output());
       if (said.ok() && version.find()) {
         return new KubernetesVersion(

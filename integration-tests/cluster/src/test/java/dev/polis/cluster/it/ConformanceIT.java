@@ -77,8 +77,7 @@ class ConformanceIT {
       disabledReason = "it takes an hour; -Dpolis.conformance.names=FILE runs the tests of a list")
   @DisplayName("all tests of a list pass on one node")
   void longForm() throws Exception {
-    List<String> names =
-        Files.readAllLines(Path.of(System.getProperty("polis.conformance.names")));
+    List<String> names = Files.readAllLines(Path.of(System.getProperty("polis.conformance.names")));
     List<String> serial = names.stream().filter(name -> name.contains("[Serial]")).toList();
     List<String> parallel = names.stream().filter(name -> !name.contains("[Serial]")).toList();
     Map<String, Outcome> outcomes = new TreeMap<>();

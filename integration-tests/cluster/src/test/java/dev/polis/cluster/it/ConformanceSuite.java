@@ -127,7 +127,8 @@ record ConformanceSuite(Path folder) {
             "--report-dir=" + report,
             "--disable-log-dump",
             "--num-nodes=1"));
-    Finished finished = Finished.of(command, Map.of("HOME", report.toString()), within.plusMinutes(2));
+    Finished finished =
+        Finished.of(command, Map.of("HOME", report.toString()), within.plusMinutes(2));
     Files.writeString(report.resolve("output.txt"), finished.all());
     return outcomes(report);
   }

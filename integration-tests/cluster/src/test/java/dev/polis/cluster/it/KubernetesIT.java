@@ -233,10 +233,8 @@ class KubernetesIT {
     for (int pod = 1; pod <= 2; pod++) {
       node.apply(WRITER);
       node.said("wait", "--for=condition=Ready", "pod/writer", "--timeout=120s");
-      assertEquals(
-          "Bound", node.said("get", "pvc", "notes", "-o", "jsonpath={.status.phase}"));
-      assertEquals(
-          pod, node.said("exec", "writer", "--", "cat", "/notes/lines").lines().count());
+      assertEquals("Bound", node.said("get", "pvc", "notes", "-o", "jsonpath={.status.phase}"));
+      assertEquals(pod, node.said("exec", "writer", "--", "cat", "/notes/lines").lines().count());
       node.said("delete", "pod", "writer", "--wait=true");
     }
     node.said("delete", "pvc", "notes", "--wait=false");

@@ -218,8 +218,12 @@ final class KubernetesNode implements AutoCloseable {
   void requireNothingLeft() throws Exception {
     String links = Finished.of(List.of("ip", "-o", "address"), Map.of(), PATIENCE).out();
     List<String> left = new ArrayList<>();
-    links.lines().filter(line -> line.contains("polis") || line.contains(" 198.1")).forEach(left::add);
-    try (Stream<Path> groups = Files.find(Path.of("/sys/fs/cgroup"), 2, (file, a) -> a.isDirectory())) {
+    links
+        .lines()
+        .filter(line -> line.contains("polis") || line.contains(" 198.1"))
+        .forEach(left::add);
+    try (Stream<Path> groups =
+        Files.find(Path.of("/sys/fs/cgroup"), 2, (file, a) -> a.isDirectory())) {
       String id = node.id();
       groups
           .filter(group -> group.getFileName().toString().startsWith("polis"))
@@ -236,8 +240,7 @@ final class KubernetesNode implements AutoCloseable {
   Map<Long, Long> podProcesses() throws Exception {
     Map<Long, Long> found = new TreeMap<>();
     for (JsonElement item : json("get", "pods", "-A").getAsJsonArray("items")) {
-      String uid =
-          item.getAsJsonObject().getAsJsonObject("metadata").get("uid").getAsString();
+      String uid = item.getAsJsonObject().getAsJsonObject("metadata").get("uid").getAsString();
       for (ProcessHandle handle : ProcessHandle.allProcesses().toList()) {
         if (cgroups(handle.pid()).contains(uid) && !isSleep(handle.pid())) {
           startTime(handle.pid()).ifPresent(start -> found.put(handle.pid(), start));

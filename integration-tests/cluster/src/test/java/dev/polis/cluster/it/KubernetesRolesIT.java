@@ -69,8 +69,7 @@ class KubernetesRolesIT {
       requireStarts(node, 1);
       for (int time = 1; time <= TIMES; time++) {
         node.removeRoles();
-        Await.until(
-            KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended(node));
+        Await.until(KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended(node));
         node.requireNothingLeft();
         node.addRoles();
         node.awaitReady();
@@ -89,10 +88,12 @@ class KubernetesRolesIT {
     Await.until(
         KubernetesNode.PATIENCE,
         "the Pod to have written line " + starts,
-        () -> node.kubectl("exec", "deployment/writer", "--", "cat", "/data/starts")
-            .out()
-            .lines()
-            .count() >= starts);
+        () ->
+            node.kubectl("exec", "deployment/writer", "--", "cat", "/data/starts")
+                    .out()
+                    .lines()
+                    .count()
+                >= starts);
     assertEquals(
         starts,
         node.said("exec", "deployment/writer", "--", "cat", "/data/starts").lines().count());

@@ -137,8 +137,7 @@ class KubernetesSwapIT {
       for (String kind : List.of("nodes", "pods")) {
         for (JsonElement item : node.json("get", kind, "-A").getAsJsonArray("items")) {
           JsonObject object = item.getAsJsonObject();
-          for (JsonElement each :
-              object.getAsJsonObject("status").getAsJsonArray("conditions")) {
+          for (JsonElement each : object.getAsJsonObject("status").getAsJsonArray("conditions")) {
             JsonObject condition = each.getAsJsonObject();
             if (condition.get("type").getAsString().equals("Ready")) {
               times

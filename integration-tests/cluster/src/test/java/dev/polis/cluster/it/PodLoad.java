@@ -39,8 +39,7 @@ final class PodLoad implements AutoCloseable {
   /** Begins at once. */
   static PodLoad on(URI service) {
     PodLoad load = new PodLoad(service);
-    load.clock.scheduleAtFixedRate(
-        load::ask, 0, INTERVAL.toNanos(), TimeUnit.NANOSECONDS);
+    load.clock.scheduleAtFixedRate(load::ask, 0, INTERVAL.toNanos(), TimeUnit.NANOSECONDS);
     return load;
   }
 

@@ -41,7 +41,9 @@ final class FakeKubernetes {
     fake.said.put("ctr", "ctr github.com/containerd/containerd/v2 v2.4.1");
     fake.said.put("coredns", "CoreDNS-1.14.7\nlinux/amd64, go1.26.8");
     for (String program : ScriptFolder.CNI_PROGRAMS) {
-      fake.said.put(program, "CNI %s plugin v1.9.1\nCNI protocol versions supported: 0.1.0, 1.1.0".formatted(program));
+      fake.said.put(
+          program,
+          "CNI %s plugin v1.9.1\nCNI protocol versions supported: 0.1.0, 1.1.0".formatted(program));
     }
     return fake;
   }

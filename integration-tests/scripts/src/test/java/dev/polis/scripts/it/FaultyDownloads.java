@@ -71,7 +71,8 @@ final class FaultyDownloads implements AutoCloseable {
         "-----BEGIN CERTIFICATE-----\n"
             + Base64.getMimeEncoder().encodeToString(pki.authority().getEncoded())
             + "\n-----END CERTIFICATE-----\n");
-    this.server = HttpsServer.create(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0), 0);
+    this.server =
+        HttpsServer.create(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0), 0);
     server.setHttpsConfigurator(new HttpsConfigurator(tls(pki)));
     server.setExecutor(workers);
     server.createContext("/", this::answer);
@@ -83,7 +84,10 @@ final class FaultyDownloads implements AutoCloseable {
     KeyStore keys = KeyStore.getInstance("PKCS12");
     keys.load(null, PASSWORD);
     keys.setKeyEntry(
-        NAME, identity.key(), PASSWORD, new Certificate[] {identity.certificate(), pki.authority()});
+        NAME,
+        identity.key(),
+        PASSWORD,
+        new Certificate[] {identity.certificate(), pki.authority()});
     KeyManagerFactory managers = KeyManagerFactory.getInstance("PKIX");
     managers.init(keys, PASSWORD);
     SSLContext context = SSLContext.getInstance("TLS");
@@ -148,7 +152,9 @@ final class FaultyDownloads implements AutoCloseable {
     if (!whole) {
       exchange
           .getResponseHeaders()
-          .set("Content-Range", "bytes %d-%d/%d".formatted(from, content.length - 1, content.length));
+          .set(
+              "Content-Range",
+              "bytes %d-%d/%d".formatted(from, content.length - 1, content.length));
     }
     exchange.sendResponseHeaders(whole ? 200 : 206, content.length - from);
     send(exchange, content, from, now);
@@ -171,7 +177,9 @@ final class FaultyDownloads implements AutoCloseable {
 
   private void drip(OutputStream out, byte[] content, int from) throws IOException {
     try {
-      for (int at = from; at < content.length && !closed.await(BYTE_MILLIS, TimeUnit.MILLISECONDS); at++) {
+      for (int at = from;
+          at < content.length && !closed.await(BYTE_MILLIS, TimeUnit.MILLISECONDS);
+          at++) {
         out.write(content[at]);
         out.flush();
       }

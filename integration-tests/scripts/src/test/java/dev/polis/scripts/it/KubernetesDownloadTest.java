@@ -130,7 +130,8 @@ class KubernetesDownloadTest {
     Finished run = provide("");
 
     run.requireSuccess("it was cut off three times");
-    List<String> tries = server.requests().stream().filter(each -> each.startsWith(RELEASE + " ")).toList();
+    List<String> tries =
+        server.requests().stream().filter(each -> each.startsWith(RELEASE + " ")).toList();
     assertEquals(3, tries.size(), server.requests()::toString);
     assertTrue(tries.getFirst().startsWith(RELEASE + " bytes="), tries::toString);
   }
@@ -202,7 +203,8 @@ class KubernetesDownloadTest {
 
     refused(provide("unset CURL_CA_BUNDLE\n"), "is not trusted: ");
     refused(
-        provide("export POLIS_KUBERNETES_URL=http://localhost:1\n"), "give a URL that begins with https://");
+        provide("export POLIS_KUBERNETES_URL=http://localhost:1\n"),
+        "give a URL that begins with https://");
   }
 
   @Test
@@ -219,7 +221,8 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("a disk that fills while downloading, then while unpacking, is said; with room it goes on")
+  @DisplayName(
+      "a disk that fills while downloading, then while unpacking, is said; with room it goes on")
   void diskFills() throws Exception {
     Needs.root("mounting a small disk");
     try (SmallDisk disk = SmallDisk.mounted(scripts.path(".polis"))) {
@@ -243,9 +246,13 @@ class KubernetesDownloadTest {
   @DisplayName("what a killed call left half unpacked is never run, and goes with the next call")
   void killedWhileUnpacking() throws Exception {
     Path left = scripts.path(".polis/kubernetes.abcdef.new");
-    FakeKubernetes.of("1.36.3").write(scripts, ".polis/kubernetes.abcdef.new/bin", List.of("kubelet"));
     FakeKubernetes.of("1.36.3")
-        .write(scripts, ".polis/kubernetes-" + versions().get("KUBERNETES") + "/bin", List.of("kubelet"));
+        .write(scripts, ".polis/kubernetes.abcdef.new/bin", List.of("kubelet"));
+    FakeKubernetes.of("1.36.3")
+        .write(
+            scripts,
+            ".polis/kubernetes-" + versions().get("KUBERNETES") + "/bin",
+            List.of("kubelet"));
 
     assertEquals(provided() + "\n", provide("").requireSuccess("it is provided").out());
     assertFalse(Files.exists(left));
@@ -283,12 +290,20 @@ class KubernetesDownloadTest {
   private Map<String, String> versions() throws Exception {
     String text =
         scripts
-            .functions("for part in KUBERNETES CONTAINERD CNI COREDNS; do v=${part}_VERSION; echo ${!v}; done")
+            .functions(
+                "for part in KUBERNETES CONTAINERD CNI COREDNS; do v=${part}_VERSION; echo ${!v}; done")
             .requireSuccess("the versions")
             .out();
     String[] versions = text.strip().split("\n");
     return Map.of(
-        "KUBERNETES", versions[0], "CONTAINERD", versions[1], "CNI", versions[2], "COREDNS", versions[3]);
+        "KUBERNETES",
+        versions[0],
+        "CONTAINERD",
+        versions[1],
+        "CNI",
+        versions[2],
+        "COREDNS",
+        versions[3]);
   }
 
   /** Packs a folder, serves it, and returns the digest of the archive. */

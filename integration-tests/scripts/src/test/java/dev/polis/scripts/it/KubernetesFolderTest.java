@@ -89,10 +89,7 @@ class KubernetesFolderTest {
   @Test
   @DisplayName("what a folder lacks is named, all of it, and nothing is left")
   void missingPrograms() throws Exception {
-    FakeKubernetes.of("1.36.3")
-        .without("kubelet")
-        .without("portmap")
-        .writeFlat(scripts, "given");
+    FakeKubernetes.of("1.36.3").without("kubelet").without("portmap").writeFlat(scripts, "given");
 
     refused(
         named(),
@@ -102,8 +99,7 @@ class KubernetesFolderTest {
   @Test
   @DisplayName("no folder, and a program that may not be run, are refused with the remedy")
   void notAFolder() throws Exception {
-    refused(
-        named(), "polis: kubernetes: %s is no folder".formatted(directory.resolve("given")));
+    refused(named(), "polis: kubernetes: %s is no folder".formatted(directory.resolve("given")));
 
     FakeKubernetes.of("1.36.3").writeOrdered(scripts, "given");
     Path program = scripts.path("given/bin/kube-proxy");

@@ -32,7 +32,9 @@ public interface Containers {
    */
   void stop() throws InterruptedException;
 
-  /** Tells what the runtime does; never empty, the first value is {@link ContainersStatus.Stopped}. */
+  /**
+   * Tells what the runtime does; never empty, the first value is {@link ContainersStatus.Stopped}.
+   */
   Value<ContainersStatus> status();
 
   /**
