@@ -2,6 +2,7 @@ package dev.polis.following;
 
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.containers.Containers;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.network.Network;
 import dev.polis.api.roles.LocalRoleServer;
@@ -20,7 +21,8 @@ final class FollowedContracts {
   static final String DECLARED =
       "objectClass:List<String>=\"dev.polis.api.storage.Storage,dev.polis.api.network.Network,"
           + "dev.polis.api.consensus.Consensus,dev.polis.api.curator.Curator,"
-          + "dev.polis.api.cluster.ClusterManager,dev.polis.api.roles.LocalRoleServer\"";
+          + "dev.polis.api.cluster.ClusterManager,dev.polis.api.roles.LocalRoleServer,"
+          + "dev.polis.api.containers.Containers\"";
 
   static final List<Class<?>> ALL =
       List.of(
@@ -29,7 +31,8 @@ final class FollowedContracts {
           Consensus.class,
           Curator.class,
           ClusterManager.class,
-          LocalRoleServer.class);
+          LocalRoleServer.class,
+          Containers.class);
 
   private FollowedContracts() {}
 }

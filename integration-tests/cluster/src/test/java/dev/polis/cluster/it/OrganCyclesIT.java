@@ -53,6 +53,7 @@ class OrganCyclesIT {
           "management",
           "debug",
           "metrics",
+          "containers",
           "kubernetes",
           "roles",
           "curator",

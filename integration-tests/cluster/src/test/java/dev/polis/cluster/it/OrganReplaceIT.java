@@ -58,6 +58,7 @@ class OrganReplaceIT {
         "management",
         "debug",
         "metrics",
+        "containers",
         "kubernetes",
         "convergence",
         "curator",

@@ -42,7 +42,7 @@ import org.osgi.framework.BundleException;
 @ContainerTest
 public class OrganLifeContainerTest {
   private static final List<String> LEAVES =
-      List.of("management", "debug", "metrics", "kubernetes");
+      List.of("management", "debug", "metrics", "containers", "kubernetes");
 
   /** Rounds after which the JVM is looked at. */
   private static final int ROUNDS = Boolean.getBoolean("polis.long") ? 20 : 3;
@@ -99,7 +99,7 @@ public class OrganLifeContainerTest {
   }
 
   @ParameterizedTest(name = "{0}")
-  @ValueSource(strings = {"management", "debug", "metrics", "kubernetes"})
+  @ValueSource(strings = {"management", "debug", "metrics", "containers", "kubernetes"})
   @DisplayName("an organ that nobody needs is stopped alone, and comes back")
   public void aLeafGoesAndComes(String leaf) throws Exception {
     awaitAll("before the stop of " + leaf);
@@ -127,6 +127,7 @@ public class OrganLifeContainerTest {
         "management",
         "debug",
         "metrics",
+        "containers",
         "kubernetes"
       })
   @DisplayName("an organ is updated to its next version and downgraded to the one before")
@@ -159,6 +160,7 @@ public class OrganLifeContainerTest {
         "management",
         "debug",
         "metrics",
+        "containers",
         "kubernetes"
       })
   @DisplayName("an update that cannot be wired runs nothing of it, and the next good one is home")

@@ -2,6 +2,7 @@ package dev.polis.api.containers;
 
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * Describes the sandbox that is wanted.
@@ -14,13 +15,16 @@ import java.nio.file.Path;
  * @param address of the sandbox itself, at which it is reached from outside; with {@link
  *     Isolation#MACHINE} the node's own
  * @param networkFolder where the runtime finds its CNI configuration; the caller writes it there
+ * @param ranges of addresses that containers will use, such as {@code 10.244.0.0/16}; a start is
+ *     refused if the machine has routes to them already
  */
 public record SandboxRequest(
     Isolation isolation,
     String name,
     InetAddress hostAddress,
     InetAddress address,
-    Path networkFolder) {
+    Path networkFolder,
+    List<String> ranges) {
 
   private static final String NAME = "[a-z0-9]{1,8}";
 
@@ -30,5 +34,16 @@ public record SandboxRequest(
       throw new IllegalArgumentException(
           "sandbox name \"%s\" does not match %s".formatted(name, NAME));
     }
+    ranges = List.copyOf(ranges);
+  }
+
+  /** Describes a sandbox whose addresses nobody looks at beforehand. */
+  public SandboxRequest(
+      Isolation isolation,
+      String name,
+      InetAddress hostAddress,
+      InetAddress address,
+      Path networkFolder) {
+    this(isolation, name, hostAddress, address, networkFolder, List.of());
   }
 }

@@ -2,7 +2,7 @@
  * Turns lines of foreign programs into entries.
  *
  * <pre>
- *   etcd, kubelet, kernel --line--&gt; LineConverter --payload--&gt; LogTree.append(dn, payload)
+ *   etcd, kubelet, containerd, kernel --line--&gt; LineConverter --payload--&gt; LogTree.append(dn, payload)
  *                                        |
  *                                        +-- empty: not of this format, or says nothing
  * </pre>
@@ -15,5 +15,5 @@
  * where a message ends, and to guess would mean to hold lines back.
  */
 @org.osgi.annotation.bundle.Export
-@org.osgi.annotation.versioning.Version("1.0.0")
+@org.osgi.annotation.versioning.Version("1.1.0")
 package dev.polis.logtree.convert;

@@ -1,0 +1,236 @@
+package dev.polis.containers;
+
+import dev.polis.api.containers.ContainersException;
+import dev.polis.posix.Mounts;
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Makes, reads and removes the cgroup that holds all containers of a node, in the one hierarchy of
+ * version 2 or in each hierarchy of version 1.
+ */
+final class Cgroups {
+
+  /** Which of its two versions the kernel offers for processes. */
+  enum Version {
+    V1,
+    V2
+  }
+
+  static final Path ROOT = Path.of("/sys/fs/cgroup");
+
+  /** What the kubelet and runc write to. */
+  private static final List<String> NEEDED_V1 =
+      List.of("cpu", "cpuacct", "memory", "pids", "devices", "freezer", "blkio", "cpuset");
+
+  private static final List<String> NEEDED_V2 = List.of("cpu", "memory", "pids", "cpuset", "io");
+
+  private static final String PROCESSES = "cgroup.procs";
+
+  /** The kernel empties a cgroup some milliseconds after its last process was killed. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private static final Duration PACE = Duration.ofMillis(20);
+
+  private final Path root;
+  private final Version version;
+
+  private Cgroups(Path root, Version version) {
+    this.root = root;
+    this.version = version;
+  }
+
+  /**
+   * Finds the version that is in use.
+   *
+   * @throws ContainersException naming what is missing
+   */
+  static Cgroups find() throws IOException {
+    return find(ROOT, Mounts.list());
+  }
+
+  static Cgroups find(Path root, List<Mounts.Mount> mounts) throws IOException {
+    boolean second =
+        mounts.stream()
+            .anyMatch(each -> each.point().equals(root) && each.type().equals("cgroup2"));
+    if (second) {
+      requireControllers(root);
+      return new Cgroups(root, Version.V2);
+    }
+    requireHierarchies(root, mounts);
+    return new Cgroups(root, Version.V1);
+  }
+
+  private static void requireControllers(Path root) throws IOException {
+    List<String> there =
+        List.of(Files.readString(root.resolve("cgroup.controllers")).strip().split(" "));
+    List<String> missing = NEEDED_V2.stream().filter(each -> !there.contains(each)).toList();
+    if (!missing.isEmpty()) {
+      throw new ContainersException(
+          "cgroup version 2 is mounted at %s without the controllers %s; enable them in the parent cgroup or the kernel"
+              .formatted(root, missing));
+    }
+  }
+
+  private static void requireHierarchies(Path root, List<Mounts.Mount> mounts) throws IOException {
+    List<String> missing = new ArrayList<>();
+    for (String controller : NEEDED_V1) {
+      if (!isHierarchy(root.resolve(controller), mounts)) {
+        missing.add(controller);
+      }
+    }
+    if (missing.size() == NEEDED_V1.size()) {
+      throw new ContainersException(
+          "no cgroups are mounted at %s, neither version 1 nor version 2; mount them: mount -t cgroup2 cgroup2 %s"
+              .formatted(root, root));
+    }
+    if (!missing.isEmpty()) {
+      throw new ContainersException(
+          "cgroup version 1 is mounted at %s without the hierarchies %s; mount each: mount -t cgroup -o NAME cgroup %s/NAME"
+              .formatted(root, missing, root));
+    }
+  }
+
+  private static boolean isHierarchy(Path folder, List<Mounts.Mount> mounts) throws IOException {
+    if (!Files.isDirectory(folder)) {
+      return false;
+    }
+    // Debian mounts cpu and cpuacct together and links their names to it.
+    Path real = folder.toRealPath();
+    return mounts.stream()
+        .anyMatch(each -> each.point().equals(real) && each.type().equals("cgroup"));
+  }
+
+  Version version() {
+    return version;
+  }
+
+  /** Makes the cgroup of this name wherever containers need it; one that is there stays. */
+  void make(String name) throws IOException {
+    if (version == Version.V2) {
+      for (String controller : NEEDED_V2) {
+        Files.writeString(root.resolve("cgroup.subtree_control"), "+" + controller);
+      }
+      Files.createDirectories(root.resolve(name));
+      return;
+    }
+    List<String> hierarchies = new ArrayList<>(NEEDED_V1);
+    hierarchies.add("systemd");
+    for (String hierarchy : hierarchies) {
+      if (Files.isDirectory(root.resolve(hierarchy))) {
+        Files.createDirectories(root.resolve(hierarchy).resolve(name));
+      }
+    }
+    // A new cpuset has no processors and no memory, and takes no process.
+    Path cpuset = root.resolve("cpuset");
+    for (String file : List.of("cpuset.cpus", "cpuset.mems")) {
+      Files.writeString(
+          cpuset.resolve(name).resolve(file), Files.readString(cpuset.resolve(file)).strip());
+    }
+  }
+
+  /** Returns the ids of the processes in the cgroup of this name and in those below it. */
+  Set<Long> processes(String name) throws IOException {
+    Set<Long> found = new TreeSet<>();
+    for (Path top : tops(name)) {
+      Files.walkFileTree(top, new Walk(folder -> readProcesses(folder, found)));
+    }
+    return found;
+  }
+
+  private static void readProcesses(Path folder, Set<Long> found) throws IOException {
+    try {
+      Files.readAllLines(folder.resolve(PROCESSES)).stream().map(Long::valueOf).forEach(found::add);
+    } catch (NoSuchFileException gone) {
+      // Its last process has ended, and its maker has removed it.
+    }
+  }
+
+  /**
+   * Removes the cgroup of this name with all below it.
+   *
+   * @throws ContainersException if it is still in use after some seconds
+   */
+  void remove(String name) throws IOException, InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    for (Path top : tops(name)) {
+      while (!removed(top)) {
+        if (System.nanoTime() > end) {
+          throw new ContainersException(
+              "cgroup %s is still in use by processes %s; end them, then remove it with rmdir"
+                  .formatted(top, processes(name)));
+        }
+        Thread.sleep(PACE);
+      }
+    }
+  }
+
+  private static boolean removed(Path top) {
+    try {
+      Files.walkFileTree(top, new Walk(Files::deleteIfExists));
+      return true;
+    } catch (IOException busy) {
+      return !Files.exists(top);
+    }
+  }
+
+  /** Returns the folders of this cgroup in all hierarchies; runc makes some that we did not. */
+  private List<Path> tops(String name) throws IOException {
+    if (version == Version.V2) {
+      return Files.isDirectory(root.resolve(name)) ? List.of(root.resolve(name)) : List.of();
+    }
+    Set<Path> tops = new TreeSet<>();
+    try (var hierarchies = Files.newDirectoryStream(root)) {
+      for (Path hierarchy : hierarchies) {
+        if (Files.isDirectory(hierarchy.resolve(name))) {
+          tops.add(hierarchy.toRealPath().resolve(name));
+        }
+      }
+    }
+    return List.copyOf(tops);
+  }
+
+  /** What is done to a folder after all that are in it. */
+  @FunctionalInterface
+  private interface FolderAction {
+    void act(Path folder) throws IOException;
+  }
+
+  /** Visits folders alone: the files of a cgroup are the kernel's, and go with their folder. */
+  private static final class Walk extends SimpleFileVisitor<Path> {
+    private final FolderAction action;
+
+    Walk(FolderAction action) {
+      this.action = action;
+    }
+
+    @Override
+    public FileVisitResult visitFileFailed(Path file, IOException failure) throws IOException {
+      if (failure instanceof NoSuchFileException) {
+        return FileVisitResult.CONTINUE;
+      }
+      throw failure;
+    }
+
+    @Override
+    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+      return FileVisitResult.CONTINUE;
+    }
+
+    @Override
+    public FileVisitResult postVisitDirectory(Path folder, IOException failure) throws IOException {
+      action.act(folder);
+      return FileVisitResult.CONTINUE;
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package dev.polis.containers;
+
+import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.FolderPlacement;
+import dev.polis.files.Mode;
+import dev.polis.files.OrganFolder;
+import dev.polis.files.layout.Root;
+import java.nio.file.Path;
+
+/** Names the organ's own files, in {@code data/containers/}. */
+final class ContainersFiles {
+
+  /** The organ's folder. */
+  static final OrganFolder FOLDER = new OrganFolder("containers", Mode.PRIVATE_DIRECTORY);
+
+  private final Path state;
+  private final FolderPlacement folder;
+  private final FilePlacement record;
+  private final FilePlacement entry;
+  private final FilePlacement configuration;
+  private final FilePlacement archive;
+  private final FilePlacement image;
+  private final DirectoryPlacement mirrors;
+  private final DirectoryPlacement scratch;
+  private final DirectoryPlacement runtime;
+  private final DirectoryPlacement probe;
+
+  ContainersFiles(Root root) {
+    state = root.path();
+    folder = root.data().organFolder(FOLDER);
+    record = folder.declareFile("sandbox.json", Mode.SECRET);
+    entry = folder.declareFile("entry", Mode.SECRET);
+    configuration = folder.declareFile("containerd.toml", Mode.SECRET);
+    archive = folder.declareFile("archive.tar", Mode.SECRET);
+    image = folder.declareFile("runtime.ext4", Mode.SECRET);
+    mirrors = folder.declareDirectory("mirrors", Mode.PRIVATE_DIRECTORY);
+    scratch = folder.declareDirectory("scratch", Mode.PRIVATE_DIRECTORY);
+    runtime = folder.declareDirectory("runtime", Mode.PRIVATE_DIRECTORY);
+    probe = folder.declareDirectory("probe", Mode.PRIVATE_DIRECTORY);
+  }
+
+  /** Makes the folder and what must be in it before anything starts. */
+  void create() throws FileException {
+    folder.create();
+    scratch.create();
+    runtime.create();
+  }
+
+  /** Returns the state directory of the node. */
+  Path state() {
+    return state;
+  }
+
+  /** Returns the organ's folder. */
+  Path path() {
+    return folder.path();
+  }
+
+  /** Returns the record of the sandbox that was made. */
+  FilePlacement record() {
+    return record;
+  }
+
+  /** Returns the file with the process id through which a sandbox is entered again. */
+  FilePlacement entry() {
+    return entry;
+  }
+
+  FilePlacement configuration() {
+    return configuration;
+  }
+
+  /** Returns the place of an archive that is being taken in. */
+  FilePlacement archive() {
+    return archive;
+  }
+
+  /** Returns the ext4 image that holds the runtime's data where the volume cannot. */
+  FilePlacement image() {
+    return image;
+  }
+
+  /** Returns the folder of what containerd knows of registries. */
+  DirectoryPlacement mirrors() {
+    return mirrors;
+  }
+
+  /** Returns where the sandbox has its memory file system; on the machine it is empty. */
+  DirectoryPlacement scratch() {
+    return scratch;
+  }
+
+  /** Returns containerd's own folder: images and containers. */
+  DirectoryPlacement runtime() {
+    return runtime;
+  }
+
+  /** Returns where overlays are tried. */
+  DirectoryPlacement probe() {
+    return probe;
+  }
+
+  /** Returns the link to the sandbox's network namespace. */
+  Path networkLink() {
+    return folder.path().resolve("net");
+  }
+
+  /** Returns the link to the sandbox's mount namespace. */
+  Path mountLink() {
+    return folder.path().resolve("mnt");
+  }
+}

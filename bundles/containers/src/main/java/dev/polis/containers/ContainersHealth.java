@@ -1,0 +1,28 @@
+package dev.polis.containers;
+
+import dev.polis.api.containers.ContainersStatus;
+import dev.polis.health.HealthCondition;
+import java.util.Optional;
+
+/** Derives the health of this organ from the status of the runtime. */
+final class ContainersHealth {
+
+  private ContainersHealth() {}
+
+  /** Returns what is to be mended; a runtime that nobody asked for is well. */
+  static Optional<HealthCondition> of(ContainersStatus status) {
+    return switch (status) {
+      case ContainersStatus.Stopped _, ContainersStatus.Running _ -> Optional.empty();
+      case ContainersStatus.Starting(String waitingFor) ->
+          Optional.of(
+              HealthCondition.waiting(
+                  "containers-starting", "the container runtime waits for " + waitingFor));
+      case ContainersStatus.Failed(String reason) ->
+          Optional.of(
+              HealthCondition.down(
+                  "containers-failed",
+                  "the container runtime does not start: " + reason,
+                  "see the log of root.containers; it is started again by itself"));
+    };
+  }
+}

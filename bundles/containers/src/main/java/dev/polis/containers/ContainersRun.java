@@ -1,0 +1,136 @@
+package dev.polis.containers;
+
+import dev.polis.api.containers.ContainersException;
+import dev.polis.api.containers.ContainersStatus;
+import dev.polis.api.containers.Isolation;
+import dev.polis.api.containers.Sandbox;
+import dev.polis.api.containers.SandboxRequest;
+import dev.polis.process.ManagedProcess;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CancellationException;
+
+/**
+ * Runs the runtime once: finds its programs, checks the machine, makes the sandbox or finds it
+ * again, starts or adopts containerd, and stays with both until one ends. Each run begins at the
+ * beginning and finds what earlier ones have done, so it does not matter where one was cut off.
+ */
+final class ContainersRun implements Task {
+
+  private final ContainersParts parts;
+  private final SandboxRequest request;
+  private final ContainersState state;
+
+  ContainersRun(ContainersParts parts, SandboxRequest request, ContainersState state) {
+    this.parts = parts;
+    this.request = request;
+    this.state = state;
+  }
+
+  @Override
+  public void run(Context context) throws Exception {
+    try {
+      start(context);
+    } catch (InterruptedException | CancellationException cancelled) {
+      state.endRun();
+      throw cancelled;
+    } catch (Exception failure) {
+      String reason = failure.getMessage() == null ? failure.toString() : failure.getMessage();
+      boolean served = state.endRun();
+      if (!context.cancelled()) {
+        state.publish(
+            served
+                ? new ContainersStatus.Starting("containerd to come back: " + reason)
+                : new ContainersStatus.Failed(reason));
+      }
+      throw failure;
+    }
+  }
+
+  private void start(Context context) throws Exception {
+    state.starting("its programs");
+    MachineCheck.requireRoot();
+    RuntimePrograms programs = RuntimePrograms.find(parts.settings().programs());
+    parts.files().create();
+    Sandbox sandbox = SandboxPlan.of(request, parts.files(), programs.folder());
+    RuntimeDisk disk = new RuntimeDisk(parts.settings(), parts.files());
+    Optional<ManagedProcess> holder = sandbox(programs, disk);
+    Cgroups.find().make(SandboxRecord.cgroup(request));
+    state.starting("containerd to answer");
+    try (RuntimeProcess containerd = containerd(programs, sandbox, holder)) {
+      context.log().info("%s", containerd.text(programs.containerd()));
+      context.run("log", log -> containerd.deliverLog(log, parts.logName()));
+      containerd.awaitReady(parts.settings().ready());
+      ContainersParts.images(parts, sandbox, programs)
+          .ensurePause(programs.program("busybox"), parts.files().path());
+      context.healthy();
+      state.serve(
+          new ContainersStatus.Running(
+              sandbox, RuntimeConfiguration.SOCKET, "containerd " + programs.containerd()));
+      stay(containerd, holder);
+    }
+  }
+
+  /** Returns the process that keeps the sandbox; none if containers run on the machine itself. */
+  private Optional<ManagedProcess> sandbox(RuntimePrograms programs, RuntimeDisk disk)
+      throws IOException, InterruptedException {
+    SandboxNamespaces namespaces =
+        new SandboxNamespaces(parts.processes(), parts.files(), programs.folder());
+    boolean isolated = request.isolation() == Isolation.NAMESPACES;
+    boolean there = isolated ? namespaces.exist() : parts.processes().lives(RuntimeProcess.NAME);
+    if (!there) {
+      state.starting("a look at what this machine can do");
+      disk.prepare(new MachineCheck(parts.settings(), parts.files()).check(request));
+    }
+    state.starting("the sandbox");
+    if (isolated) {
+      return Optional.of(namespaces.ensure(request, disk.imageFile()));
+    }
+    SandboxRecord.of(request).write(parts.files().record());
+    disk.mountOnMachine();
+    return Optional.empty();
+  }
+
+  private RuntimeProcess containerd(
+      RuntimePrograms programs, Sandbox sandbox, Optional<ManagedProcess> holder)
+      throws IOException, InterruptedException {
+    String configuration =
+        new RuntimeConfiguration(
+                programs,
+                parts.files().runtime().path(),
+                parts.files().mirrors().path(),
+                request.networkFolder(),
+                OomScores.restricted(parts.settings().restrictOom()))
+            .text();
+    parts.files().configuration().write(configuration.getBytes(StandardCharsets.UTF_8));
+    RegistryMirrors.write(parts.settings().mirrors(), parts.files().mirrors());
+    List<String> command =
+        List.of(
+            programs.program("containerd").toString(),
+            "--config",
+            parts.files().configuration().path().toString());
+    Path root =
+        holder.map(process -> Path.of("/proc", "" + process.pid(), "root")).orElse(Path.of("/"));
+    return RuntimeProcess.start(
+        parts.processes(), sandbox, command, root, programs.digest() + "\n" + configuration);
+  }
+
+  /** Waits until containerd or the keeper of the namespaces ends. */
+  private static void stay(RuntimeProcess containerd, Optional<ManagedProcess> holder)
+      throws InterruptedException {
+    while (!containerd.hasEnded()) {
+      if (holder.filter(process -> !process.running()).isPresent()) {
+        throw new ContainersException(
+            "the process that keeps the sandbox ended: %s; another one is put in its place"
+                .formatted(holder.get().status().peek().orElseThrow().text()));
+      }
+      containerd.requireAnswer();
+    }
+    throw containerd.endedWhileServing();
+  }
+}

@@ -1,0 +1,140 @@
+package dev.polis.containers;
+
+import dev.polis.api.containers.ContainersException;
+import dev.polis.api.containers.Sandbox;
+import dev.polis.files.FilePlacement;
+import dev.polis.process.Commands;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** Takes images into a running containerd and lists them, with containerd's own tool ctr. */
+final class ImageStore {
+
+  /** The name space of CRI. */
+  private static final String NAMESPACE = "k8s.io";
+
+  /** It answers in 50 ms; this is for a machine under load. */
+  private static final Duration ANSWER = Duration.ofSeconds(30);
+
+  /** A GiB is unpacked in half a minute; a slow disk is given twenty times that. */
+  private static final Duration IMPORT = Duration.ofMinutes(10);
+
+  /** Left for everybody else on the volume: etcd, logs, the node's own files. */
+  private static final long RESERVE = 256L << 20;
+
+  private static final int CHUNK = 1 << 20;
+
+  private final Sandbox sandbox;
+  private final Path ctr;
+  private final FilePlacement archive;
+  private final ReentrantLock loading;
+
+  /**
+   * @param archive where an archive lies while it is taken in
+   * @param loading held while it does
+   */
+  ImageStore(Sandbox sandbox, Path ctr, FilePlacement archive, ReentrantLock loading) {
+    this.sandbox = sandbox;
+    this.ctr = ctr;
+    this.archive = archive;
+    this.loading = loading;
+  }
+
+  /** Returns the names of the images, sorted; not the digests that each has as a name too. */
+  List<String> list() throws InterruptedException {
+    Commands.Result said = ctr(ANSWER, List.of("images", "ls", "-q"));
+    if (!said.ok()) {
+      throw new ContainersException("containerd does not list its images: " + said.words());
+    }
+    return said.output()
+        .lines()
+        .map(String::strip)
+        // Warnings of ctr's stand in between; names have no blanks.
+        .filter(name -> !name.isEmpty() && !name.contains(" ") && !name.startsWith("sha256:"))
+        .sorted()
+        .toList();
+  }
+
+  /** Takes the images of an archive in; returns their names. */
+  List<String> load(InputStream in) throws IOException, InterruptedException {
+    loading.lockInterruptibly();
+    try {
+      store(in);
+      List<String> names = ImageArchive.names(archive.path());
+      Commands.Result said = ctr(IMPORT, List.of("images", "import", archive.path().toString()));
+      if (!said.ok()) {
+        throw new ContainersException("containerd refuses the archive: " + said.words());
+      }
+      return names;
+    } finally {
+      Files.deleteIfExists(archive.path());
+      loading.unlock();
+    }
+  }
+
+  /** Makes the image of Pods' first process from a busybox, unless it is there. */
+  void ensurePause(Path busybox, Path folder) throws IOException, InterruptedException {
+    if (list().contains(PauseImage.NAME)) {
+      return;
+    }
+    Path file = folder.resolve("pause.tar");
+    try {
+      try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(file))) {
+        PauseImage.write(Files.readAllBytes(busybox), architecture(), out);
+      }
+      Commands.Result said = ctr(IMPORT, List.of("images", "import", file.toString()));
+      if (!said.ok()) {
+        throw new ContainersException(
+            "containerd refuses the image %s, which is made of %s: %s"
+                .formatted(PauseImage.NAME, busybox, said.words()));
+      }
+    } finally {
+      Files.deleteIfExists(file);
+    }
+  }
+
+  /** Returns the name that Go, and so images, have for this processor. */
+  private static String architecture() {
+    String own = System.getProperty("os.arch");
+    return own.equals("aarch64") ? "arm64" : own;
+  }
+
+  private void store(InputStream in) throws IOException {
+    byte[] chunk = new byte[CHUNK];
+    long stored = 0;
+    try (OutputStream out = Files.newOutputStream(archive.path())) {
+      for (int read = in.read(chunk); read >= 0; read = in.read(chunk)) {
+        // It is stored once as it is and once unpacked.
+        long free = Files.getFileStore(archive.path()).getUsableSpace();
+        if (free - read - stored < RESERVE) {
+          throw new IOException(
+              "no room for the archive: %d MiB of it have come, and %s has %d MiB left; remove images or enlarge the volume"
+                  .formatted(stored >> 20, archive.path().getParent(), free >> 20));
+        }
+        out.write(chunk, 0, read);
+        stored += read;
+      }
+    }
+  }
+
+  private Commands.Result ctr(Duration within, List<String> arguments) throws InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(ctr.toString());
+    command.addAll(List.of("--address", RuntimeConfiguration.SOCKET.toString()));
+    command.addAll(List.of("--namespace", NAMESPACE));
+    command.addAll(arguments);
+    try {
+      return new Commands().run(within, sandbox.command(command));
+    } catch (IOException e) {
+      throw new ContainersException("containerd cannot be asked: " + e.getMessage(), e);
+    }
+  }
+}

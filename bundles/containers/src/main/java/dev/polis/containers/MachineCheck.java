@@ -1,0 +1,176 @@
+package dev.polis.containers;
+
+import dev.polis.api.containers.ContainersException;
+import dev.polis.api.containers.Isolation;
+import dev.polis.api.containers.SandboxRequest;
+import dev.polis.files.FileTree;
+import dev.polis.posix.Machine;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * Looks whether containers can run on this machine, and refuses in words before anything is
+ * started. What the kernel can do is tried, in namespaces that end with the trial.
+ */
+final class MachineCheck {
+
+  /**
+   * Prints a line for each thing that cannot be done. An overlay is tried on the data volume and in
+   * memory: if only the first fails, the volume's file system is to blame and not the kernel.
+   */
+  private static final String TRIAL =
+      """
+      export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+      try() { what=$1; shift; "$@" || echo "polis-missing: $what"; }
+      overlay() {
+        mkdir -p "$1/lower" "$1/upper" "$1/work" "$1/merged" &&
+        mount -t overlay -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work" overlay "$1/merged" &&
+        echo text > "$1/merged/file"
+      }
+      mount --make-rprivate /
+      try volume overlay "$1"
+      mkdir -p "$1/memory" && mount -t tmpfs polis-trial "$1/memory" && try overlay overlay "$1/memory"
+      try veth ip link add polis0 type veth peer name polis1
+      try bridge ip link add polis2 type bridge
+      """;
+
+  private static final String MISSING = "polis-missing: ";
+  private static final String VOLUME = "volume";
+
+  /** What each trial needs of the kernel, by its name in the kernel's configuration. */
+  private static final Map<String, String> FEATURES =
+      Map.of(
+          "overlay", "overlay file systems (CONFIG_OVERLAY_FS)",
+          "veth", "virtual network devices (CONFIG_VETH)",
+          "bridge", "network bridges (CONFIG_BRIDGE)");
+
+  private static final List<String> NAMESPACES = List.of("net", "mnt", "pid", "ipc", "uts");
+
+  private static final long MEBI = 1L << 20;
+
+  private final ContainersSettings settings;
+  private final ContainersFiles files;
+  private final SystemCommands commands = new SystemCommands();
+
+  MachineCheck(ContainersSettings settings, ContainersFiles files) {
+    this.settings = settings;
+    this.files = files;
+  }
+
+  /** Refuses a user that cannot make a sandbox. */
+  static void requireRoot() throws IOException {
+    int user = Machine.effectiveUser();
+    if (user != 0) {
+      throw new ContainersException(
+          "containers need root, and this node runs as user %d; start it as root, or take the role KubernetesWorker away: polisctl node role remove NODE KubernetesWorker"
+              .formatted(user));
+    }
+  }
+
+  /**
+   * Checks the machine.
+   *
+   * @return whether the data volume's own file system can carry overlays
+   * @throws ContainersException naming what is missing and what to do
+   */
+  boolean check(SandboxRequest request) throws IOException, InterruptedException {
+    SystemCommands.require(List.of("ip", "nsenter", "unshare", "mount", "sh", "sleep"));
+    requireNamespaces();
+    Cgroups.find();
+    requireRoom();
+    new AddressCheck(commands).requireFree(request);
+    requireNoOtherRuntime(request);
+    return tryKernel();
+  }
+
+  private static void requireNamespaces() {
+    List<String> missing =
+        NAMESPACES.stream().filter(kind -> !Files.exists(Path.of("/proc/self/ns", kind))).toList();
+    if (!missing.isEmpty()) {
+      throw new ContainersException(
+          "the kernel has no namespaces of the kinds %s (CONFIG_NAMESPACES); start a kernel that has them"
+              .formatted(missing));
+    }
+  }
+
+  private void requireRoom() throws IOException {
+    long free = Files.getFileStore(files.path()).getUsableSpace() / MEBI;
+    if (free < settings.leastFreeMebibytes()) {
+      throw new ContainersException(
+          "the volume of %s has %d MiB left, and images need %d; make room, or set least.free.mebibytes of dev.polis.containers"
+              .formatted(files.path(), free, settings.leastFreeMebibytes()));
+    }
+  }
+
+  /** On a machine that belongs to the node, containerd's own folder is the only one there is. */
+  private static void requireNoOtherRuntime(SandboxRequest request) throws IOException {
+    if (request.isolation() == Isolation.MACHINE
+        && Files.exists(RuntimeConfiguration.SOCKET)
+        && !listeners(RuntimeConfiguration.SOCKET).isEmpty()) {
+      throw new ContainersException(
+          "another containerd listens at %s, perhaps Docker's; stop it, or set isolation=namespaces of dev.polis.kubernetes"
+              .formatted(RuntimeConfiguration.SOCKET));
+    }
+  }
+
+  private static Set<String> listeners(Path socket) throws IOException {
+    return Files.readAllLines(Path.of("/proc/net/unix")).stream()
+        .filter(line -> line.endsWith(" " + socket))
+        .collect(Collectors.toSet());
+  }
+
+  private boolean tryKernel() throws IOException, InterruptedException {
+    Path place = files.probe().create();
+    try {
+      String said =
+          commands
+              .run(
+                  List.of(
+                      "unshare",
+                      "--net",
+                      "--mount",
+                      "--propagation",
+                      "private",
+                      "sh",
+                      "-c",
+                      TRIAL,
+                      "trial",
+                      place.toString()))
+              .output();
+      return judge(said);
+    } finally {
+      FileTree.delete(place);
+    }
+  }
+
+  /** Reads what the trial printed; returns whether the data volume can carry overlays. */
+  static boolean judge(String said) {
+    Set<String> missing =
+        said.lines()
+            .filter(line -> line.startsWith(MISSING))
+            .map(line -> line.substring(MISSING.length()).strip())
+            .collect(Collectors.toCollection(TreeSet::new));
+    boolean volume = !missing.remove(VOLUME);
+    if (said.contains("unshare failed")) {
+      throw new ContainersException(
+          "this process may not make namespaces: %s; containers need CAP_SYS_ADMIN and CAP_NET_ADMIN"
+              .formatted(said.replace('\n', ' ')));
+    }
+    if (!missing.isEmpty()) {
+      throw new ContainersException(
+          "the kernel lacks %s; start one that has it, or load the module. It said: %s"
+              .formatted(
+                  missing.stream()
+                      .map(each -> FEATURES.getOrDefault(each, each))
+                      .collect(Collectors.joining(" and ")),
+                  said.replace('\n', ' ')));
+    }
+    return volume;
+  }
+}

@@ -1,0 +1,94 @@
+package dev.polis.containers;
+
+import dev.polis.api.containers.ContainersException;
+import dev.polis.posix.Mounts;
+import dev.polis.process.Commands;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Gives the runtime a place that carries overlays: its folder on the data volume, or where the
+ * volume's file system cannot (one of user space), an ext4 image in a file of that volume.
+ */
+final class RuntimeDisk {
+
+  /** The tables of a sparse file of 100 GiB take a second. */
+  private static final Duration MAKING = Duration.ofMinutes(5);
+
+  private static final long MEBI = 1L << 20;
+
+  /** The rest of what is free is for everybody else on the volume. */
+  private static final int SHARE_NUMERATOR = 3;
+
+  private static final int SHARE_DENOMINATOR = 4;
+
+  private final ContainersSettings settings;
+  private final ContainersFiles files;
+
+  RuntimeDisk(ContainersSettings settings, ContainersFiles files) {
+    this.settings = settings;
+    this.files = files;
+  }
+
+  /** Returns whether the runtime's data is in an image file. */
+  boolean imageFile() {
+    return Files.exists(files.image().path());
+  }
+
+  /**
+   * Makes the image file if it is needed; one that is there stays.
+   *
+   * @param overlays whether the volume's own file system carries them
+   */
+  void prepare(boolean overlays) throws IOException, InterruptedException {
+    if (overlays || imageFile()) {
+      return;
+    }
+    SystemCommands.require(List.of("mkfs.ext4"));
+    Path image = files.image().path();
+    Path making = image.resolveSibling(image.getFileName() + ".new");
+    try (RandomAccessFile sparse = new RandomAccessFile(making.toFile(), "rw")) {
+      sparse.setLength(0);
+      sparse.setLength(bytes());
+    }
+    Commands.Result said =
+        new Commands().run(MAKING, List.of("mkfs.ext4", "-q", "-F", "-m", "0", making.toString()));
+    if (!said.ok()) {
+      throw new ContainersException(
+          "the data volume cannot carry overlays, and no ext4 image could be made on it: "
+              + said.words());
+    }
+    Files.move(making, image, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private long bytes() throws IOException {
+    if (settings.imageMebibytes() != 0) {
+      return settings.imageMebibytes() * MEBI;
+    }
+    long free = Files.getFileStore(files.path()).getUsableSpace();
+    return free / SHARE_DENOMINATOR * SHARE_NUMERATOR / MEBI * MEBI;
+  }
+
+  /** Mounts the image file, if there is one, where there is no namespace that would do it. */
+  void mountOnMachine() throws IOException, InterruptedException {
+    Path runtime = files.runtime().path();
+    if (imageFile() && Mounts.at(runtime).isEmpty()) {
+      new SystemCommands()
+          .require(
+              "mount the image of containers",
+              List.of(
+                  "mount",
+                  "-t",
+                  "ext4",
+                  "-o",
+                  "loop",
+                  files.image().path().toString(),
+                  runtime.toString()));
+    }
+  }
+}

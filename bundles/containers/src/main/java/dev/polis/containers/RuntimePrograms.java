@@ -1,0 +1,150 @@
+package dev.polis.containers;
+
+import dev.polis.api.containers.ContainersException;
+import dev.polis.process.Commands;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+
+/**
+ * Finds the runtime's programs in their folder, and refuses what is missing, cannot be run, or is
+ * of a version that this organ has no configuration for.
+ *
+ * @param folder with {@code bin/}, {@code cni/} and perhaps {@code root/usr}
+ * @param containerd its version
+ * @param runc its version
+ */
+record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion runc) {
+
+  /** The oldest containerd that speaks version 1 of CRI, the only one that Kubernetes takes. */
+  private static final RuntimeVersion OLDEST_CONTAINERD = new RuntimeVersion(1, 6, 0);
+
+  private static final RuntimeVersion OLDEST_RUNC = new RuntimeVersion(1, 1, 0);
+
+  /** The major release of containerd, and of runc, whose options are not known yet. */
+  private static final RuntimeVersion TOO_NEW_CONTAINERD = new RuntimeVersion(3, 0, 0);
+
+  private static final RuntimeVersion TOO_NEW_RUNC = new RuntimeVersion(2, 0, 0);
+
+  private static final List<String> NEEDED =
+      List.of("containerd", "containerd-shim-runc-v2", "ctr", "runc", "busybox");
+
+  /** They answer in 50 ms; a program of 40 MB on a slow disk under load is given this. */
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  // The notes of an executable lie in its first page or two.
+  private static final int READ_BYTES = 64 << 10;
+
+  /** Characters that mean something else in the options of an overlay. */
+  private static final String SEPARATORS = ".*[,:\\\\].*";
+
+  private static final String REMEDY =
+      "; run \"polis provision kubernetes\", or correct programs of dev.polis.containers";
+
+  /**
+   * Finds the programs.
+   *
+   * @param configured their folder; blank for none
+   * @throws ContainersException naming program, folder and remedy
+   */
+  static RuntimePrograms find(String configured) throws InterruptedException {
+    if (configured.isBlank()) {
+      throw new ContainersException(
+          "this node was given no containerd; run \"polis provision kubernetes\" and start it with \"polis up --kubernetes\", or set programs of dev.polis.containers");
+    }
+    Path folder = Path.of(configured).toAbsolutePath().normalize();
+    if (folder.toString().matches(SEPARATORS)) {
+      throw new ContainersException(
+          "the folder of programs %s has a comma, a colon or a backslash in its name, which overlays cannot have; move it"
+              .formatted(folder));
+    }
+    for (String name : NEEDED) {
+      require(folder.resolve("bin").resolve(name));
+    }
+    RuntimeVersion containerd = version(folder.resolve("bin/containerd"));
+    RuntimeVersion runc = version(folder.resolve("bin/runc"));
+    requireBetween("containerd", containerd, OLDEST_CONTAINERD, TOO_NEW_CONTAINERD);
+    requireBetween("runc", runc, OLDEST_RUNC, TOO_NEW_RUNC);
+    return new RuntimePrograms(folder, containerd, runc);
+  }
+
+  private static void require(Path program) {
+    if (!Files.isExecutable(program)) {
+      throw new ContainersException(
+          program + (Files.exists(program) ? " is not executable" : " is missing") + REMEDY);
+    }
+  }
+
+  private static RuntimeVersion version(Path program) throws InterruptedException {
+    try {
+      Commands.Result said = new Commands().run(PATIENCE, List.of(program.toString(), "--version"));
+      return RuntimeVersion.find(said.ok() ? said.output() : "")
+          .orElseThrow(
+              () ->
+                  new ContainersException(
+                      "asked for its version, %s; it may be damaged or made for another machine%s"
+                          .formatted(said.words(), REMEDY)));
+    } catch (IOException e) {
+      throw new ContainersException(
+          "%s cannot be run: %s%s".formatted(program, e.getMessage(), REMEDY), e);
+    }
+  }
+
+  static void requireBetween(
+      String name, RuntimeVersion found, RuntimeVersion oldest, RuntimeVersion tooNew) {
+    if (found.compareTo(oldest) < 0 || found.compareTo(tooNew) >= 0) {
+      throw new ContainersException(
+          "%s is of version %s; supported is %d.%d or newer, below %d.%d%s"
+              .formatted(
+                  name,
+                  found,
+                  oldest.major(),
+                  oldest.minor(),
+                  tooNew.major(),
+                  tooNew.minor(),
+                  REMEDY));
+    }
+  }
+
+  /** Returns the path of a program. */
+  Path program(String name) {
+    return folder.resolve("bin").resolve(name);
+  }
+
+  /** Returns the folder of the programs that connect containers. */
+  Path networkPlugins() {
+    return folder.resolve("cni");
+  }
+
+  /** Returns the folder that is laid over the machine's {@code /usr}; it may not be there. */
+  Path overUsr() {
+    return folder.resolve("root/usr");
+  }
+
+  /**
+   * Returns the SHA-256, in hexadecimal, of the length and the beginning of containerd: another
+   * build under the same path is another program. The beginning holds the build id, which the
+   * linker of Go computes from the whole.
+   */
+  String digest() {
+    Path path = program("containerd");
+    try (InputStream program = Files.newInputStream(path)) {
+      MessageDigest sha = MessageDigest.getInstance("SHA-256");
+      sha.update(ByteBuffer.allocate(Long.BYTES).putLong(Files.size(path)).flip());
+      sha.update(program.readNBytes(READ_BYTES));
+      return HexFormat.of().formatHex(sha.digest());
+    } catch (IOException unreadable) {
+      throw new ContainersException(
+          "cannot read " + path + ": " + unreadable.getMessage() + REMEDY, unreadable);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every Java runtime has SHA-256", impossible);
+    }
+  }
+}

@@ -1,0 +1,136 @@
+package dev.polis.containers;
+
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonParseException;
+import dev.polis.api.containers.ContainersException;
+import dev.polis.api.containers.Isolation;
+import dev.polis.api.containers.SandboxRequest;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * Records what was made for a sandbox, so that any later instance can remove it. It is written
+ * before anything is made.
+ *
+ * @param bootId the kernel's name for this run of the machine; nothing of another one is left
+ * @param isolation how the sandbox is kept apart
+ * @param hostDevice the network device of the host; empty without namespaces
+ * @param cgroup the name of the cgroup
+ * @param addedAddress the address that was given to the host's loopback device; empty if it was
+ *     there
+ * @param mountNamespace the kernel's name of it; empty until it is made
+ * @param networkNamespace the kernel's name of it; empty until it is made
+ */
+record SandboxRecord(
+    String bootId,
+    Isolation isolation,
+    String hostDevice,
+    String cgroup,
+    String addedAddress,
+    String mountNamespace,
+    String networkNamespace) {
+
+  private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
+
+  /** Of the host's network device and of the cgroup. */
+  private static final String PREFIX = "polis-";
+
+  private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
+
+  /** Describes a sandbox that is about to be made. */
+  static SandboxRecord of(SandboxRequest request) throws IOException {
+    boolean namespaces = request.isolation() == Isolation.NAMESPACES;
+    return new SandboxRecord(
+        Files.readString(BOOT_ID).strip(),
+        request.isolation(),
+        namespaces ? hostDevice(request) : "",
+        cgroup(request),
+        "",
+        "",
+        "");
+  }
+
+  static String hostDevice(SandboxRequest request) {
+    return PREFIX + request.name();
+  }
+
+  static String cgroup(SandboxRequest request) {
+    return PREFIX + request.name();
+  }
+
+  SandboxRecord withAddedAddress(String address) {
+    return new SandboxRecord(
+        bootId, isolation, hostDevice, cgroup, address, mountNamespace, networkNamespace);
+  }
+
+  SandboxRecord withNamespaces(String mount, String network) {
+    return new SandboxRecord(bootId, isolation, hostDevice, cgroup, addedAddress, mount, network);
+  }
+
+  /** Returns the namespaces that were made. */
+  List<String> namespaces() {
+    return Stream.of(mountNamespace, networkNamespace).filter(each -> !each.isEmpty()).toList();
+  }
+
+  /** Returns whether the machine has not been started anew since. */
+  boolean ofThisBoot() throws IOException {
+    return bootId.equals(Files.readString(BOOT_ID).strip());
+  }
+
+  void write(FilePlacement file) throws FileException {
+    file.write((GSON.toJson(this) + "\n").getBytes(StandardCharsets.UTF_8));
+  }
+
+  /**
+   * Reads the record of an earlier sandbox.
+   *
+   * @throws ContainersException if it cannot be understood
+   */
+  static Optional<SandboxRecord> read(FilePlacement file) {
+    return switch (file.read()) {
+      case Stored.None<byte[]> _ -> Optional.empty();
+      case Stored.Present<byte[]>(Path path, byte[] text) -> Optional.of(parse(path, text));
+      case Stored.Corrupted<byte[]> _ -> throw damaged(file.path(), null);
+      case Stored.Unreadable<byte[]> broken -> throw damaged(file.path(), broken.cause());
+    };
+  }
+
+  private static SandboxRecord parse(Path path, byte[] text) {
+    try {
+      SandboxRecord record =
+          GSON.fromJson(new String(text, StandardCharsets.UTF_8), SandboxRecord.class);
+      if (record != null
+          && Stream.of(
+                  record.bootId,
+                  record.isolation,
+                  record.hostDevice,
+                  record.cgroup,
+                  record.addedAddress,
+                  record.mountNamespace,
+                  record.networkNamespace)
+              .noneMatch(Objects::isNull)) {
+        return record;
+      }
+      throw damaged(path, null);
+    } catch (JsonParseException wrong) {
+      throw damaged(path, wrong);
+    }
+  }
+
+  private static ContainersException damaged(Path path, Throwable cause) {
+    return new ContainersException(
+        "%s, which says what is left of the sandbox, is damaged; restart the machine, or end its containers by hand, then remove the file"
+            .formatted(path),
+        cause);
+  }
+}

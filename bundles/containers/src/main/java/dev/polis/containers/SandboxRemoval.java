@@ -1,0 +1,157 @@
+package dev.polis.containers;
+
+import dev.polis.api.containers.ContainersException;
+import dev.polis.api.containers.Isolation;
+import dev.polis.files.FileTree;
+import dev.polis.logtree.Log;
+import dev.polis.posix.Mounts;
+import dev.polis.posix.PosixException;
+import dev.polis.process.ProcessManager;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Ends containers, the runtime and the sandbox in that order, and removes what was made for them.
+ * It goes by the record, so it also removes what an earlier instance made, and may be repeated.
+ */
+final class SandboxRemoval {
+
+  /** For containers that the kubelet did not reach; it has asked the others before. */
+  private static final Duration GRACE = Duration.ofSeconds(2);
+
+  /** What is killed goes in milliseconds; only a process stuck in the kernel needs longer. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private static final Duration PACE = Duration.ofMillis(20);
+
+  private final ProcessManager processes;
+  private final ContainersFiles files;
+  private final Optional<Path> shim;
+  private final Log log;
+  private final SystemCommands commands = new SystemCommands();
+
+  /**
+   * @param programs folder of the programs; blank for none
+   */
+  SandboxRemoval(ProcessManager processes, ContainersFiles files, String programs, Log log) {
+    this.processes = processes;
+    this.files = files;
+    this.shim =
+        programs.isBlank()
+            ? Optional.empty()
+            : Optional.of(
+                Path.of(programs).toAbsolutePath().resolve("bin/containerd-shim-runc-v2"));
+    this.log = log;
+  }
+
+  /**
+   * Removes everything; does nothing if there is nothing.
+   *
+   * @throws ContainersException naming what cannot be ended
+   */
+  void remove() throws InterruptedException {
+    try {
+      Optional<SandboxRecord> record = SandboxRecord.read(files.record());
+      if (record.isPresent() && record.get().ofThisBoot()) {
+        remove(record.get());
+      } else {
+        processes.stop(RuntimeProcess.NAME);
+        processes.stop(SandboxNamespaces.NAME);
+      }
+      Files.deleteIfExists(files.networkLink());
+      Files.deleteIfExists(files.mountLink());
+      files.entry().delete();
+      files.record().delete();
+    } catch (IOException e) {
+      throw new ContainersException("the sandbox cannot be removed: " + e.getMessage(), e);
+    }
+  }
+
+  private void remove(SandboxRecord record) throws IOException, InterruptedException {
+    Cgroups cgroups = Cgroups.find();
+    NamespaceProcesses.end(() -> cgroups.processes(record.cgroup()), GRACE, PATIENCE);
+    processes.stop(RuntimeProcess.NAME);
+    killAll(() -> beside(record, cgroups), "containers");
+    processes.stop(SandboxNamespaces.NAME);
+    killAll(() -> NamespaceProcesses.within(record.namespaces()), "the sandbox");
+    if (record.isolation() == Isolation.MACHINE) {
+      unmount();
+    } else {
+      removeDevice(record.hostDevice());
+      removeAddress(record.addedAddress());
+    }
+    cgroups.remove(record.cgroup());
+    log.info("containers, containerd and the sandbox %s are gone", record.cgroup());
+  }
+
+  /** Returns the processes of containers and their shims. */
+  private Set<Long> beside(SandboxRecord record, Cgroups cgroups) throws IOException {
+    Set<Long> found = new TreeSet<>(cgroups.processes(record.cgroup()));
+    if (record.isolation() == Isolation.NAMESPACES) {
+      found.addAll(NamespaceProcesses.within(record.namespaces()));
+    } else if (shim.isPresent()) {
+      found.addAll(NamespaceProcesses.running(shim.get()));
+    }
+    // The keeper of the namespaces goes last, and in order.
+    processes.records().stream()
+        .filter(each -> each.name().equals(SandboxNamespaces.NAME) && each.alive())
+        .forEach(each -> found.remove(each.pid()));
+    return found;
+  }
+
+  private static void killAll(NamespaceProcesses.Listing listing, String whose)
+      throws IOException, InterruptedException {
+    if (!NamespaceProcesses.kill(listing, PATIENCE)) {
+      throw new ContainersException(
+          "processes %s of %s are still there %d s after SIGKILL: stuck in the kernel, check their disk or mount"
+              .formatted(listing.list(), whose, PATIENCE.toSeconds()));
+    }
+  }
+
+  /** The kernel removes a pair of devices after the namespace of one, a moment later. */
+  private void removeDevice(String device) throws InterruptedException {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    SandboxSetup.removeDevice(commands, device);
+    while (commands.run(List.of("ip", "link", "show", "dev", device)).ok()) {
+      if (System.nanoTime() > end) {
+        throw new ContainersException(
+            "network device %s cannot be removed; remove it with: ip link delete %s"
+                .formatted(device, device));
+      }
+      Thread.sleep(PACE);
+    }
+  }
+
+  private void removeAddress(String address) throws InterruptedException {
+    if (!address.isEmpty()) {
+      commands.run(List.of("ip", "address", "delete", address + "/32", "dev", "lo"));
+    }
+  }
+
+  /** Unmounts what containers and the runtime had mounted, the last first. */
+  private void unmount() throws IOException {
+    List<Path> points = new ArrayList<>();
+    for (Mounts.Mount mount : Mounts.list()) {
+      if (mount.point().startsWith(RuntimeConfiguration.STATE)
+          || mount.point().startsWith(files.runtime().path())) {
+        points.addFirst(mount.point());
+      }
+    }
+    for (Path point : points) {
+      try {
+        Mounts.unmount(point);
+      } catch (PosixException busy) {
+        throw new ContainersException(
+            "%s cannot be unmounted: %s".formatted(point, busy.getMessage()), busy);
+      }
+    }
+    FileTree.delete(RuntimeConfiguration.STATE);
+  }
+}

@@ -1,0 +1,52 @@
+package dev.polis.logtree.convert;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.Severity;
+import java.time.Instant;
+import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Lines of containerd become entries with level, time and message. */
+class LogfmtConverterTest {
+
+  private static final Instant NOW = Instant.parse("2026-03-04T05:06:07Z");
+  private final LogfmtConverter converter = new LogfmtConverter(() -> NOW);
+
+  private LogPayload.Leveled convert(String line) {
+    return (LogPayload.Leveled) converter.convert(line).orElseThrow();
+  }
+
+  @Test
+  @DisplayName("level, time and message have their places, other pairs follow the message")
+  void line() {
+    LogPayload.Leveled entry =
+        convert(
+            "time=\"2026-01-02T15:04:05.123456789Z\" level=warning msg=\"cannot \\\"load\\\" it\""
+                + " error=\"no such file\" id=io.containerd.x type=y");
+    assertEquals(Severity.WARNING, entry.severity());
+    assertEquals(Instant.parse("2026-01-02T15:04:05.123456789Z"), entry.timestamp());
+    assertEquals(
+        "cannot \"load\" it, error: no such file, id: io.containerd.x, type: y", entry.message());
+  }
+
+  @Test
+  @DisplayName("a line without a time gets the present one")
+  void noTime() {
+    LogPayload.Leveled entry = convert("level=fatal msg=ended");
+    assertEquals(NOW, entry.timestamp());
+    assertEquals(Severity.FATAL, entry.severity());
+    assertEquals("ended", entry.message());
+  }
+
+  @Test
+  @DisplayName("a line of another form is left to the caller")
+  void others() {
+    assertEquals(Optional.empty(), converter.convert("panic: runtime error"));
+    assertEquals(Optional.empty(), converter.convert("goroutine 1 [running]: level=x"));
+    assertEquals(Optional.empty(), converter.convert("key=value"));
+    assertEquals(Optional.empty(), converter.convert(""));
+  }
+}
