@@ -8,14 +8,22 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Names the users of etcd; each but root has a role of the same name with one prefix. */
+/** Names the users of etcd; each has a role of the same name, which says what keys it may use. */
 enum ConsensusUser {
   /** This organ and the operator; may do everything. */
   ROOT("root", false),
   /** The curator, which keeps the cluster's records. */
   CURATOR("curator", true),
-  /** Kubernetes, which keeps its objects. */
-  KUBERNETES("kubernetes", true);
+  /** The organ that runs Kubernetes, which keeps its certificates and keys. */
+  KUBERNETES("kubernetes", true),
+  /** Kubernetes' API server, which keeps its objects; it knows no namespaces. */
+  KUBE_APISERVER("kube-apiserver", true);
+
+  /** The prefix of all objects; the API server's default, so that its tools find them. */
+  private static final String OBJECTS = "/registry/";
+
+  /** Where the API server notes up to which revision it has had the history removed. */
+  private static final String COMPACTED = "compact_rev_key";
 
   private final String userName;
   private final boolean handedOut;
@@ -37,23 +45,35 @@ enum ConsensusUser {
 
   /** Returns the part of the key space that it sees. */
   EtcdNamespace namespace() {
-    return this == ROOT ? EtcdNamespace.ROOT : EtcdNamespace.of(userName);
+    return switch (this) {
+      case ROOT, KUBE_APISERVER -> EtcdNamespace.ROOT;
+      case CURATOR, KUBERNETES -> EtcdNamespace.of(userName);
+    };
+  }
+
+  /** Returns what etcd lets it use. */
+  List<EtcdPermission> permissions() {
+    return switch (this) {
+      // etcd's role root may do everything, and can be given nothing.
+      case ROOT -> List.of();
+      case CURATOR, KUBERNETES -> ofNamespace();
+      case KUBE_APISERVER ->
+          List.of(all(KeyRange.prefix(OBJECTS)), all(KeyRange.single(COMPACTED)));
+    };
   }
 
   /**
-   * Returns what etcd lets it use: its namespace, and the namespaces within, whose names continue
+   * Returns the permissions for its namespace, and for the namespaces within, whose names continue
    * with a colon. These are two ranges: one over both would include users whose names only begin
    * like this one's.
    */
-  List<EtcdPermission> permissions() {
-    if (this == ROOT) {
-      // etcd's role root may do everything, and can be given nothing.
-      return List.of();
-    }
+  private List<EtcdPermission> ofNamespace() {
     String within = namespace().prefix().replaceFirst("/$", ":");
-    return List.of(
-        EtcdPermission.all(namespace()),
-        new EtcdPermission(EtcdPermission.Access.READ_WRITE, KeyRange.prefix(within)));
+    return List.of(EtcdPermission.all(namespace()), all(KeyRange.prefix(within)));
+  }
+
+  private static EtcdPermission all(KeyRange range) {
+    return new EtcdPermission(EtcdPermission.Access.READ_WRITE, range);
   }
 
   /** Returns the user of that name that other organs may use. */

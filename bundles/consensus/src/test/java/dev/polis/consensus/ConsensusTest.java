@@ -312,7 +312,7 @@ class ConsensusTest {
     assertTrue(
         early.getMessage().contains("has not served yet: consensus is stopped"), early::getMessage);
     assertEquals(
-        "unknown consensus user \"kubelet\"; known are curator, kubernetes", unknown.getMessage());
+        "unknown consensus user \"kubelet\"; known are curator, kubernetes, kube-apiserver", unknown.getMessage());
     assertTrue(root.getMessage().startsWith("unknown consensus user \"root\""), root::getMessage);
     assertThrows(ConsensusException.class, instance.consensus::memberInfo);
     assertThrows(ConsensusException.class, instance.consensus::overview);
@@ -355,23 +355,50 @@ class ConsensusTest {
     Instance instance = harness.instance();
     instance.startNew();
     put(instance, "/nodes/secret");
-    EtcdAccess kubernetes = instance.consensus.access("kubernetes");
-    EtcdAccess everything =
-        new EtcdAccess(
-            kubernetes.endpoints(), kubernetes.security(), ConsensusUser.ROOT.namespace());
-
-    try (EtcdClient thief = EtcdClient.connect(everything)) {
-      for (String key :
-          List.of("namespaced:curator//nodes/secret", "namespaced:etcd-pki/" + EtcdAuthority.KEY)) {
-        assertThrows(EtcdPermissionException.class, () -> thief.kv().get(key), key);
-        assertThrows(EtcdPermissionException.class, () -> thief.kv().put(key, BAR), key);
-        assertThrows(EtcdPermissionException.class, () -> thief.kv().delete(key), key);
-      }
-      assertThrows(EtcdPermissionException.class, () -> thief.kv().range(KeyRange.all()));
-      assertThrows(EtcdPermissionException.class, () -> thief.admin().addUser("mine"));
-      assertThrows(EtcdPermissionException.class, () -> thief.admin().disableAuth());
+    try (EtcdClient thief = withoutNamespace(instance, "kubernetes")) {
+      assertKeptOut(thief);
+      assertThrows(EtcdPermissionException.class, () -> thief.kv().get("/registry/secrets/a"));
       thief.kv().put("namespaced:kubernetes/own", BAR);
     }
+  }
+
+  @Test
+  @DisplayName("D-40 Kubernetes' API server can use its objects in etcd, and nothing else")
+  void d40_apiServerIsKeptApart() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+    put(instance, "/nodes/secret");
+    try (EtcdClient pki = EtcdClient.connect(instance.consensus.access("kubernetes"))) {
+      pki.kv().put("/kube-pki/keys/id-ca-privkey.bin", BAR);
+    }
+
+    try (EtcdClient server = EtcdClient.connect(instance.consensus.access("kube-apiserver"))) {
+      assertKeptOut(server);
+      String key = "namespaced:kubernetes//kube-pki/keys/id-ca-privkey.bin";
+      assertThrows(EtcdPermissionException.class, () -> server.kv().get(key));
+      assertThrows(EtcdPermissionException.class, () -> server.kv().get("compact_rev_keys"));
+      server.kv().put("/registry/secrets/default/a", BAR);
+      server.kv().put("compact_rev_key", BAR);
+      assertArrayEquals(BAR, server.kv().get("/registry/secrets/default/a").get().value());
+    }
+  }
+
+  private static EtcdClient withoutNamespace(Instance instance, String user) {
+    EtcdAccess access = instance.consensus.access(user);
+    return EtcdClient.connect(
+        new EtcdAccess(access.endpoints(), access.security(), EtcdNamespace.ROOT));
+  }
+
+  private static void assertKeptOut(EtcdClient thief) {
+    for (String key :
+        List.of("namespaced:curator//nodes/secret", "namespaced:etcd-pki/" + EtcdAuthority.KEY)) {
+      assertThrows(EtcdPermissionException.class, () -> thief.kv().get(key), key);
+      assertThrows(EtcdPermissionException.class, () -> thief.kv().put(key, BAR), key);
+      assertThrows(EtcdPermissionException.class, () -> thief.kv().delete(key), key);
+    }
+    assertThrows(EtcdPermissionException.class, () -> thief.kv().range(KeyRange.all()));
+    assertThrows(EtcdPermissionException.class, () -> thief.admin().addUser("mine"));
+    assertThrows(EtcdPermissionException.class, () -> thief.admin().disableAuth());
   }
 
   @Test

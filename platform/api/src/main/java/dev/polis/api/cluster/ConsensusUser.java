@@ -3,12 +3,17 @@ package dev.polis.api.cluster;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
-/** The users of consensus. Each has its own etcd user, role and key prefix. */
+/** The users of consensus. Each has its own etcd user and role, and keys that no other can use. */
 public enum ConsensusUser {
   /** The cluster's records. */
   CURATOR("curator"),
   /** Certificates and settings of Kubernetes. */
-  KUBERNETES("kubernetes");
+  KUBERNETES("kubernetes"),
+  /**
+   * Kubernetes' API server, which keeps its objects under keys of its own choice, outside of all
+   * namespaces, and can use no others.
+   */
+  KUBE_APISERVER("kube-apiserver");
 
   private final String userName;
 
