@@ -173,7 +173,7 @@ public final class CertificateAuthority {
     return build(
         template,
         pair.getPublic(),
-        name(template.commonName()),
+        name(template),
         pair.getPublic(),
         pair.getPrivate(),
         now);
@@ -193,7 +193,7 @@ public final class CertificateAuthority {
             new BigInteger(SERIAL_BITS, RANDOM),
             Date.from(second.minus(CLOCK_SKEW)),
             Date.from(second.plus(template.lifetime())),
-            name(template.commonName()),
+            name(template),
             publicKey);
     try {
       addExtensions(builder, template);
@@ -258,10 +258,10 @@ public final class CertificateAuthority {
     }
   }
 
-  private static X500Name name(String commonName) {
-    return new X500NameBuilder(BCStyle.INSTANCE)
-        .addRDN(BCStyle.CN, new DERUTF8String(commonName))
-        .build();
+  private static X500Name name(CertificateTemplate template) {
+    var name = new X500NameBuilder(BCStyle.INSTANCE);
+    template.organizations().forEach(group -> name.addRDN(BCStyle.O, new DERUTF8String(group)));
+    return name.addRDN(BCStyle.CN, new DERUTF8String(template.commonName())).build();
   }
 
   private static X500Name issuer(X509Certificate ca) {

@@ -12,6 +12,7 @@ import java.util.stream.Collectors;
  * with the factory for its kind.
  *
  * @param commonName the CN of the subject
+ * @param organizations the O of the subject, in order; to Kubernetes these are the user's groups
  * @param dnsNames DNS subject alternative names
  * @param addresses IP subject alternative names
  * @param usages what the holder may do
@@ -20,6 +21,7 @@ import java.util.stream.Collectors;
  */
 public record CertificateTemplate(
     String commonName,
+    List<String> organizations,
     List<String> dnsNames,
     List<InetAddress> addresses,
     Set<Usage> usages,
@@ -51,6 +53,7 @@ public record CertificateTemplate(
 
   /** Copies its collections and refuses a lifetime that is not positive. */
   public CertificateTemplate {
+    organizations = List.copyOf(organizations);
     dnsNames = List.copyOf(dnsNames);
     addresses = List.copyOf(addresses);
     usages = Set.copyOf(usages);
@@ -62,7 +65,8 @@ public record CertificateTemplate(
 
   /** Returns the template of a self-signed authority. */
   public static CertificateTemplate authority(String name) {
-    return new CertificateTemplate(name, List.of(), List.of(), Set.of(), true, AUTHORITY_LIFETIME);
+    return new CertificateTemplate(
+        name, List.of(), List.of(), List.of(), Set.of(), true, AUTHORITY_LIFETIME);
   }
 
   /**
@@ -102,12 +106,19 @@ public record CertificateTemplate(
 
   /** Returns the same with another lifetime. */
   public CertificateTemplate withLifetime(Duration other) {
-    return new CertificateTemplate(commonName, dnsNames, addresses, usages, ca, other);
+    return new CertificateTemplate(
+        commonName, organizations, dnsNames, addresses, usages, ca, other);
+  }
+
+  /** Returns the same of a holder that belongs to these organizations. */
+  public CertificateTemplate withOrganizations(List<String> others) {
+    return new CertificateTemplate(commonName, others, dnsNames, addresses, usages, ca, lifetime);
   }
 
   /** Returns whether a certificate has this content; lifetimes are not compared. */
-  boolean describes(X509Certificate certificate) {
+  public boolean describes(X509Certificate certificate) {
     return Identity.commonName(certificate).orElse("").equals(commonName)
+        && Set.copyOf(Identity.organizations(certificate)).equals(Set.copyOf(organizations))
         && Set.copyOf(Identity.dnsNames(certificate)).equals(Set.copyOf(dnsNames))
         && Identity.addresses(certificate).equals(Set.copyOf(addresses))
         && Set.copyOf(Identity.usages(certificate)).equals(usageIdentifiers())
@@ -122,6 +133,6 @@ public record CertificateTemplate(
 
   private static CertificateTemplate leaf(
       String name, List<String> dns, List<InetAddress> ips, Set<Usage> usages, Duration lifetime) {
-    return new CertificateTemplate(name, dns, ips, usages, false, lifetime);
+    return new CertificateTemplate(name, List.of(), dns, ips, usages, false, lifetime);
   }
 }

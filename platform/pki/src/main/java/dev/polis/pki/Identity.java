@@ -118,14 +118,23 @@ public sealed interface Identity {
 
   /** Returns the CN of the subject, if it has one. */
   static Optional<String> commonName(X509Certificate certificate) {
+    return ofSubject(certificate, "CN").stream().findFirst();
+  }
+
+  /** Returns the organizations of the subject; empty if it names none. */
+  static List<String> organizations(X509Certificate certificate) {
+    return ofSubject(certificate, "O");
+  }
+
+  private static List<String> ofSubject(X509Certificate certificate, String type) {
     try {
       // LdapName counts from the right, which is where X.500 starts.
       return new LdapName(certificate.getSubjectX500Principal().getName())
           .getRdns().stream()
-              .filter(rdn -> rdn.getType().equalsIgnoreCase("CN"))
+              .filter(rdn -> rdn.getType().equalsIgnoreCase(type))
               .map(Rdn::getValue)
               .map(Object::toString)
-              .findFirst();
+              .toList();
     } catch (InvalidNameException e) {
       throw new IdentityException(
           "subject of certificate cannot be read: " + subject(certificate), e);

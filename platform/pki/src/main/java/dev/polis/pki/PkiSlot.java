@@ -32,11 +32,16 @@ record PkiSlot(
     }
   }
 
+  /**
+   * Reads what is stored. The certificate is read before its key: they are made in one transaction,
+   * and a key that another has just made must not seem to be missing.
+   */
   static PkiSlot read(PkiBackend backend, String name) throws InterruptedException {
+    PkiBackend.Entry certificate = backend.get(certificatePath(name)).orElse(null);
     return new PkiSlot(
         name,
         backend.get(keyPath(name)).orElse(null),
-        backend.get(certificatePath(name)).orElse(null),
+        certificate,
         backend.get(supersededPath(name)).orElse(null));
   }
 

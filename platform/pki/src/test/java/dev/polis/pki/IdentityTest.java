@@ -27,6 +27,7 @@ class IdentityTest {
     return ca.issue(
         new CertificateTemplate(
             commonName,
+            List.of(),
             List.of(dnsName),
             List.of(),
             Set.of(CertificateTemplate.Usage.SERVER),
@@ -41,10 +42,26 @@ class IdentityTest {
             commonName,
             List.of(),
             List.of(),
+            List.of(),
             Set.of(CertificateTemplate.Usage.CLIENT),
             isCa,
             Duration.ofDays(1)),
         key.getPublic());
+  }
+
+  @Test
+  @DisplayName("the subject names the holder's organizations, which are its groups in Kubernetes")
+  void organizations() {
+    CertificateTemplate template =
+        CertificateTemplate.client("system:node:a")
+            .withOrganizations(List.of("system:nodes", "ops, \u00e9t\u00e9"));
+
+    X509Certificate issued = ca.issue(template, key.getPublic());
+
+    assertEquals(template.organizations(), Identity.organizations(issued));
+    assertTrue(template.describes(issued));
+    assertFalse(template.withOrganizations(List.of("system:masters")).describes(issued));
+    assertFalse(CertificateTemplate.client("system:node:a").describes(issued));
   }
 
   private void nodeFails(X509Certificate certificate, X509Certificate authority) {
