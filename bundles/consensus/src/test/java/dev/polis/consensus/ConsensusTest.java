@@ -312,7 +312,8 @@ class ConsensusTest {
     assertTrue(
         early.getMessage().contains("has not served yet: consensus is stopped"), early::getMessage);
     assertEquals(
-        "unknown consensus user \"kubelet\"; known are curator, kubernetes, kube-apiserver", unknown.getMessage());
+        "unknown consensus user \"kubelet\"; known are curator, kubernetes, kube-apiserver",
+        unknown.getMessage());
     assertTrue(root.getMessage().startsWith("unknown consensus user \"root\""), root::getMessage);
     assertThrows(ConsensusException.class, instance.consensus::memberInfo);
     assertThrows(ConsensusException.class, instance.consensus::overview);

@@ -17,8 +17,7 @@ final class KubernetesHandler implements HttpHandler {
   private static final long MOST_OF_BODY = 4 << 20;
 
   private static final String REASON =
-      "there is no Kubernetes API server at this node: this version of Polis records the role"
-          + " KubernetesController and runs no control plane for it yet";
+      "there is no Kubernetes API server at this node yet; \"polisctl explain KubernetesController\" says why";
 
   @Override
   public void handle(HttpExchange exchange) throws IOException {

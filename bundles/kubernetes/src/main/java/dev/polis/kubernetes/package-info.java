@@ -1,32 +1,34 @@
 /**
- * Answers Kubernetes clients on nodes with the role KubernetesController.
+ * Runs Kubernetes on nodes with its roles.
  *
  * <pre>
- *   role server ──runs──▶ KubernetesService ────HttpsTask────▶ port 6444 of the node's address
- *                              ▲        ▲                          │ TLS 1.3, the node's certificate
- *       ClusterManager: credentials   Network: address             ▼
- *                                                        KubernetesHandler: 503, a v1.Status in words
+ *   role server ──runs──▶ KubernetesControllerService
+ *                            │      │
+ *                            │      └─▶ control: kube-apiserver, kube-controller-manager, kube-scheduler
+ *                            │              │ keys, certificates
+ *                            │              ├─▶ pki ─▶ etcd, as the user kubernetes
+ *                            │              └─▶ client ─▶ API server: objects that every cluster has
+ *                            └─▶ port 6444 of the node's address, with the node's certificate
  * </pre>
  *
- * <p>Clients of the reference system connect to this port when they take ownership of a cluster or
+ * <p>Clients of the reference system connect to port 6444 when they take ownership of a cluster or
  * configure kubectl, and read the node's certificate there: one certificate whose only DNS name is
  * the node's id. So the port is open from the first start of a controller node, long before an API
- * server is. Later the proxy that authenticates users for the API server stands behind it.
+ * server is.
  *
- * <p>Not promised: Kubernetes. While the role runs, its health is DEGRADED by the condition {@code
- * no-api-server}, and the role is not listed as running. No client certificate is asked for, since
- * everybody gets the same answer.
+ * <p>Not promised: Kubernetes on a node that was given no programs of it. Such a role is DEGRADED
+ * by the condition {@code no-api-server}, and is not listed as running.
  *
  * <p>Why not a listener of the metrics organ or of the RPC host: a role is served by the nodes that
  * have it and by no others, and ends when the cluster takes the role away.
  *
  * <ul>
- *   <li>Needs: ClusterManager, HealthRegistry, Network
+ *   <li>Needs: ClusterManager, HealthRegistry, Network, ProcessManager, RpcHost, Storage
  *   <li>Uses if there: none
  *   <li>Provides: RolePlugin
  *   <li>Configuration: dev.polis.kubernetes
- *   <li>Files: none
- *   <li>Ports: 6444
+ *   <li>Files: data/kubernetes-address, data/kubernetes-controller
+ *   <li>Ports: 6443, 6444, 10257, 10259
  * </ul>
  */
 package dev.polis.kubernetes;

@@ -171,12 +171,7 @@ public final class CertificateAuthority {
 
   static X509Certificate selfSigned(CertificateTemplate template, KeyPair pair, Instant now) {
     return build(
-        template,
-        pair.getPublic(),
-        name(template),
-        pair.getPublic(),
-        pair.getPrivate(),
-        now);
+        template, pair.getPublic(), name(template), pair.getPublic(), pair.getPrivate(), now);
   }
 
   private static X509Certificate build(

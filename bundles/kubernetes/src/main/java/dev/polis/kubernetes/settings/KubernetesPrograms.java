@@ -2,9 +2,14 @@ package dev.polis.kubernetes.settings;
 
 import dev.polis.process.Commands;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -19,6 +24,9 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
 
   /** A program of 90 MB on a slow disk, that prints one line. */
   private static final Duration ANSWER = Duration.ofSeconds(20);
+
+  // The notes of an executable lie in its first page or two.
+  private static final int READ_BYTES = 64 << 10;
 
   private static final Pattern VERSION = Pattern.compile("v?(\\d+)\\.(\\d+)\\.(\\d+)");
 
@@ -53,6 +61,28 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
   /** Returns the folder of the programs that connect Pods. */
   public Path networkPlugins() {
     return folder.resolve("cni");
+  }
+
+  /**
+   * Returns the SHA-256, in hexadecimal, of the length and the beginning of a program: another
+   * build under the same path is another program. The beginning holds the build id, which Go's
+   * linker computes from the whole.
+   *
+   * @throws KubernetesProgramException if it cannot be read
+   */
+  public String digest(String name) {
+    Path program = program(name);
+    try (InputStream content = Files.newInputStream(program)) {
+      MessageDigest sha = MessageDigest.getInstance("SHA-256");
+      sha.update(ByteBuffer.allocate(Long.BYTES).putLong(Files.size(program)).flip());
+      sha.update(content.readNBytes(READ_BYTES));
+      return HexFormat.of().formatHex(sha.digest());
+    } catch (IOException e) {
+      throw new KubernetesProgramException(
+          "%s cannot be read: %s".formatted(program, e.getMessage()), e);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java runtime has SHA-256", e);
+    }
   }
 
   private static void require(Path program) {

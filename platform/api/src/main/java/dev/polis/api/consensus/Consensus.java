@@ -52,10 +52,10 @@ public interface Consensus {
 
   /**
    * Hands out the way to etcd for one user, bound to the namespace of that user, which is all it
-   * can read and write; {@code kube-apiserver} has no namespace, and can use only the keys of an API
-   * server. It stays valid over restarts of etcd. When its certificate is renewed or
-   * this node's address changes, {@link ConsensusStatus.Running} is published anew; whoever holds
-   * an access for long asks again then.
+   * can read and write; {@code kube-apiserver} has no namespace, and can use only the keys of an
+   * API server. It stays valid over restarts of etcd. When its certificate is renewed or this
+   * node's address changes, {@link ConsensusStatus.Running} is published anew; whoever holds an
+   * access for long asks again then.
    *
    * @param user {@code curator}, {@code kubernetes} or {@code kube-apiserver}
    * @throws ConsensusException if there is no such user (the message names those there are), or no

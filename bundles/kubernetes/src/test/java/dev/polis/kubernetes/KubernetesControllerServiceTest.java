@@ -12,11 +12,17 @@ import dev.polis.boot.StopReason;
 import dev.polis.config.SettingException;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
+import dev.polis.files.FileException;
+import dev.polis.files.FolderPlacement;
+import dev.polis.files.OrganFolder;
+import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
 import dev.polis.health.HealthKind;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;
 import dev.polis.health.HealthTable;
+import dev.polis.kubernetes.control.ControlParts;
+import dev.polis.kubernetes.control.ControlPlane;
 import dev.polis.kubernetes.settings.AddressRange;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.LogPayload;
@@ -29,6 +35,7 @@ import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsTrust;
+import dev.polis.process.ProcessManager;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
 import java.lang.reflect.Proxy;
@@ -40,6 +47,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
@@ -53,15 +61,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Runs the role as the role server does, and asks it over TLS. */
-class KubernetesServiceTest {
+class KubernetesControllerServiceTest {
 
   private static final Duration SOON = Duration.ofSeconds(10);
   private static final Pattern AT = Pattern.compile("at https://([0-9.]+):(\\d+),");
 
+  @TempDir Path folder;
+  private ProcessManager.OpenManager processes;
   private final LogTree logs = LogTree.create();
   private final SupervisionTree tree = SupervisionTree.open(logs);
   private final HealthTable health = HealthTable.open(tree);
@@ -71,14 +83,28 @@ class KubernetesServiceTest {
   private final MutableValue<NetworkStatus> network =
       new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
 
+  @BeforeEach
+  void open() {
+    processes = ProcessManager.open(folder.resolve("processes"), logs);
+  }
+
   @AfterEach
   void close() {
     tree.close();
     health.close();
+    processes.close();
   }
 
-  private KubernetesService service(int port) {
-    return new KubernetesService(settings(port), cluster, network, health);
+  private KubernetesControllerService service(int port) {
+    return new KubernetesControllerService(
+        settings(port),
+        new ControlParts(cluster, network, this::folder, processes, health, Optional::empty));
+  }
+
+  private FolderPlacement folder(OrganFolder declared) throws FileException {
+    FolderPlacement placed = Root.at(folder).data().organFolder(declared);
+    placed.create();
+    return placed;
   }
 
   private static KubernetesSettings settings(int port) {
@@ -114,7 +140,7 @@ class KubernetesServiceTest {
   private static ClusterStatus status(Optional<NodeCredentials> credentials) {
     return (ClusterStatus)
         Proxy.newProxyInstance(
-            KubernetesServiceTest.class.getClassLoader(),
+            KubernetesControllerServiceTest.class.getClassLoader(),
             new Class<?>[] {ClusterStatus.class},
             (self, method, arguments) ->
                 switch (method.getName()) {
@@ -126,7 +152,7 @@ class KubernetesServiceTest {
   }
 
   private List<InetSocketAddress> announcements() {
-    try (LogReader reader = logs.read(LogQuery.of("root.roles.controller").backlogAll())) {
+    try (LogReader reader = logs.read(LogQuery.of("root.roles.controller.clients").backlogAll())) {
       return reader.backlog().stream()
           .map(entry -> AT.matcher(((LogPayload.Leveled) entry.payload()).message()))
           .filter(Matcher::find)
@@ -294,10 +320,10 @@ class KubernetesServiceTest {
     Subtree subtree = start();
     assertEquals(HealthLevel.UP, status("kubernetes").level());
 
-    HealthStatus role = status(KubernetesService.ROLE);
+    HealthStatus role = status(ControlPlane.ROLE);
     assertEquals(HealthKind.ROLE, role.kind());
     assertEquals(HealthLevel.DEGRADED, role.level());
-    assertEquals(KubernetesService.NO_API_SERVER, role.code());
+    assertEquals(KubernetesControllerService.NO_API_SERVER, role.code());
     assertTrue(role.reason().contains("no Kubernetes API server"), role.reason());
     assertTrue(role.remedy().contains("node role remove NODE KubernetesController"), role.remedy());
 

@@ -1,0 +1,114 @@
+package dev.polis.kubernetes.address;
+
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.FolderPlacement;
+import dev.polis.files.Mode;
+import dev.polis.files.OrganFolder;
+import dev.polis.process.Commands;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Puts an address on the loopback device as long as a role of this node claims it. Safe for any
+ * thread of one process.
+ */
+public final class HostAddress {
+
+  /** Where the claims are noted; both roles declare it alike. */
+  public static final OrganFolder FOLDER =
+      new OrganFolder("kubernetes-address", Mode.PRIVATE_DIRECTORY);
+
+  /** It asks the kernel one thing; a machine under load is given a thousand times that. */
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private static final String DEVICE = "lo";
+
+  /** Two roles of one process claim and let go one after the other. */
+  private static final ReentrantLock LOCK = new ReentrantLock();
+
+  private final FolderPlacement folder;
+  private final InetAddress address;
+
+  /** The files of the roles, since one may be declared once. Guarded by the lock. */
+  private final Map<String, FilePlacement> claims = new HashMap<>();
+
+  /**
+   * Names the address; nothing is done yet.
+   *
+   * @param folder what storage made of {@link #FOLDER}
+   */
+  public HostAddress(FolderPlacement folder, InetAddress address) {
+    this.folder = folder;
+    this.address = address;
+  }
+
+  /**
+   * Notes that a role needs the address, and puts it on the device unless it is there.
+   *
+   * @return empty if it is there now, else why not, in words
+   * @throws FileException if the claim cannot be noted
+   * @throws InterruptedException if interrupted; claim it again
+   */
+  public Optional<String> claim(String role) throws FileException, InterruptedException {
+    LOCK.lockInterruptibly();
+    try {
+      claimOf(role).write(address.getHostAddress().getBytes(StandardCharsets.UTF_8));
+      return present() ? Optional.empty() : change("add");
+    } finally {
+      LOCK.unlock();
+    }
+  }
+
+  /**
+   * Forgets the claim of a role, and takes the address away if no other role claims it.
+   *
+   * @return empty if it is gone or still needed, else why it is not gone, in words
+   * @throws FileException if the claim cannot be deleted
+   * @throws InterruptedException if interrupted; release it again
+   */
+  public Optional<String> release(String role) throws FileException, InterruptedException {
+    LOCK.lockInterruptibly();
+    try {
+      claimOf(role).delete();
+      return folder.list().isEmpty() && present() ? change("delete") : Optional.empty();
+    } finally {
+      LOCK.unlock();
+    }
+  }
+
+  private FilePlacement claimOf(String role) {
+    return claims.computeIfAbsent(role, name -> folder.declareFile(name, Mode.PUBLIC));
+  }
+
+  private boolean present() {
+    try {
+      return NetworkInterface.getByInetAddress(address) != null;
+    } catch (IOException unreadable) {
+      // Then the command that follows says what is wrong.
+      return false;
+    }
+  }
+
+  private Optional<String> change(String how) throws InterruptedException {
+    List<String> command =
+        List.of("ip", "address", how, address.getHostAddress() + "/32", "dev", DEVICE);
+    try {
+      Commands.Result result = new Commands().run(PATIENCE, command);
+      return result.ok()
+          ? Optional.empty()
+          : Optional.of("\"%s\" failed: %s".formatted(String.join(" ", command), result.words()));
+    } catch (IOException e) {
+      return Optional.of(
+          "\"%s\" cannot be run: %s".formatted(String.join(" ", command), e.getMessage()));
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * The address of this node that Kubernetes uses where the node's own is a loopback address.
+ *
+ * <pre>
+ *   controller ──claim──▶ HostAddress ──▶ ip address add HOST/32 dev lo
+ *   worker ─────claim──▶      │
+ *                             └─ one file for each role that claims it; the last one that lets go
+ *                                takes the address away
+ * </pre>
+ *
+ * <p>Roles come and go, also in different processes one after the other, so who claims the address
+ * is noted in files and not in memory.
+ *
+ * <p>Not promised: the address on a node that is not root. {@code claim} says so, and the API
+ * server then serves at the node's own address, where nothing outside of this machine's first
+ * network namespace reaches it.
+ *
+ * <p>Why not a network device of its own: an address of {@code lo} needs no module of the kernel,
+ * and is gone with one command.
+ */
+package dev.polis.kubernetes.address;

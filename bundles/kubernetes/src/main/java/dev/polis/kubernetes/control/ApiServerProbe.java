@@ -1,0 +1,23 @@
+package dev.polis.kubernetes.control;
+
+import dev.polis.kubernetes.client.KubeClient;
+
+/** Asks the API server how it is. */
+record ApiServerProbe(KubeClient api) implements ControlProbe {
+
+  /** Holds what it depends on: etcd, and its own preparations. */
+  static final String READY = "/readyz";
+
+  /** To start it again would not mend etcd. */
+  private static final String ALIVE = "/livez?exclude=etcd";
+
+  @Override
+  public boolean ready() throws InterruptedException {
+    return api.answers(READY);
+  }
+
+  @Override
+  public boolean alive() throws InterruptedException {
+    return api.answers(ALIVE);
+  }
+}

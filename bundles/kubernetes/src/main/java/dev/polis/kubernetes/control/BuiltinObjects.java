@@ -1,0 +1,151 @@
+package dev.polis.kubernetes.control;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.polis.api.kubernetes.KubernetesNames;
+import dev.polis.kubernetes.pki.KubeIdentity;
+import java.util.List;
+
+/** Lists the objects that every cluster has from its beginning. */
+final class BuiltinObjects {
+
+  /** The label of these objects; what carries it and is not wanted is deleted. */
+  static final String LABEL = "polis.dev/builtin";
+
+  /** The provisioner of persistent volumes on a node's data volume. */
+  static final String PROVISIONER = "polis.dev/local";
+
+  /** The user who has set up the cluster. */
+  private static final String OWNER = "owner";
+
+  private static final String RBAC = "/apis/rbac.authorization.k8s.io/v1/";
+  private static final String ROLES = RBAC + "clusterroles";
+  private static final String BINDINGS = RBAC + "clusterrolebindings";
+  private static final String STORAGE_CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
+  private static final String RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses";
+
+  private BuiltinObjects() {}
+
+  /** Returns the paths of all kinds among them. */
+  static List<String> collections() {
+    return List.of(ROLES, BINDINGS, STORAGE_CLASSES, RUNTIME_CLASSES);
+  }
+
+  /** Returns the objects, in the order in which they are made. */
+  static List<KubeObject> all() {
+    return List.of(
+        netservices(),
+        provisioner(),
+        binding(
+            "polis:apiserver-kubelet-client",
+            "User",
+            KubeIdentity.APISERVER_KUBELET_CLIENT.userName(),
+            "system:kubelet-api-admin"),
+        binding("polis:owner-admin", "User", OWNER, "cluster-admin"),
+        binding(
+            "polis:netservices",
+            "Group",
+            KubernetesNames.GROUP_NETSERVICES,
+            KubernetesNames.GROUP_NETSERVICES),
+        binding(
+            "polis:node-proxier",
+            "Group",
+            KubernetesNames.GROUP_NETSERVICES,
+            "system:node-proxier"),
+        binding(
+            "polis:csi-provisioner",
+            "Group",
+            KubernetesNames.GROUP_CSI_PROVISIONER,
+            KubernetesNames.GROUP_CSI_PROVISIONER),
+        storageClass(),
+        runtimeClass());
+  }
+
+  private static KubeObject netservices() {
+    return role(
+        KubernetesNames.GROUP_NETSERVICES,
+        """
+        [
+          {"apiGroups": [""], "resources": ["services", "endpoints", "pods", "namespaces", "nodes"],
+           "verbs": ["get", "list", "watch"]},
+          {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"],
+           "verbs": ["get", "list", "watch"]},
+          {"apiGroups": ["networking.k8s.io"], "resources": ["networkpolicies", "servicecidrs"],
+           "verbs": ["get", "list", "watch"]}
+        ]
+        """);
+  }
+
+  private static KubeObject provisioner() {
+    return role(
+        KubernetesNames.GROUP_CSI_PROVISIONER,
+        """
+        [
+          {"apiGroups": [""], "resources": ["persistentvolumes"],
+           "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"]},
+          {"apiGroups": [""], "resources": ["persistentvolumes/status"],
+           "verbs": ["update", "patch"]},
+          {"apiGroups": [""],
+           "resources": ["persistentvolumeclaims", "persistentvolumeclaims/status"],
+           "verbs": ["get", "list", "watch", "update", "patch"]},
+          {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list", "watch"]},
+          {"apiGroups": ["", "events.k8s.io"], "resources": ["events"],
+           "verbs": ["list", "watch", "create", "update", "patch"]},
+          {"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses", "csinodes"],
+           "verbs": ["get", "list", "watch"]}
+        ]
+        """);
+  }
+
+  private static KubeObject role(String name, String rules) {
+    return object(
+        ROLES,
+        """
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+         "metadata": {"name": "%s"}, "rules": %s}
+        """
+            .formatted(name, rules));
+  }
+
+  private static KubeObject binding(String name, String kind, String subject, String role) {
+    return object(
+        BINDINGS,
+        """
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+         "metadata": {"name": "%s"},
+         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "%s"},
+         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "%s", "name": "%s"}]}
+        """
+            .formatted(name, role, kind, subject));
+  }
+
+  private static KubeObject storageClass() {
+    return object(
+        STORAGE_CLASSES,
+        """
+        {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+         "metadata": {"name": "local",
+                      "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+         "provisioner": "%s", "reclaimPolicy": "Delete",
+         "volumeBindingMode": "WaitForFirstConsumer"}
+        """
+            .formatted(PROVISIONER));
+  }
+
+  private static KubeObject runtimeClass() {
+    return object(
+        RUNTIME_CLASSES,
+        """
+        {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass",
+         "metadata": {"name": "runc"}, "handler": "runc"}
+        """);
+  }
+
+  private static KubeObject object(String collection, String json) {
+    JsonObject content = JsonParser.parseString(json).getAsJsonObject();
+    JsonObject labels = new JsonObject();
+    labels.addProperty(LABEL, "true");
+    content.getAsJsonObject("metadata").add("labels", labels);
+    return new KubeObject(collection, content);
+  }
+}

@@ -1,0 +1,153 @@
+package dev.polis.kubernetes.control;
+
+import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.kubernetes.pki.KubeIdentity;
+import dev.polis.kubernetes.settings.KubernetesPrograms;
+import dev.polis.kubernetes.settings.KubernetesSettings;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * Makes the command lines of the control plane's programs. The same node at the same address always
+ * gets the same ones: a running program is adopted only if they match.
+ *
+ * @param programs which programs, and of which release
+ * @param settings the configuration
+ * @param place where they listen
+ * @param files what they read
+ */
+record ControlCommands(
+    KubernetesPrograms programs,
+    KubernetesSettings settings,
+    ControlPlace place,
+    ControlFolder files) {
+
+  /** The ports at which the two tell their health and metrics; upstream's defaults. */
+  static final int CONTROLLER_MANAGER_PORT = 10_257;
+
+  static final int SCHEDULER_PORT = 10_259;
+
+  /** 256 addresses of Pods for each node, of which a kubelet fills at most 110. */
+  private static final int NODE_MASK = 24;
+
+  /**
+   * Returns the API server's command line.
+   *
+   * @param etcd members of consensus
+   */
+  List<String> apiServer(List<EtcdEndpoint> etcd) {
+    List<String> line = new ArrayList<>();
+    line.add(programs.program("kube-apiserver").toString());
+    line.addAll(serving());
+    line.addAll(storage(etcd));
+    line.addAll(
+        List.of(
+            "--kubelet-client-certificate=" + files.path(ControlFile.API_SERVER_KUBELET_CLIENT),
+            "--kubelet-client-key=" + files.path(ControlFile.API_SERVER_KUBELET_CLIENT),
+            "--kubelet-certificate-authority=" + files.path(ControlFile.CA),
+            "--kubelet-preferred-address-types=InternalIP",
+            "--service-account-issuer=" + issuer(),
+            "--service-account-key-file=" + files.path(ControlFile.SERVICE_ACCOUNT_PUBLIC),
+            "--service-account-signing-key-file=" + files.path(ControlFile.SERVICE_ACCOUNT),
+            "--service-cluster-ip-range=" + settings.services(),
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
+            "--allow-privileged=true",
+            "--profiling=false"));
+    line.addAll(aggregation());
+    return List.copyOf(line);
+  }
+
+  private List<String> serving() {
+    return List.of(
+        "--advertise-address=" + place.advertised().getHostAddress(),
+        "--bind-address=" + place.server().getHostAddress(),
+        "--secure-port=" + place.port(),
+        "--client-ca-file=" + files.path(ControlFile.CA),
+        "--tls-cert-file=" + files.path(ControlFile.API_SERVER),
+        "--tls-private-key-file=" + files.path(ControlFile.API_SERVER),
+        "--tls-min-version=VersionTLS13");
+  }
+
+  private List<String> storage(List<EtcdEndpoint> etcd) {
+    return List.of(
+        "--etcd-servers="
+            + etcd.stream().map(each -> "https://" + each).collect(Collectors.joining(",")),
+        "--etcd-cafile=" + files.path(ControlFile.ETCD_CA),
+        "--etcd-certfile=" + files.path(ControlFile.ETCD_CLIENT),
+        "--etcd-keyfile=" + files.path(ControlFile.ETCD_CLIENT),
+        "--encryption-provider-config=" + files.path(ControlFile.ENCRYPTION),
+        "--encryption-provider-config-automatic-reload=true");
+  }
+
+  private List<String> aggregation() {
+    return List.of(
+        "--requestheader-client-ca-file=" + files.path(ControlFile.AGGREGATION_CA),
+        "--requestheader-allowed-names="
+            + KubeIdentity.FRONT_PROXY_CLIENT.userName()
+            + ","
+            + KubeIdentity.AUTH_PROXY_CLIENT.userName(),
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        "--proxy-client-cert-file=" + files.path(ControlFile.FRONT_PROXY_CLIENT),
+        "--proxy-client-key-file=" + files.path(ControlFile.FRONT_PROXY_CLIENT),
+        "--enable-aggregator-routing=true");
+  }
+
+  private String issuer() {
+    return "https://kubernetes.default.svc." + settings.domain();
+  }
+
+  /** Returns the controller manager's command line. */
+  List<String> controllerManager() {
+    List<String> line = new ArrayList<>();
+    line.add(programs.program("kube-controller-manager").toString());
+    line.addAll(
+        secondary(
+            ControlFile.CONTROLLER_MANAGER_CONFIG,
+            CONTROLLER_MANAGER_PORT,
+            ControlFile.CONTROLLER_MANAGER));
+    line.addAll(
+        List.of(
+            "--service-account-private-key-file=" + files.path(ControlFile.SERVICE_ACCOUNT),
+            "--root-ca-file=" + files.path(ControlFile.CA),
+            "--use-service-account-credentials=true",
+            "--allocate-node-cidrs=true",
+            "--cluster-cidr=" + settings.pods(),
+            "--node-cidr-mask-size=" + NODE_MASK,
+            "--service-cluster-ip-range=" + settings.services(),
+            // Certificates come from the curator; nobody else is given the authority's key.
+            "--controllers=*,-certificatesigningrequest-signing-controller",
+            // The default is a directory of the machine, which it would make.
+            "--flex-volume-plugin-dir=" + files.path().resolve("flexvolume")));
+    return List.copyOf(line);
+  }
+
+  /** Returns the scheduler's command line. */
+  List<String> scheduler() {
+    List<String> line = new ArrayList<>();
+    line.add(programs.program("kube-scheduler").toString());
+    line.addAll(secondary(ControlFile.SCHEDULER_CONFIG, SCHEDULER_PORT, ControlFile.SCHEDULER));
+    return List.copyOf(line);
+  }
+
+  /** Returns what is the same for both clients of the API server. */
+  private List<String> secondary(ControlFile kubeconfig, int port, ControlFile certificate) {
+    String config = files.path(kubeconfig);
+    return List.of(
+        "--kubeconfig=" + config,
+        "--authentication-kubeconfig=" + config,
+        "--authorization-kubeconfig=" + config,
+        "--bind-address=" + place.local().getHostAddress(),
+        "--secure-port=" + port,
+        "--tls-cert-file=" + files.path(certificate),
+        "--tls-private-key-file=" + files.path(certificate),
+        "--tls-min-version=VersionTLS13",
+        "--client-ca-file=" + files.path(ControlFile.CA),
+        "--requestheader-client-ca-file=" + files.path(ControlFile.AGGREGATION_CA),
+        "--leader-elect=true",
+        "--profiling=false");
+  }
+}

@@ -1,0 +1,176 @@
+package dev.polis.kubernetes.control;
+
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.cluster.ConsensusUser;
+import dev.polis.api.kubernetes.KubernetesNames;
+import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.etcd.EtcdTls;
+import dev.polis.files.FileException;
+import dev.polis.kubernetes.pki.KubeIdentity;
+import dev.polis.kubernetes.pki.KubeKeys;
+import dev.polis.kubernetes.pki.KubePki;
+import dev.polis.kubernetes.settings.KubernetesSettings;
+import dev.polis.pki.CertificateTemplate;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
+import dev.polis.pki.Renewal;
+import dev.polis.pki.TlsIdentity;
+import java.net.InetAddress;
+import java.security.GeneralSecurityException;
+import java.security.PublicKey;
+import java.security.cert.X509Certificate;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Makes the keys, certificates and configurations of the control plane's programs, and writes them
+ * where the programs read them. Repeated, it renews what is due and leaves everything else as it
+ * is.
+ */
+final class ControlMaterial {
+
+  /**
+   * Holds what was made.
+   *
+   * @param keys as they are to be used now
+   * @param etcd members of consensus
+   */
+  record Made(KubeKeys keys, List<EtcdEndpoint> etcd) {}
+
+  private final KubernetesSettings settings;
+  private final ControlPlace place;
+  private final ControlFolder files;
+  private final InstantSource clock;
+
+  ControlMaterial(
+      KubernetesSettings settings, ControlPlace place, ControlFolder files, InstantSource clock) {
+    this.settings = settings;
+    this.place = place;
+    this.files = files;
+    this.clock = clock;
+  }
+
+  /**
+   * Makes and writes everything.
+   *
+   * @param cluster gives the ways to etcd
+   * @throws dev.polis.api.cluster.ConsensusUnavailableException if this node has none now
+   * @throws dev.polis.etcd.EtcdException if etcd does not answer
+   * @throws FileException if a file cannot be read or written
+   */
+  Made refresh(ClusterStatus cluster) throws InterruptedException, FileException {
+    EtcdAccess objects = cluster.consensusClient(ConsensusUser.KUBE_APISERVER);
+    KubeKeys keys = keys(cluster);
+    files.write(ControlFile.CA, Pem.encode(keys.ca()));
+    files.write(ControlFile.AGGREGATION_CA, Pem.encode(keys.aggregationCa()));
+    files.write(ControlFile.SERVICE_ACCOUNT, keys.serviceAccount().privatePem());
+    files.write(ControlFile.SERVICE_ACCOUNT_PUBLIC, keys.serviceAccount().publicPem());
+    files.write(ControlFile.ENCRYPTION, ControlConfigs.encryption(keys.encryptionKey()));
+    write(ControlFile.API_SERVER_KUBELET_CLIENT, keys, KubeIdentity.APISERVER_KUBELET_CLIENT);
+    write(ControlFile.FRONT_PROXY_CLIENT, keys, KubeIdentity.FRONT_PROXY_CLIENT);
+    write(ControlFile.CONTROLLER_MANAGER, keys, KubeIdentity.CONTROLLER_MANAGER);
+    write(ControlFile.SCHEDULER, keys, KubeIdentity.SCHEDULER);
+    client(
+        ControlFile.CONTROLLER_MANAGER_CONFIG,
+        ControlFile.CONTROLLER_MANAGER_CLIENT,
+        keys,
+        KubeIdentity.CONTROLLER_MANAGER_CLIENT);
+    client(
+        ControlFile.SCHEDULER_CONFIG,
+        ControlFile.SCHEDULER_CLIENT,
+        keys,
+        KubeIdentity.SCHEDULER_CLIENT);
+    ensureServer(keys);
+    ensureEtcd(objects);
+    return new Made(keys, objects.endpoints());
+  }
+
+  private static KubeKeys keys(ClusterStatus cluster) throws InterruptedException {
+    EtcdAccess access = cluster.consensusClient(ConsensusUser.KUBERNETES);
+    try (EtcdClient etcd = EtcdClient.connect(access)) {
+      return new KubePki(etcd).ensure();
+    }
+  }
+
+  private void write(ControlFile file, KubeKeys keys, KubeIdentity which) throws FileException {
+    files.write(file, pem(keys.identity(which)));
+  }
+
+  private void client(ControlFile config, ControlFile identity, KubeKeys keys, KubeIdentity which)
+      throws FileException {
+    write(identity, keys, which);
+    files.write(
+        config,
+        ControlConfigs.kubeconfig(place.api(), files.path(ControlFile.CA), files.path(identity)));
+  }
+
+  /** Makes the API server's own certificate, unless the one on the disk still fits. */
+  private void ensureServer(KubeKeys keys) throws FileException {
+    CertificateTemplate template = serverTemplate();
+    if (!fits(ControlFile.API_SERVER, template, keys.ca().getPublicKey())) {
+      files.write(ControlFile.API_SERVER, pem(keys.issue(template)));
+    }
+  }
+
+  private CertificateTemplate serverTemplate() {
+    String service = KubernetesNames.SERVER_NAME;
+    List<InetAddress> addresses = new ArrayList<>(place.all());
+    addresses.add(settings.services().at(1));
+    return CertificateTemplate.server(
+        "kube-apiserver",
+        List.of(
+            "kubernetes",
+            "kubernetes.default",
+            service,
+            service + "." + settings.domain(),
+            "localhost",
+            place.node().text()),
+        addresses);
+  }
+
+  /**
+   * Writes the API server's certificate for etcd, unless the one on the disk is still good: each
+   * process of a node is given another one, which is no reason to change the file.
+   */
+  private void ensureEtcd(EtcdAccess access) throws FileException {
+    if (!(access.security() instanceof EtcdAccess.MutualTls(EtcdTls tls))) {
+      throw new IllegalStateException("consensus gives access without certificates");
+    }
+    X509Certificate ca = tls.trusted().getFirst();
+    files.write(ControlFile.ETCD_CA, Pem.encode(tls.trusted().toArray(X509Certificate[]::new)));
+    CertificateTemplate template =
+        CertificateTemplate.client(ConsensusUser.KUBE_APISERVER.userName());
+    if (!fits(ControlFile.ETCD_CLIENT, template, ca.getPublicKey())) {
+      files.write(ControlFile.ETCD_CLIENT, pem(new TlsIdentity(tls.key(), tls.chain())));
+    }
+  }
+
+  private boolean fits(ControlFile file, CertificateTemplate template, PublicKey issuer)
+      throws FileException {
+    Optional<String> stored = files.read(file);
+    if (stored.isEmpty()) {
+      return false;
+    }
+    try {
+      TlsIdentity identity =
+          TlsIdentity.of(Pem.privateKey(stored.get()), Pem.certificate(stored.get()));
+      identity.certificate().verify(issuer);
+      Renewal renewal = Renewal.of(identity.certificate());
+      return template.describes(identity.certificate())
+          && !renewal.due(clock.instant())
+          && !renewal.invalid(clock.instant());
+    } catch (PkiException | GeneralSecurityException useless) {
+      // It can always be made anew; nothing is lost with this one.
+      return false;
+    }
+  }
+
+  private static String pem(TlsIdentity identity) {
+    return Pem.encode(identity.chain().toArray(X509Certificate[]::new))
+        + Pem.encode(identity.privateKey());
+  }
+}

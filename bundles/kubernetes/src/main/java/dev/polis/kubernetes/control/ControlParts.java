@@ -1,0 +1,39 @@
+package dev.polis.kubernetes.control;
+
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.event.Value;
+import dev.polis.files.FileException;
+import dev.polis.files.FolderPlacement;
+import dev.polis.files.OrganFolder;
+import dev.polis.health.HealthRegistry;
+import dev.polis.process.ProcessManager;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/**
+ * Holds what the control plane works with.
+ *
+ * @param cluster tells the node's id, and gives the ways to etcd
+ * @param network tells the node's address
+ * @param folders makes folders on the data volume
+ * @param processes runs the programs
+ * @param health takes what is wrong
+ * @param curator tells where this node's curator listens; empty while it does not
+ */
+public record ControlParts(
+    Value<ClusterStatus> cluster,
+    Value<NetworkStatus> network,
+    Folders folders,
+    ProcessManager processes,
+    HealthRegistry health,
+    Supplier<Optional<InetSocketAddress>> curator) {
+
+  /** Makes folders on the data volume. */
+  @FunctionalInterface
+  public interface Folders {
+    /** Makes the declared folder if it is missing, and returns it. */
+    FolderPlacement folder(OrganFolder declared) throws FileException;
+  }
+}

@@ -1,0 +1,63 @@
+package dev.polis.kubernetes.control;
+
+import dev.polis.kubernetes.settings.KubernetesAddresses;
+import dev.polis.kubernetes.settings.KubernetesSettings;
+import dev.polis.pki.NodeId;
+import java.net.InetAddress;
+import java.net.URI;
+import java.util.LinkedHashSet;
+import java.util.List;
+
+/**
+ * Says where the control plane's programs of one node listen.
+ *
+ * @param node whose they are
+ * @param address of the node
+ * @param server at which the API server listens
+ * @param advertised the API server's address as the cluster is told it
+ * @param port of the API server
+ */
+record ControlPlace(
+    NodeId node, InetAddress address, InetAddress server, InetAddress advertised, int port) {
+
+  private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
+
+  /** Returns the place of a node whose host address is there. */
+  static ControlPlace of(NodeId node, InetAddress address, KubernetesSettings settings) {
+    InetAddress host = KubernetesAddresses.of(address, settings.links()).host();
+    return new ControlPlace(node, address, host, host, settings.apiPort());
+  }
+
+  /**
+   * Returns the same with an API server at the node's own address, as the host address is not
+   * there.
+   */
+  ControlPlace withoutHostAddress() {
+    return new ControlPlace(node, address, address, advertised, port);
+  }
+
+  /**
+   * Returns the address of programs that nobody but this node asks: a loopback address that is this
+   * node's own, if it has one, since several nodes may share a machine.
+   */
+  InetAddress local() {
+    return address.isLoopbackAddress() ? address : LOOPBACK;
+  }
+
+  /** Returns all addresses that clients reach the API server at, besides that of its Service. */
+  List<InetAddress> all() {
+    return List.copyOf(new LinkedHashSet<>(List.of(LOOPBACK, address, server, advertised)));
+  }
+
+  /** Returns the API server's address for clients of this node. */
+  URI api() {
+    return https(server, port);
+  }
+
+  /** Returns an address of HTTPS. */
+  static URI https(InetAddress host, int port) {
+    String text = host.getHostAddress();
+    return URI.create(
+        "https://%s:%d".formatted(text.indexOf(':') < 0 ? text : "[" + text + "]", port));
+  }
+}

@@ -1,0 +1,282 @@
+package dev.polis.kubernetes.control;
+
+import dev.polis.api.cluster.ClusterState;
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.cluster.ConsensusUnavailableException;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.etcd.EtcdException;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.files.FileException;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthScope;
+import dev.polis.kubernetes.address.HostAddress;
+import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.kubernetes.pki.KubeKeys;
+import dev.polis.kubernetes.settings.KubernetesAddresses;
+import dev.polis.kubernetes.settings.KubernetesPrograms;
+import dev.polis.kubernetes.settings.KubernetesSettings;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.PkiException;
+import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessSpec;
+import dev.polis.resolver.LeaderConnection;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.RestartRequest;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * Runs the control plane of Kubernetes on this node. What it started outlives it unless it is
+ * stopped for a reason that ends work; see the package's description.
+ */
+public final class ControlPlane {
+
+  /** The role whose work this is. */
+  public static final String ROLE = "KubernetesController";
+
+  /** The condition of a node that cannot have its host address. */
+  private static final String NO_ADDRESS = "kubernetes-host-address";
+
+  /** The condition of certificates that cannot be renewed at present. */
+  private static final String NOT_RENEWED = "kubernetes-keys-not-renewed";
+
+  /** An API server is ready after 3 s at the earliest. */
+  private static final Duration READY_POLL = Duration.ofMillis(100);
+
+  /** The curator listens before the node is HOME; a node without one has no such role. */
+  private static final Duration CURATOR_POLL = Duration.ofSeconds(1);
+
+  /** A 4000th of a certificate's life of 30 days, and soon enough for one of an hour. */
+  private static final Duration REFRESH = Duration.ofMinutes(10);
+
+  private final KubernetesSettings settings;
+  private final ControlParts parts;
+  private final MutableValue<Optional<ControlAccess>> access = new MutableValue<>(Optional.empty());
+
+  /** Makes a control plane that does not run yet. */
+  public ControlPlane(KubernetesSettings settings, ControlParts parts) {
+    this.settings = settings;
+    this.parts = parts;
+  }
+
+  /** Returns the way to this node's API server; empty as long as it has not been ready. */
+  public Value<Optional<ControlAccess>> access() {
+    return access;
+  }
+
+  /** Runs until cancelled, or until the node has another address. */
+  public void run(Context context) throws Exception {
+    KubernetesPrograms programs =
+        KubernetesPrograms.find(settings.programs(), KubernetesPrograms.ofController());
+    try (HealthScope health = parts.health().role(ROLE, "");
+        Watcher<NetworkStatus> network = parts.network().watch()) {
+      InetAddress address =
+          network.get(status -> status.address().isPresent()).address().orElseThrow();
+      ClusterStatus member = awaitMembership();
+      NodeId node = member.credentials().orElseThrow().id();
+      ControlPlace place = place(node, address, health);
+      ControlFolder files = new ControlFolder(parts.folders().folder(ControlFolder.FOLDER));
+      ControlMaterial material =
+          new ControlMaterial(settings, place, files, InstantSource.system());
+      new Run(context, programs, place, files, material, health).serve(member, network);
+    } finally {
+      access.set(Optional.empty());
+    }
+  }
+
+  private ClusterStatus awaitMembership() throws InterruptedException {
+    try (Watcher<ClusterStatus> watcher = parts.cluster().watch()) {
+      return watcher.get(
+          status ->
+              status.credentials().isPresent()
+                  && (status.state() == ClusterState.HOME || status.state() == ClusterState.SPLIT));
+    }
+  }
+
+  /** Returns where the programs listen, once the host address is there if it can be. */
+  private ControlPlace place(NodeId node, InetAddress address, HealthScope health)
+      throws FileException, InterruptedException {
+    ControlPlace place = ControlPlace.of(node, address, settings);
+    Optional<HostAddress> derived = hostAddress(address);
+    Optional<String> problem = derived.isEmpty() ? Optional.empty() : derived.get().claim(ROLE);
+    if (problem.isEmpty()) {
+      return place;
+    }
+    health.set(
+        HealthCondition.degraded(
+            NO_ADDRESS,
+            "the API server serves at %s, where no worker reaches it: %s"
+                .formatted(address.getHostAddress(), problem.get()),
+            "run the node as root, or give it an address that is not a loopback address"));
+    return place.withoutHostAddress();
+  }
+
+  private Optional<HostAddress> hostAddress(InetAddress address) throws FileException {
+    KubernetesAddresses addresses = KubernetesAddresses.of(address, settings.links());
+    return addresses.derived()
+        ? Optional.of(new HostAddress(parts.folders().folder(HostAddress.FOLDER), addresses.host()))
+        : Optional.empty();
+  }
+
+  /**
+   * Ends what runs of the control plane, in order, whoever started it, and takes the host address
+   * away. To be called when no run goes on.
+   *
+   * @param forGood whether the role is gone, so that its files go too
+   */
+  public void end(boolean forGood) throws InterruptedException, IOException {
+    ProcessManager processes = parts.processes();
+    for (String name : KubernetesPrograms.ofController().reversed()) {
+      processes.stop(name);
+    }
+    Optional<InetAddress> address = parts.network().peek().flatMap(NetworkStatus::address);
+    if (address.isPresent()) {
+      Optional<HostAddress> host = hostAddress(address.get());
+      if (host.isPresent()) {
+        Optional<String> problem = host.get().release(ROLE);
+        if (problem.isPresent()) {
+          throw new IOException("the host address stays: " + problem.get());
+        }
+      }
+    }
+    if (forGood) {
+      new ControlFolder(parts.folders().folder(ControlFolder.FOLDER)).delete();
+    }
+  }
+
+  /** One run, at one address. */
+  private final class Run {
+
+    private final Context context;
+    private final KubernetesPrograms programs;
+    private final ControlPlace place;
+    private final ControlFolder files;
+    private final ControlMaterial material;
+    private final HealthScope health;
+
+    Run(
+        Context context,
+        KubernetesPrograms programs,
+        ControlPlace place,
+        ControlFolder files,
+        ControlMaterial material,
+        HealthScope health) {
+      this.context = context;
+      this.programs = programs;
+      this.place = place;
+      this.files = files;
+      this.material = material;
+      this.health = health;
+    }
+
+    void serve(ClusterStatus member, Watcher<NetworkStatus> network) throws Exception {
+      ControlMaterial.Made made = material.refresh(member);
+      AtomicReference<KubeKeys> keys = new AtomicReference<>(made.keys());
+      ControlAccess way = new ControlAccess(place.api(), keys::get);
+      ControlSpecs specs = specs(made);
+      try (KubeClient api = way.open();
+          KubeClient manager = way.open(local(ControlCommands.CONTROLLER_MANAGER_PORT));
+          KubeClient scheduler = way.open(local(ControlCommands.SCHEDULER_PORT))) {
+        start(specs.apiServer(), new ApiServerProbe(api));
+        awaitReady(api);
+        access.set(Optional.of(way));
+        Reconciler reconciler = reconciler(api);
+        reconciler.first(context.log());
+        start(specs.controllerManager(), new HealthzProbe(manager));
+        start(specs.scheduler(), new HealthzProbe(scheduler));
+        context.run("reconciler", child -> reconciler.run(child, parts.health(), ROLE));
+        context.run("labels", child -> copyLabels(child, api));
+        context.healthy();
+        context.log().info("the API server %s is ready at %s", programs.version(), place.api());
+        stay(specs, keys, network);
+      }
+    }
+
+    private ControlSpecs specs(ControlMaterial.Made made) throws FileException {
+      return ControlSpecs.of(
+          new ControlCommands(programs, settings, place, files), files, made.etcd());
+    }
+
+    private URI local(int port) {
+      return ControlPlace.https(place.local(), port);
+    }
+
+    private void start(ProcessSpec spec, ControlProbe probe) {
+      context.run(
+          spec.name(), new ControlProcess(parts.processes(), spec, probe, parts.health(), ROLE));
+    }
+
+    private void awaitReady(KubeClient api) throws InterruptedException {
+      while (!api.answers(ApiServerProbe.READY)) {
+        Thread.sleep(READY_POLL);
+      }
+    }
+
+    private Reconciler reconciler(KubeClient api) {
+      return new Reconciler(
+          api, new KubeLease(api, "polis-reconciler", place.node().text(), InstantSource.system()));
+    }
+
+    private void copyLabels(Context child, KubeClient api) throws InterruptedException {
+      child.healthy();
+      Optional<InetSocketAddress> curator = parts.curator().get();
+      while (curator.isEmpty()) {
+        Thread.sleep(CURATOR_POLL);
+        curator = parts.curator().get();
+      }
+      try (LeaderConnection leader =
+          new LeaderConnection(this::credentials, curator.get(), child.subLog("resolver"))) {
+        new NodeLabelTask(api, leader.channel(), parts.health(), ROLE).run(child);
+      }
+    }
+
+    private NodeCredentials credentials() {
+      return parts.cluster().peek().orElseThrow().credentials().orElseThrow();
+    }
+
+    /** Renews what is due, until the node has another address or a program must be another. */
+    private void stay(
+        ControlSpecs specs, AtomicReference<KubeKeys> keys, Watcher<NetworkStatus> network)
+        throws InterruptedException, FileException, RestartRequest {
+      while (true) {
+        try {
+          NetworkStatus moved =
+              network.get(
+                  status -> !status.address().equals(Optional.of(place.address())), REFRESH);
+          throw new RestartRequest("the node's address has changed: " + moved);
+        } catch (TimeoutException stillHere) {
+          refresh(specs, keys);
+        }
+      }
+    }
+
+    private void refresh(ControlSpecs specs, AtomicReference<KubeKeys> keys)
+        throws InterruptedException, FileException, RestartRequest {
+      try {
+        ControlMaterial.Made made = material.refresh(parts.cluster().peek().orElseThrow());
+        keys.set(made.keys());
+        health.clear(NOT_RENEWED);
+        if (!specs(made).equals(specs)) {
+          throw new RestartRequest("what the control plane's programs read once has changed");
+        }
+      } catch (ConsensusUnavailableException | EtcdException | PkiException unavailable) {
+        health.set(
+            HealthCondition.degraded(
+                NOT_RENEWED,
+                "the keys and certificates of Kubernetes cannot be checked: "
+                    + unavailable.getMessage(),
+                "nothing: it is tried again every ten minutes, and they are good for days"));
+      }
+    }
+  }
+}

@@ -1,0 +1,11 @@
+package dev.polis.kubernetes.control;
+
+/** Asks one program of the control plane how it is. */
+interface ControlProbe {
+
+  /** Returns whether it does its work. */
+  boolean ready() throws InterruptedException;
+
+  /** Returns whether it answers at all, although what it depends on may not. */
+  boolean alive() throws InterruptedException;
+}

@@ -1,0 +1,121 @@
+package dev.polis.kubernetes.control;
+
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.logtree.convert.KlogConverter;
+import dev.polis.process.ProcessException;
+import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessSpec;
+import dev.polis.process.ProcessTask;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
+import java.time.Duration;
+
+/**
+ * Runs one program of the control plane as a child process: starts or adopts it, publishes when it
+ * does not answer, and ends one that hangs, so that it is started again.
+ */
+final class ControlProcess implements Task {
+
+  /** The condition of a program that was never ready since this code runs. */
+  private static final String STARTING = "kubernetes-program-starting";
+
+  /** The condition of a program that answered before. */
+  private static final String SILENT = "kubernetes-program-silent";
+
+  private static final Duration POLL = Duration.ofSeconds(2);
+
+  /** Two probes may fail on a busy machine. */
+  private static final Duration PATIENCE = Duration.ofSeconds(6);
+
+  /** What upstream's own manifests give a running program, rounded down from 80 s. */
+  private static final Duration HANGING = Duration.ofSeconds(40);
+
+  /** What they give one that starts. */
+  private static final Duration STUCK_AT_START = Duration.ofMinutes(4);
+
+  private final ProcessManager processes;
+  private final ProcessSpec spec;
+  private final ControlProbe probe;
+  private final HealthRegistry health;
+  private final String role;
+
+  /**
+   * Makes the task of one program.
+   *
+   * @param role whose health it belongs to
+   */
+  ControlProcess(
+      ProcessManager processes,
+      ProcessSpec spec,
+      ControlProbe probe,
+      HealthRegistry health,
+      String role) {
+    this.processes = processes;
+    this.spec = spec;
+    this.probe = probe;
+    this.health = health;
+    this.role = role;
+  }
+
+  @Override
+  public void run(Context context) throws Exception {
+    context.run("watch", this::watch);
+    try {
+      new ProcessTask(processes, spec, probe::ready, new KlogConverter()).run(context);
+    } catch (ProcessException ended) {
+      throw new ProcessException(
+          "%s; the last error in it: %s".formatted(ended.getMessage(), lastError()), ended);
+    }
+  }
+
+  private String lastError() {
+    return KlogTail.lastError(processes.log(spec.name()));
+  }
+
+  /** Asks again and again whether the program answers. */
+  private void watch(Context context) throws InterruptedException {
+    context.healthy();
+    try (HealthScope scope = health.role(role, "")) {
+      long heard = System.nanoTime();
+      boolean answered = false;
+      while (true) {
+        if (probe.alive()) {
+          heard = System.nanoTime();
+          answered = true;
+          scope.clear(STARTING);
+          scope.clear(SILENT);
+        }
+        Duration silence = Duration.ofNanos(System.nanoTime() - heard);
+        if (silence.compareTo(PATIENCE) > 0) {
+          publish(scope, silence, answered);
+        }
+        if (silence.compareTo(answered ? HANGING : STUCK_AT_START) > 0) {
+          context
+              .log()
+              .warning(
+                  "%s has not answered for %d s; it is ended and started again",
+                  spec.name(), silence.toSeconds());
+          processes.stop(spec.name());
+          // The run that this one belongs to ends with the process, and this one with it.
+          context.awaitCancelled();
+        }
+        Thread.sleep(POLL);
+      }
+    }
+  }
+
+  private void publish(HealthScope scope, Duration silence, boolean answered) {
+    String text =
+        "%s has not answered for %d s; the last error in its log: %s"
+            .formatted(spec.name(), silence.toSeconds(), lastError());
+    scope.set(
+        answered
+            ? HealthCondition.down(
+                SILENT,
+                text,
+                "nothing: it is started again after %d s of silence".formatted(HANGING.toSeconds()))
+            : HealthCondition.waiting(STARTING, text));
+  }
+}

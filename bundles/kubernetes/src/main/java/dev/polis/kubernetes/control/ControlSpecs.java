@@ -1,0 +1,75 @@
+package dev.polis.kubernetes.control;
+
+import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.files.FileException;
+import dev.polis.process.ProcessSpec;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.List;
+
+/**
+ * Describes the control plane's processes. Each one's fingerprint holds the program and the files
+ * that it reads only once, so that it is replaced when one of them changes, and only then.
+ */
+record ControlSpecs(ProcessSpec apiServer, ProcessSpec controllerManager, ProcessSpec scheduler) {
+
+  /** Describes the processes, once their files are written. */
+  static ControlSpecs of(ControlCommands commands, ControlFolder files, List<EtcdEndpoint> etcd)
+      throws FileException {
+    return new ControlSpecs(
+        spec(
+            commands,
+            "kube-apiserver",
+            commands.apiServer(etcd),
+            files,
+            List.of(
+                ControlFile.CA,
+                ControlFile.AGGREGATION_CA,
+                ControlFile.ETCD_CA,
+                ControlFile.SERVICE_ACCOUNT)),
+        spec(
+            commands,
+            "kube-controller-manager",
+            commands.controllerManager(),
+            files,
+            List.of(
+                ControlFile.CA,
+                ControlFile.AGGREGATION_CA,
+                ControlFile.SERVICE_ACCOUNT,
+                ControlFile.CONTROLLER_MANAGER_CONFIG)),
+        spec(
+            commands,
+            "kube-scheduler",
+            commands.scheduler(),
+            files,
+            List.of(ControlFile.CA, ControlFile.AGGREGATION_CA, ControlFile.SCHEDULER_CONFIG)));
+  }
+
+  private static ProcessSpec spec(
+      ControlCommands commands,
+      String name,
+      List<String> line,
+      ControlFolder files,
+      List<ControlFile> readOnce)
+      throws FileException {
+    return ProcessSpec.of(name, line)
+        .withDirectory(files.path())
+        .withFingerprint(commands.programs().digest(name) + digest(files, readOnce));
+  }
+
+  private static String digest(ControlFolder files, List<ControlFile> readOnce)
+      throws FileException {
+    try {
+      MessageDigest sha = MessageDigest.getInstance("SHA-256");
+      for (ControlFile each : readOnce) {
+        sha.update(files.read(each).orElse("").getBytes(StandardCharsets.UTF_8));
+        sha.update((byte) 0);
+      }
+      return HexFormat.of().formatHex(sha.digest());
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java runtime has SHA-256", e);
+    }
+  }
+}

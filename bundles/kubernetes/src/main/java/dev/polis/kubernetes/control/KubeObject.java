@@ -1,0 +1,22 @@
+package dev.polis.kubernetes.control;
+
+import com.google.gson.JsonObject;
+
+/**
+ * Names an object of the cluster and says what it is to be.
+ *
+ * @param collection the path of its kind, such as {@code /apis/storage.k8s.io/v1/storageclasses}
+ * @param content with {@code apiVersion}, {@code kind} and {@code metadata.name}
+ */
+record KubeObject(String collection, JsonObject content) {
+
+  /** Returns its name, which no other object of the collection has. */
+  String name() {
+    return content.getAsJsonObject("metadata").get("name").getAsString();
+  }
+
+  /** Returns its own path. */
+  String path() {
+    return collection + "/" + name();
+  }
+}

@@ -1,0 +1,169 @@
+package dev.polis.kubernetes.control;
+
+import com.google.gson.JsonObject;
+import dev.polis.api.roles.RoleName;
+import dev.polis.api.roles.RoleRecord;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthRegistry;
+import dev.polis.health.HealthScope;
+import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
+import dev.polis.wire.api.GetClusterInfoRequest;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.common.ClusterConfiguration.Kubernetes.NodeLabelsToSynchronize;
+import dev.polis.wire.common.NodeLabels;
+import io.grpc.Channel;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
+
+/**
+ * Copies the roles of the cluster's nodes, and those of their labels that the cluster's
+ * configuration names, to the Node objects of Kubernetes. Each controller does so; they write the
+ * same.
+ */
+final class NodeLabelTask implements Task {
+
+  /** The label of a role, before its name; {@code kubectl get nodes} shows these. */
+  private static final String ROLE_LABEL = "node-role.kubernetes.io/";
+
+  /** Who is noted as the owner of these labels, so that one that is not wanted any more goes. */
+  private static final String MANAGER = "polis-label";
+
+  /** The condition of a cluster whose labels cannot be copied. */
+  private static final String FAILED = "kubernetes-labels-not-copied";
+
+  private static final String NODES = "/api/v1/nodes";
+
+  /** A node that has just registered gets its labels before a person looks twice. */
+  private static final Duration EVERY = Duration.ofSeconds(5);
+
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  private final KubeClient api;
+  private final Channel leader;
+  private final HealthRegistry health;
+  private final String role;
+
+  /**
+   * What was written last, by node; another controller's or a person's change is found at a start.
+   */
+  private final Map<String, SortedMap<String, String>> written = new HashMap<>();
+
+  /**
+   * Makes a task that copies nothing yet.
+   *
+   * @param leader the way to the curator's leader
+   * @param role whose health it belongs to
+   */
+  NodeLabelTask(KubeClient api, Channel leader, HealthRegistry health, String role) {
+    this.api = api;
+    this.leader = leader;
+    this.health = health;
+    this.role = role;
+  }
+
+  @Override
+  public void run(Context context) throws InterruptedException {
+    try (HealthScope scope = health.role(role, "")) {
+      while (true) {
+        try {
+          copy();
+          scope.clear(FAILED);
+        } catch (IOException | StatusRuntimeException | PatternSyntaxException refused) {
+          scope.set(
+              HealthCondition.degraded(
+                  FAILED,
+                  "labels of nodes are not copied to Kubernetes: " + refused.getMessage(),
+                  "nothing: it is tried again every few seconds"));
+        }
+        Thread.sleep(EVERY);
+      }
+    }
+  }
+
+  private void copy() throws IOException, InterruptedException {
+    Map<String, SortedMap<String, String>> wanted = wanted();
+    for (JsonObject each : KubeClient.items(api.list(NODES))) {
+      String name = each.getAsJsonObject("metadata").get("name").getAsString();
+      SortedMap<String, String> labels = wanted.get(name);
+      if (labels != null && !(labels.equals(written.get(name)) && carries(each, labels))) {
+        api.apply(NODES + "/" + name, MANAGER, object(name, labels));
+        written.put(name, labels);
+      }
+    }
+    written.keySet().retainAll(wanted.keySet());
+  }
+
+  private Map<String, SortedMap<String, String>> wanted() {
+    ManagementGrpc.ManagementBlockingStub curator =
+        ManagementGrpc.newBlockingStub(leader).withDeadlineAfter(PATIENCE);
+    List<Pattern> rules =
+        rules(
+            curator
+                .getClusterInfo(GetClusterInfoRequest.getDefaultInstance())
+                .getClusterConfiguration()
+                .getKubernetes()
+                .getNodeLabelsToSynchronizeList());
+    Map<String, SortedMap<String, String>> wanted = new HashMap<>();
+    curator
+        .getNodes(GetNodesRequest.getDefaultInstance())
+        .forEachRemaining(node -> wanted.put(node.getId(), labels(node, rules)));
+    return wanted;
+  }
+
+  /** Returns the labels that a node is to have in Kubernetes. */
+  static SortedMap<String, String> labels(Node node, List<Pattern> rules) {
+    SortedMap<String, String> labels = new TreeMap<>();
+    for (NodeLabels.Pair pair : node.getLabels().getPairsList()) {
+      String text = pair.getKey() + "=" + pair.getValue();
+      if (rules.stream().anyMatch(rule -> rule.matcher(text).find())) {
+        labels.put(pair.getKey(), pair.getValue());
+      }
+    }
+    for (RoleName name : RoleRecord.names(node.getRoles())) {
+      labels.put(ROLE_LABEL + name.text(), "");
+    }
+    return labels;
+  }
+
+  private static List<Pattern> rules(List<NodeLabelsToSynchronize> configured) {
+    return configured.stream().map(each -> Pattern.compile(each.getRegexp())).toList();
+  }
+
+  private static boolean carries(JsonObject node, SortedMap<String, String> labels) {
+    JsonObject metadata = node.getAsJsonObject("metadata");
+    if (!metadata.has("labels")) {
+      return labels.isEmpty();
+    }
+    JsonObject present = metadata.getAsJsonObject("labels");
+    return labels.entrySet().stream()
+        .allMatch(
+            label ->
+                present.has(label.getKey())
+                    && present.get(label.getKey()).getAsString().equals(label.getValue()));
+  }
+
+  private static JsonObject object(String name, SortedMap<String, String> labels) {
+    JsonObject texts = new JsonObject();
+    labels.forEach(texts::addProperty);
+    JsonObject metadata = new JsonObject();
+    metadata.addProperty("name", name);
+    metadata.add("labels", texts);
+    JsonObject node = new JsonObject();
+    node.addProperty("apiVersion", "v1");
+    node.addProperty("kind", "Node");
+    node.add("metadata", metadata);
+    return node;
+  }
+}

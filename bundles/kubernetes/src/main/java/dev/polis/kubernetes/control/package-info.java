@@ -1,0 +1,33 @@
+/**
+ * Runs Kubernetes' control plane on this node: the role KubernetesController.
+ *
+ * <pre>
+ *   ControlPlane (one run for each address of the node)
+ *      │ 1  ControlMaterial: keys from etcd ─▶ files of ControlFolder, 0600
+ *      │ 2  HostAddress: the address on lo, on a node at a loopback address
+ *      │ 3  kube-apiserver ── ready? ──▶ 4  Reconciler: roles, bindings, storage class
+ *      │                                          │
+ *      │    5  kube-controller-manager, kube-scheduler ◀┘      6  NodeLabelTask
+ *      └ 7  each ten minutes: ControlMaterial again; a changed authority or command starts anew
+ *
+ *   ControlProcess: one child process ─▶ ProcessTask (adopts, delivers the log) + its own probe
+ * </pre>
+ *
+ * <p>The programs outlive this code: their command lines and the digests of what they read only
+ * once are the same after a restart, so they are adopted. What rotates is read again by them and
+ * restarts nobody: the API server's certificate, its certificates as a client of etcd, kubelets and
+ * other servers, the clients' certificates in kubeconfigs, and the configuration of encryption.
+ * What is read once restarts those that read it: the certificates of authorities (after some six
+ * years), the service account key (never), and another program under the same path.
+ *
+ * <p>Key and certificate of one identity are one file, so that no program finds one without the
+ * other.
+ *
+ * <p>When the role is removed, the programs end in the order scheduler, controller manager, API
+ * server; files and address go. What the cluster keeps, under {@code /registry/} in etcd, and its
+ * keys stay: other controllers use them, and the role may come back.
+ *
+ * <p>Not promised: an API server without a member of consensus on its node. Why not static Pods, as
+ * others do: a control plane that its own kubelet runs cannot be started before there is one.
+ */
+package dev.polis.kubernetes.control;

@@ -1,0 +1,115 @@
+package dev.polis.kubernetes.pki;
+
+import dev.polis.api.kubernetes.KubernetesNames;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.CertificateTemplate;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Renewal;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
+import java.security.KeyPair;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLContext;
+
+/**
+ * Holds all keys and certificates of the control plane, as they are to be used now. Immutable; the
+ * secrets in it are never printed.
+ */
+public final class KubeKeys {
+
+  private final CertificateAuthority authority;
+  private final X509Certificate aggregationCa;
+  private final Map<KubeIdentity, TlsIdentity> identities;
+  private final ServiceAccountKey serviceAccount;
+  private final byte[] encryptionKey;
+
+  KubeKeys(
+      CertificateAuthority authority,
+      X509Certificate aggregationCa,
+      Map<KubeIdentity, TlsIdentity> identities,
+      ServiceAccountKey serviceAccount,
+      byte[] encryptionKey) {
+    this.authority = authority;
+    this.aggregationCa = aggregationCa;
+    this.identities = Map.copyOf(identities);
+    this.serviceAccount = serviceAccount;
+    this.encryptionKey = encryptionKey.clone();
+  }
+
+  /** Returns the certificate of the authority that signs servers and clients of the cluster. */
+  public X509Certificate ca() {
+    return authority.certificate();
+  }
+
+  /** Returns the certificate of the authority that signs proxies. */
+  public X509Certificate aggregationCa() {
+    return aggregationCa;
+  }
+
+  /** Returns the key and certificate of an identity. */
+  public TlsIdentity identity(KubeIdentity which) {
+    return identities.get(which);
+  }
+
+  /** Returns the key that signs service account tokens. */
+  public ServiceAccountKey serviceAccount() {
+    return serviceAccount;
+  }
+
+  /** Returns the key that secrets in etcd are encrypted with, in base64. */
+  public String encryptionKey() {
+    return Base64.getEncoder().encodeToString(encryptionKey);
+  }
+
+  /** Makes a new key, and a certificate of the cluster's authority for it; nothing is stored. */
+  public TlsIdentity issue(CertificateTemplate template) {
+    KeyPair pair = Ed25519.generate();
+    return TlsIdentity.of(pair.getPrivate(), authority.issue(template, pair.getPublic()));
+  }
+
+  /**
+   * Makes a client of the API server.
+   *
+   * @param user its name
+   * @param groups which it belongs to
+   * @param lifetime how long it is valid
+   */
+  public TlsIdentity issue(String user, List<String> groups, Duration lifetime) {
+    return issue(CertificateTemplate.client(user).withOrganizations(groups).withLifetime(lifetime));
+  }
+
+  /** Returns when the first of the certificates is to be renewed. */
+  public Instant renewalDue() {
+    return identities.values().stream()
+        .map(each -> Renewal.of(each.certificate()).dueAt())
+        .min(Instant::compareTo)
+        .orElseThrow();
+  }
+
+  /**
+   * Returns a TLS context that presents an identity of the newest keys, and trusts what their
+   * authority has signed.
+   *
+   * @param newest gives the keys at each handshake
+   */
+  public static SSLContext client(Supplier<KubeKeys> newest, KubeIdentity which) {
+    return TlsContexts.context(
+        new TlsKeys(() -> Optional.of(newest.get().identity(which))),
+        TlsTrust.authority(TlsTrust.Source.of(() -> newest.get().ca(), Optional::empty)));
+  }
+
+  @Override
+  public String toString() {
+    return "KubeKeys[%s %s, %d identities, <secret keys>]"
+        .formatted(KubernetesNames.ID_CA, ca().getSubjectX500Principal(), identities.size());
+  }
+}

@@ -1,0 +1,214 @@
+package dev.polis.kubernetes.control;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.files.layout.Root;
+import dev.polis.kubernetes.settings.AddressRange;
+import dev.polis.kubernetes.settings.KubernetesPrograms;
+import dev.polis.kubernetes.settings.KubernetesSettings;
+import dev.polis.kubernetes.settings.KubernetesVersion;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
+import java.net.InetAddress;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ControlCommandsTest {
+
+  private static final NodeId NODE = NodeId.of(Ed25519.generate().getPublic());
+  private static final List<EtcdEndpoint> ETCD =
+      List.of(EtcdEndpoint.of("10.0.0.7:7833"), EtcdEndpoint.of("[fd00::1]:7833"));
+
+  @TempDir Path folder;
+
+  private static KubernetesSettings settings() {
+    return new KubernetesSettings(
+        6444,
+        "/programs",
+        6443,
+        6445,
+        AddressRange.of("10.244.0.0/16"),
+        AddressRange.of("10.96.0.0/16"),
+        "cluster.local",
+        AddressRange.of("198.18.0.0/15"),
+        "auto");
+  }
+
+  private ControlFolder files() throws Exception {
+    var placement = Root.at(folder).data().organFolder(ControlFolder.FOLDER);
+    placement.create();
+    return new ControlFolder(placement);
+  }
+
+  private ControlCommands commands(int minor, String address) throws Exception {
+    return new ControlCommands(
+        new KubernetesPrograms(folder, new KubernetesVersion(1, minor, 0)),
+        settings(),
+        ControlPlace.of(NODE, InetAddress.ofLiteral(address), settings()),
+        files());
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {34, 35, 36})
+  @DisplayName("the API server of each supported release is given etcd, keys, ranges and addresses")
+  void apiServer(int minor) throws Exception {
+    ControlCommands commands = commands(minor, "10.0.0.7");
+    List<String> line = commands.apiServer(ETCD);
+
+    assertEquals(folder.resolve("bin/kube-apiserver").toString(), line.getFirst());
+    for (String flag :
+        List.of(
+            "--etcd-servers=https://10.0.0.7:7833,https://[fd00::1]:7833",
+            "--advertise-address=10.0.0.7",
+            "--bind-address=10.0.0.7",
+            "--secure-port=6443",
+            "--service-cluster-ip-range=10.96.0.0/16",
+            "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
+            "--requestheader-allowed-names=front-proxy-client,polis-auth-proxy-client",
+            "--tls-min-version=VersionTLS13",
+            "--encryption-provider-config="
+                + folder.resolve("data/kubernetes-controller/encryption.json"))) {
+      assertTrue(line.contains(flag), () -> flag + " in " + line);
+    }
+    assertEquals(line.size(), line.stream().map(flag -> flag.split("=")[0]).distinct().count());
+    assertEquals(line, commands(minor, "10.0.0.7").apiServer(ETCD), "the same after a restart");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {34, 35, 36})
+  @DisplayName(
+      "the other two programs find the API server by kubeconfig, and serve this node alone")
+  void others(int minor) throws Exception {
+    ControlCommands commands = commands(minor, "127.0.3.4");
+    for (List<String> line : List.of(commands.controllerManager(), commands.scheduler())) {
+      assertTrue(line.contains("--bind-address=127.0.3.4"), line::toString);
+      assertTrue(line.contains("--leader-elect=true"), line::toString);
+    }
+    assertTrue(commands.controllerManager().contains("--cluster-cidr=10.244.0.0/16"));
+    assertTrue(commands.controllerManager().contains("--allocate-node-cidrs=true"));
+    assertTrue(
+        commands(minor, "10.0.0.7").scheduler().contains("--bind-address=127.0.0.1"),
+        "a node with an address of its own has the loopback address for itself");
+    List<String> all = new ArrayList<>(commands.controllerManager());
+    all.addAll(commands.scheduler());
+    assertFalse(all.stream().anyMatch(each -> each.startsWith("--port")), "gone since 1.24");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {34, 35, 36})
+  @DisplayName("K8S-06 no feature gate is set: what a node needs is on by default in each release")
+  void k8s06_noFeatureGates(int minor) throws Exception {
+    ControlCommands commands = commands(minor, "10.0.0.7");
+    List<String> all = new ArrayList<>(commands.apiServer(ETCD));
+    all.addAll(commands.controllerManager());
+    all.addAll(commands.scheduler());
+
+    assertFalse(all.stream().anyMatch(each -> each.startsWith("--feature-gates")), all::toString);
+  }
+
+  @Test
+  @DisplayName("a node at a loopback address announces its host address")
+  void loopback() throws Exception {
+    List<String> line = commands(36, "127.0.3.4").apiServer(ETCD);
+
+    assertTrue(line.contains("--advertise-address=198.18.6.8"), line::toString);
+    assertTrue(line.contains("--bind-address=198.18.6.8"), line::toString);
+  }
+
+  @Test
+  @DisplayName(
+      "what is read only once makes another process when it changes, and nothing else does")
+  void fingerprint() throws Exception {
+    Files.createDirectories(folder.resolve("bin"));
+    for (String program : KubernetesPrograms.ofController()) {
+      Files.writeString(folder.resolve("bin").resolve(program), program);
+    }
+    ControlCommands commands = commands(36, "10.0.0.7");
+    ControlFolder files = commands.files();
+    for (ControlFile each : ControlFile.values()) {
+      files.write(each, each.name());
+    }
+    ControlSpecs first = ControlSpecs.of(commands, files, ETCD);
+
+    files.write(ControlFile.API_SERVER, "renewed");
+    files.write(ControlFile.ETCD_CLIENT, "renewed");
+    files.write(ControlFile.CONTROLLER_MANAGER_CLIENT, "renewed");
+    files.write(ControlFile.ENCRYPTION, "renewed");
+    assertEquals(first, ControlSpecs.of(commands, files, ETCD));
+
+    files.write(ControlFile.SCHEDULER_CONFIG, "another");
+    ControlSpecs second = ControlSpecs.of(commands, files, ETCD);
+    assertEquals(first.apiServer(), second.apiServer());
+    assertEquals(first.controllerManager(), second.controllerManager());
+    assertNotEquals(first.scheduler().digest(), second.scheduler().digest());
+
+    Files.writeString(folder.resolve("bin/kube-apiserver"), "another build");
+    assertNotEquals(
+        first.apiServer().digest(), ControlSpecs.of(commands, files, ETCD).apiServer().digest());
+  }
+
+  @Test
+  @DisplayName("configuration files are JSON that says what is meant, the same at each start")
+  void configurations() {
+    JsonObject config =
+        JsonParser.parseString(
+                ControlConfigs.kubeconfig(URI.create("https://10.0.0.7:6443"), "/a \"b\"", "/c"))
+            .getAsJsonObject();
+    JsonObject cluster =
+        config.getAsJsonArray("clusters").get(0).getAsJsonObject().getAsJsonObject("cluster");
+    assertEquals("https://10.0.0.7:6443", cluster.get("server").getAsString());
+    assertEquals("/a \"b\"", cluster.get("certificate-authority").getAsString());
+    assertEquals("kubernetes.default.svc", cluster.get("tls-server-name").getAsString());
+    JsonObject user =
+        config.getAsJsonArray("users").get(0).getAsJsonObject().getAsJsonObject("user");
+    assertEquals("/c", user.get("client-certificate").getAsString());
+    assertEquals("/c", user.get("client-key").getAsString());
+
+    String encryption = ControlConfigs.encryption("AAAA");
+    assertEquals(encryption, ControlConfigs.encryption("AAAA"));
+    var providers =
+        JsonParser.parseString(encryption)
+            .getAsJsonObject()
+            .getAsJsonArray("resources")
+            .get(0)
+            .getAsJsonObject()
+            .getAsJsonArray("providers");
+    assertTrue(providers.get(0).getAsJsonObject().has("secretbox"), "new values are encrypted");
+    assertTrue(providers.get(1).getAsJsonObject().has("identity"), "old values can be read");
+  }
+
+  @Test
+  @DisplayName("the line that says why a program ended is found among its last ones")
+  void lastError() throws Exception {
+    Path log = folder.resolve("x.log");
+    Files.writeString(
+        log,
+        """
+        I1122 14:00:00.000000       7 server.go:1] starting
+        E1122 14:00:01.000000       7 run.go:72] "command failed" err="failed to listen on 10.0.0.7:6443"
+        I1122 14:00:02.000000       7 server.go:1] bye
+        """);
+    assertEquals(
+        "\"command failed\" err=\"failed to listen on 10.0.0.7:6443\"", KlogTail.lastError(log));
+    Files.writeString(log, "Error: unknown flag: --port\nUsage:\n");
+    assertEquals("Error: unknown flag: --port", KlogTail.lastError(log));
+    Files.writeString(log, "");
+    assertEquals("it has logged nothing", KlogTail.lastError(log));
+  }
+}

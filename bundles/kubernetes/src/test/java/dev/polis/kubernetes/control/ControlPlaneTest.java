@@ -1,0 +1,292 @@
+package dev.polis.kubernetes.control;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.polis.boot.StopReason;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdNamespace;
+import dev.polis.fixtures.Await;
+import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.kubernetes.settings.KubernetesPrograms;
+import java.net.NetworkInterface;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+
+/**
+ * Runs the real control plane on the real etcd. The tests follow one another on the same one, since
+ * each start takes some ten seconds on a busy machine.
+ */
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class ControlPlaneTest {
+
+  private static final List<String> PROGRAMS = KubernetesPrograms.ofController();
+
+  private static ControlHarness harness;
+
+  @BeforeAll
+  static void start() throws Exception {
+    harness = ControlHarness.open();
+    harness.start();
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    if (harness != null) {
+      harness.close();
+    }
+  }
+
+  private static Map<String, Long> pids() {
+    return PROGRAMS.stream().collect(Collectors.toMap(each -> each, harness::pid));
+  }
+
+  private static void awaitAll() throws Exception {
+    harness.awaitAccess();
+    Await.until(
+        ControlHarness.PATIENCE,
+        "all programs to run and be healthy",
+        () ->
+            PROGRAMS.stream().allMatch(each -> harness.processes.find(each).isPresent())
+                && harness.tree.runnables().peek().orElseThrow().stream()
+                    .noneMatch(
+                        each ->
+                            !each.state().name().equals("HEALTHY") && each.dn().contains("plane")));
+  }
+
+  @Test
+  @Order(1)
+  @DisplayName("the API server becomes ready on the cluster's etcd, then the other two start")
+  void ready() throws Exception {
+    awaitAll();
+    try (KubeClient api = harness.awaitAccess().open()) {
+      assertTrue(api.answers("/readyz"));
+      JsonObject version = api.find("/version").orElseThrow();
+      assertTrue(version.get("gitVersion").getAsString().startsWith("v1."), version::toString);
+      Await.until(
+          ControlHarness.PATIENCE,
+          "the controller manager to make the default service account",
+          () -> api.find("/api/v1/namespaces/default/serviceaccounts/default").isPresent());
+      JsonObject endpoints =
+          api.find("/api/v1/namespaces/default/services/kubernetes").orElseThrow();
+      assertEquals("10.96.0.1", endpoints.getAsJsonObject("spec").get("clusterIP").getAsString());
+    }
+  }
+
+  @Test
+  @Order(2)
+  @DisplayName("a secret is encrypted in etcd, and can be read through the API")
+  void secretsAreEncrypted() throws Exception {
+    JsonObject secret =
+        JsonParser.parseString(
+                """
+                {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "mine"},
+                 "stringData": {"word": "sesame"}}
+                """)
+            .getAsJsonObject();
+    try (KubeClient api = harness.awaitAccess().open();
+        EtcdClient root = EtcdClient.connect(harness.access("root", EtcdNamespace.ROOT))) {
+      api.create("/api/v1/namespaces/default/secrets", secret);
+
+      byte[] stored = root.kv().get("/registry/secrets/default/mine").orElseThrow().value();
+      String text = new String(stored, StandardCharsets.ISO_8859_1);
+      assertTrue(text.startsWith("k8s:enc:secretbox:v1:key1:"), text);
+      assertFalse(text.contains("sesame"));
+      assertEquals(
+          "c2VzYW1l",
+          api.find("/api/v1/namespaces/default/secrets/mine")
+              .orElseThrow()
+              .getAsJsonObject("data")
+              .get("word")
+              .getAsString());
+    }
+  }
+
+  @Test
+  @Order(3)
+  @DisplayName("K8S-01 the cluster has its default objects, each with the label")
+  void builtinObjects() throws Exception {
+    try (KubeClient api = harness.awaitAccess().open()) {
+      for (KubeObject each : BuiltinObjects.all()) {
+        JsonObject found = api.find(each.path()).orElseThrow();
+        assertEquals(
+            "true",
+            found
+                .getAsJsonObject("metadata")
+                .getAsJsonObject("labels")
+                .get(BuiltinObjects.LABEL)
+                .getAsString(),
+            each.path());
+      }
+    }
+  }
+
+  @Test
+  @Order(4)
+  @DisplayName(
+      "K8S-02 a missing object is made, a changed one corrected, an unwanted one deleted, and others' left alone")
+  void reconciles() throws Exception {
+    var log = harness.logs.log("root.test");
+    try (KubeClient api = harness.awaitAccess().open()) {
+      String base = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+      String binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/polis:owner-admin";
+      JsonObject before = api.find(binding).orElseThrow();
+      api.delete(binding);
+      api.patch(base + "/polis:netservices", json("{\"rules\": []}"));
+      api.create(base, role("unwanted", "{\"polis.dev/builtin\": \"true\"}"));
+      api.create(base, role("somebodys", "{}"));
+      KubeObject taken =
+          new KubeObject(
+              base,
+              json(
+                  "{\"apiVersion\": \"rbac.authorization.k8s.io/v1\", \"kind\": \"ClusterRole\","
+                      + " \"metadata\": {\"name\": \"somebodys\"}, \"rules\": [{\"verbs\": [\"get\"],"
+                      + " \"nonResourceURLs\": [\"/x\"]}]}"));
+      List<KubeObject> wanted = new ArrayList<>(BuiltinObjects.all());
+      wanted.add(taken);
+      KubeLease lease = new KubeLease(api, "test", "me", InstantSource.system());
+
+      new Reconciler(api, lease, wanted).once(log);
+
+      assertEquals(before.get("roleRef"), api.find(binding).orElseThrow().get("roleRef"));
+      assertEquals(
+          3, api.find(base + "/polis:netservices").orElseThrow().getAsJsonArray("rules").size());
+      assertTrue(api.find(base + "/unwanted").isEmpty());
+      assertFalse(api.find(base + "/somebodys").orElseThrow().toString().contains("\"/x\""));
+    }
+  }
+
+  private static JsonObject json(String text) {
+    return JsonParser.parseString(text).getAsJsonObject();
+  }
+
+  private static JsonObject role(String name, String labels) {
+    return json(
+        "{\"apiVersion\": \"rbac.authorization.k8s.io/v1\", \"kind\": \"ClusterRole\","
+            + " \"metadata\": {\"name\": \"%s\", \"labels\": %s}, \"rules\": []}"
+                .formatted(name, labels));
+  }
+
+  @Test
+  @Order(5)
+  @DisplayName(
+      "K8S-05 a lease is held by one, who keeps it, until it has not been renewed for long")
+  void lease() throws Exception {
+    try (KubeClient api = harness.awaitAccess().open()) {
+      Instant[] now = {Instant.now()};
+      KubeLease first = new KubeLease(api, "one", "first", () -> now[0]);
+      KubeLease second = new KubeLease(api, "one", "second", () -> now[0]);
+
+      assertTrue(first.hold());
+      assertFalse(second.hold());
+      assertTrue(first.hold());
+
+      now[0] = now[0].plusSeconds(91);
+      assertTrue(second.hold());
+      assertFalse(first.hold());
+    }
+  }
+
+  @Test
+  @Order(6)
+  @DisplayName("new code adopts all programs, and none of them notices")
+  void adopted() throws Exception {
+    Map<String, Long> before = pids();
+
+    harness.stop(StopReason.CODE_REPLACED);
+    harness.start();
+    awaitAll();
+
+    assertEquals(before, pids());
+  }
+
+  @Test
+  @Order(7)
+  @DisplayName("each program that is killed is started again, and the others go on")
+  void killed() throws Exception {
+    for (String program : PROGRAMS) {
+      Map<String, Long> before = pids();
+      ProcessHandle.of(harness.pid(program)).orElseThrow().destroyForcibly();
+      Await.until(
+          ControlHarness.PATIENCE,
+          program + " to be another process",
+          () ->
+              harness
+                  .processes
+                  .find(program)
+                  .filter(found -> found.pid() != before.get(program))
+                  .isPresent());
+      awaitAll();
+      try (KubeClient api = harness.awaitAccess().open()) {
+        Await.until(ControlHarness.PATIENCE, "the API", () -> api.answers("/readyz"));
+      }
+    }
+  }
+
+  @Test
+  @Order(9)
+  @DisplayName("files are this user's alone, and no secret is on a command line")
+  void secretsStaySecret() throws Exception {
+    Path files = harness.folder(ControlFolder.FOLDER).path();
+    String encryption = Files.readString(files.resolve("encryption.json"));
+    String key = encryption.replaceAll("(?s).*\"secret\": \"([^\"]+)\".*", "$1");
+    try (var found = Files.list(files)) {
+      for (Path each : found.filter(Files::isRegularFile).toList()) {
+        assertEquals(
+            "rw-------",
+            PosixFilePermissions.toString(Files.getPosixFilePermissions(each)),
+            each.toString());
+      }
+    }
+    for (String program : PROGRAMS) {
+      String line = Files.readString(Path.of("/proc/" + harness.pid(program) + "/cmdline"));
+      assertFalse(line.contains(key), program);
+    }
+  }
+
+  @Test
+  @Order(10)
+  @DisplayName("a removed role leaves no program, no file and no address; the cluster's data stays")
+  void removed() throws Exception {
+    boolean root = System.getProperty("user.name").equals("root");
+    if (root) {
+      assertNotNull(NetworkInterface.getByInetAddress(harness.hostAddress()));
+    }
+    List<Long> before = List.copyOf(pids().values());
+
+    harness.stop(StopReason.ROLE_REMOVED);
+
+    assertTrue(before.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
+    assertEquals(
+        null, NetworkInterface.getByInetAddress(harness.hostAddress()), "the host address");
+    assertEquals(List.of(), harness.folder(ControlFolder.FOLDER).list());
+    try (EtcdClient etcd = EtcdClient.connect(harness.access("root", EtcdNamespace.ROOT))) {
+      assertTrue(etcd.kv().get("/registry/secrets/default/mine").isPresent());
+    }
+
+    harness.start();
+    awaitAll();
+    try (KubeClient api = harness.awaitAccess().open()) {
+      assertTrue(api.find("/api/v1/namespaces/default/secrets/mine").isPresent());
+    }
+  }
+}

@@ -1,0 +1,150 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Await;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Runs a node with the role KubernetesController, which the first node of a cluster has from its
+ * beginning, and real programs.
+ */
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class KubernetesControllerIT {
+
+  private static final String ADDRESS = "127.0.64.1";
+
+  /** Of 127.0.64.1: the pair number 64 × 256 + 1, of which each has two addresses. */
+  private static final InetAddress HOST_ADDRESS = InetAddress.ofLiteral("198.18.128.2");
+
+  private static final String ROLE = "KubernetesController";
+
+  private static final List<String> PROGRAMS =
+      List.of("kube-apiserver", "kube-controller-manager", "kube-scheduler");
+
+  /** On a shared machine an API server takes up to a minute. */
+  private static final Duration PATIENCE = Duration.ofSeconds(180);
+
+  @TempDir static Path directory;
+  private static TestNode node;
+  private static String[] options;
+
+  @BeforeAll
+  static void create() throws Exception {
+    String programs = System.getenv().getOrDefault("POLIS_KUBERNETES", "");
+    Assumptions.assumeTrue(
+        Files.isExecutable(Path.of(programs, "bin", "kube-apiserver")),
+        "a control plane needs Kubernetes' programs; POLIS_KUBERNETES names their folder");
+    options = new String[] {"--set", "dev.polis.kubernetes.programs=" + programs};
+    node = TestNode.prepared(directory.resolve("n"), ADDRESS);
+    node.up(options);
+    node.ctlProgram("takeownership").requireSuccess("takeownership");
+  }
+
+  @AfterAll
+  static void sweep() {
+    if (node != null) {
+      node.close();
+    }
+  }
+
+  private static Map<String, Long> pids() {
+    Map<String, Long> pids = new TreeMap<>();
+    for (String program : PROGRAMS) {
+      node.children(program).forEach(child -> pids.put(program, child.pid()));
+    }
+    return pids;
+  }
+
+  private static void awaitRunning() throws Exception {
+    Await.until(
+        PATIENCE,
+        "the role to run",
+        () -> node.json("node", "list").toString().matches(".*rolesRunning\":[^]]*" + ROLE + ".*"));
+    assertEquals(PROGRAMS.size(), pids().size(), () -> "programs: " + pids());
+  }
+
+  private static boolean hasHostAddress() throws IOException {
+    return NetworkInterface.getByInetAddress(HOST_ADDRESS) != null;
+  }
+
+  @Test
+  @Order(1)
+  @DisplayName("the role runs, and explain says that it is UP")
+  void runs() throws Exception {
+    awaitRunning();
+    String explained = node.ctl("explain", ROLE).out();
+    assertTrue(explained.contains("UP"), explained);
+    if (System.getProperty("user.name").equals("root")) {
+      assertTrue(hasHostAddress());
+    }
+  }
+
+  @Test
+  @Order(2)
+  @DisplayName("kill -9 of the JVM: the control plane keeps its PIDs")
+  void jvmKilled() throws Exception {
+    Map<String, Long> before = pids();
+    node.killJvm();
+    assertEquals(before, pids());
+    node.up(options);
+    awaitRunning();
+    assertEquals(before, pids());
+  }
+
+  @Test
+  @Order(3)
+  @DisplayName("a program that cannot start is the root cause that explain gives; healed, it runs")
+  void rootCause() throws Exception {
+    node.children("kube-scheduler").getFirst().destroyForcibly();
+    Await.until(
+        PATIENCE,
+        "explain to name the program",
+        () -> node.ctl("explain", ROLE).out().contains("kube-scheduler"));
+    awaitRunning();
+  }
+
+  @Test
+  @Order(4)
+  @DisplayName("a removed role leaves no program, no file and no address, and can be added again")
+  void removed() throws Exception {
+    for (int time = 1; time <= 2; time++) {
+      node.ctl("node", "role", "remove", node.id(), ROLE).requireSuccess("role remove");
+      Await.until(PATIENCE, "the programs to end", () -> pids().isEmpty());
+      Await.until(PATIENCE, "the host address to go", () -> !hasHostAddress());
+      Path files = node.state().resolve("data/kubernetes-controller");
+      Await.until(PATIENCE, files + " to go", () -> !Files.exists(files));
+      node.ctl("node", "role", "add", node.id(), ROLE).requireSuccess("role add");
+      awaitRunning();
+    }
+  }
+
+  @Test
+  @Order(5)
+  @DisplayName("an ordered power-off ends the control plane, then etcd, and leaves nothing behind")
+  void down() throws Exception {
+    node.down().requireSuccess("down");
+    assertEquals(Map.of(), pids());
+    assertEquals(List.of(), node.leftovers());
+    assertFalse(hasHostAddress());
+  }
+}
