@@ -9,6 +9,7 @@ import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.PluginStoreException;
 import dev.polis.plugins.store.StagedFiles;
 import dev.polis.resolver.LeaderResolver;
+import dev.polis.rpc.BlockingStreams;
 import dev.polis.wire.cluster.PluginHolder;
 import dev.polis.wire.plugins.FetchRequest;
 import dev.polis.wire.plugins.FetchResponse;
@@ -224,7 +225,7 @@ final class PluginFetch {
               holder.getNodeId(), "it ended after %d of %d bytes".formatted(position, size));
         }
       } finally {
-        call.cancel("this node has enough", null);
+        BlockingStreams.end(call, "this node has enough");
       }
     }
 

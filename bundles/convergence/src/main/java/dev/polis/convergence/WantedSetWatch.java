@@ -3,6 +3,7 @@ package dev.polis.convergence;
 import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.logtree.Log;
+import dev.polis.rpc.BlockingStreams;
 import dev.polis.supervision.Context;
 import dev.polis.wire.cluster.WatchPluginSetRequest;
 import dev.polis.wire.cluster.WatchPluginSetResponse;
@@ -49,7 +50,7 @@ final class WantedSetWatch {
         wanted.set(new WantedSet(now.getWantedList(), now.getHoldersList()));
       }
     } finally {
-      call.cancel("this watch is over", null);
+      BlockingStreams.end(call, "this watch is over");
     }
   }
 }

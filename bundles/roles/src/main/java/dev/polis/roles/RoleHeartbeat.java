@@ -2,6 +2,7 @@ package dev.polis.roles;
 
 import dev.polis.backoff.Backoff;
 import dev.polis.resolver.LeaderConnection;
+import dev.polis.rpc.BlockingStreams;
 import dev.polis.supervision.Context;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.HeartbeatUpdateRequest;
@@ -54,7 +55,7 @@ final class RoleHeartbeat {
         Thread.sleep(jittered());
       }
     } finally {
-      call.cancel("this heartbeat stream is over", null);
+      BlockingStreams.end(call, "this heartbeat stream is over");
     }
   }
 

@@ -6,6 +6,7 @@ import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.logtree.Log;
 import dev.polis.resolver.LeaderConnection;
+import dev.polis.rpc.BlockingStreams;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.curator.CuratorGrpc;
@@ -69,7 +70,7 @@ final class RoleRecordWatcher {
         accept(event, log);
       }
     } finally {
-      call.cancel("this watch is over", null);
+      BlockingStreams.end(call, "this watch is over");
     }
   }
 
