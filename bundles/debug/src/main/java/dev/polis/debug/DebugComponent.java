@@ -2,7 +2,9 @@ package dev.polis.debug;
 
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.containers.Containers;
 import dev.polis.api.curator.Curator;
+import dev.polis.api.kubeconfig.KubeconfigIssuer;
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.BootReport;
@@ -65,6 +67,18 @@ public final class DebugComponent implements DebugConditions.Organs {
       policyOption = ReferencePolicyOption.GREEDY)
   volatile ClusterManager cluster;
 
+  @Reference(
+      cardinality = ReferenceCardinality.OPTIONAL,
+      policy = ReferencePolicy.DYNAMIC,
+      policyOption = ReferencePolicyOption.GREEDY)
+  volatile Containers containers;
+
+  @Reference(
+      cardinality = ReferenceCardinality.OPTIONAL,
+      policy = ReferencePolicy.DYNAMIC,
+      policyOption = ReferencePolicyOption.GREEDY)
+  volatile KubeconfigIssuer kubernetes;
+
   private final BootReport boot;
   private final DebugService service;
   private final List<ServiceRegistration<BindableService>> registrations;
@@ -80,11 +94,15 @@ public final class DebugComponent implements DebugConditions.Organs {
       @Reference HealthRegistry health,
       @Reference RpcHost rpc) {
     this.boot = boot;
+    DebugSettings settings = DebugSettings.of(config);
     this.service =
         new DebugService(
             bundle,
-            DebugSettings.of(config),
-            new DebugConditions(this),
+            settings,
+            new DebugService.Sources(
+                new DebugConditions(this),
+                new DebugImages(() -> Optional.ofNullable(containers)),
+                new DebugKubeconfig(settings.kubeconfig(), () -> Optional.ofNullable(kubernetes))),
             boot,
             logs,
             supervisor,

@@ -17,6 +17,14 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
           "whether to serve the debug services, with which whoever reaches their port reads the log")
   boolean enabled() default true;
 
+  /** Whether credentials of Kubernetes are handed out. */
+  @AttributeDefinition(
+      name = "Kubeconfig",
+      description =
+          "whether whoever reaches the port of the debug services gets credentials for Kubernetes"
+              + " with any right")
+  boolean kubeconfig() default false;
+
   /** Whether developers may open a shell. */
   @AttributeDefinition(
       name = "Shell",

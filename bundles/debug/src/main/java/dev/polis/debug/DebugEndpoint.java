@@ -9,6 +9,8 @@ import dev.polis.wire.debug.GetConditionRequest;
 import dev.polis.wire.debug.GetConditionResponse;
 import dev.polis.wire.debug.ListConditionsRequest;
 import dev.polis.wire.debug.ListConditionsResponse;
+import dev.polis.wire.debug.ListImagesRequest;
+import dev.polis.wire.debug.ListImagesResponse;
 import dev.polis.wire.debug.NamedCondition;
 import dev.polis.wire.health.ExplainRequest;
 import dev.polis.wire.health.ExplainResponse;
@@ -22,11 +24,14 @@ final class DebugEndpoint extends DebugGrpc.DebugImplBase {
   private final DebugConditions conditions;
   private final DebugLogs logs;
   private final HealthCalls health;
+  private final DebugImages images;
 
-  DebugEndpoint(DebugConditions conditions, DebugLogs logs, HealthCalls health) {
+  DebugEndpoint(
+      DebugConditions conditions, DebugLogs logs, HealthCalls health, DebugImages images) {
     this.conditions = conditions;
     this.logs = logs;
     this.health = health;
+    this.images = images;
   }
 
   @Override
@@ -34,6 +39,12 @@ final class DebugEndpoint extends DebugGrpc.DebugImplBase {
       GetConditionRequest request, StreamObserver<GetConditionResponse> caller) {
     boolean ok = conditions.holds(request.getName()).orElseThrow(() -> unknown(request.getName()));
     caller.onNext(GetConditionResponse.newBuilder().setOk(ok).build());
+    caller.onCompleted();
+  }
+
+  @Override
+  public void listImages(ListImagesRequest request, StreamObserver<ListImagesResponse> caller) {
+    caller.onNext(ListImagesResponse.newBuilder().addAllNames(images.list()).build());
     caller.onCompleted();
   }
 

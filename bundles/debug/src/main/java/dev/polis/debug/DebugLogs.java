@@ -26,6 +26,12 @@ final class DebugLogs {
 
   private static final String KUBE = "kube";
 
+  /** Begins the name of the cluster's DNS server, {@code kube/dns}. */
+  private static final String CORE = "core";
+
+  /** Roles run Kubernetes' programs. */
+  private static final String ROLES = "root.roles.";
+
   /**
    * Bytes of one answer, which is one message: half of what a gRPC client takes by default. Older
    * lines are left out above it.
@@ -91,12 +97,40 @@ final class DebugLogs {
         .orElseThrow(() -> unknown(String.join("/", path)));
   }
 
-  private static Stream<String> candidates(List<String> path) {
+  private Stream<String> candidates(List<String> path) {
     String rest = path.stream().skip(1).map(part -> "." + part).collect(Collectors.joining());
     Optional<String> alias = Optional.ofNullable(ALIASES.get(path.getFirst()));
     String plain = String.join(".", path);
     return Stream.concat(
-        alias.map(root -> root + rest).stream(), Stream.of("root." + plain, plain));
+        Stream.concat(alias.map(root -> root + rest).stream(), kubernetes(path)),
+        Stream.of("root." + plain, plain));
+  }
+
+  /** Returns the logs of a program of Kubernetes, which lie below the role that runs it. */
+  private Stream<String> kubernetes(List<String> path) {
+    if (!path.getFirst().equals(KUBE)) {
+      return Stream.of();
+    }
+    String program = path.get(1);
+    List<String> names = List.of(KUBE + "-" + program, program, CORE + program);
+    String rest = path.stream().skip(2).map(part -> "." + part).collect(Collectors.joining());
+    return logs.names().stream()
+        .filter(name -> name.startsWith(ROLES))
+        .flatMap(name -> upTo(name, names).stream())
+        .distinct()
+        .sorted()
+        .map(name -> name + rest);
+  }
+
+  /** Cuts a name after the first of its parts that is one of these; empty if none is. */
+  private static Optional<String> upTo(String name, List<String> parts) {
+    String[] all = name.split("\\.");
+    for (int i = 0; i < all.length; i++) {
+      if (parts.contains(all[i])) {
+        return Optional.of(String.join(".", List.of(all).subList(0, i + 1)));
+      }
+    }
+    return Optional.empty();
   }
 
   private boolean hasLog(String dn) {

@@ -25,6 +25,9 @@ final class DebugService {
   private static final String SHELL = "shell-on";
   private static final String AUDIT = "audit";
 
+  /** What is asked about other organs. */
+  record Sources(DebugConditions conditions, DebugImages images, DebugKubeconfig kubeconfig) {}
+
   private final ServingOrgan organ;
   private final List<BindableService> endpoints;
 
@@ -32,7 +35,7 @@ final class DebugService {
   DebugService(
       BundleContext bundle,
       DebugSettings settings,
-      DebugConditions conditions,
+      Sources sources,
       BootReport boot,
       LogTree logs,
       Supervisor supervisor,
@@ -51,13 +54,20 @@ final class DebugService {
     }
     log.warning(
         "the debug services are on and UNAUTHENTICATED: whoever reaches the listener '%s' reads"
-            + " this node's log; set enabled=false for dev.polis.debug to have none",
+            + " this node's log and loads container images; set enabled=false for dev.polis.debug to have none",
         RpcHost.DEBUG);
     this.endpoints =
         List.of(
             new DebugEndpoint(
-                conditions, new DebugLogs(logs), new HealthCalls(health, supervisor, boot)),
-            new NodeDebugEndpoint(new LogCalls(logs, organ.streams())));
+                sources.conditions(),
+                new DebugLogs(logs),
+                new HealthCalls(health, supervisor, boot),
+                sources.images()),
+            new NodeDebugEndpoint(
+                new LogCalls(logs, organ.streams()),
+                sources.images(),
+                sources.kubeconfig(),
+                organ.streams()));
     organ.follow(
         listeners,
         ListenerHealth.plaintext(

@@ -7,9 +7,10 @@ import java.nio.file.Path;
  * The settings of the organ.
  *
  * @param enabled whether the debug services are served at all
+ * @param kubeconfig whether credentials of Kubernetes are handed out
  * @param shell whether there is a shell, and where
  */
-record DebugSettings(boolean enabled, Shell shell) {
+record DebugSettings(boolean enabled, boolean kubeconfig, Shell shell) {
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.debug");
 
   /** Says whether there is a shell. */
@@ -28,6 +29,7 @@ record DebugSettings(boolean enabled, Shell shell) {
   static DebugSettings of(DebugConfig config) {
     return new DebugSettings(
         config.enabled(),
+        config.kubeconfig(),
         config.shell()
             ? new Shell.On(Path.of(CHECK.present("shell.folder", config.shell_folder())))
             : new Shell.Off());

@@ -1,5 +1,7 @@
 package dev.polis.debug;
 
+import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.CallUpload;
 import dev.polis.rpc.LogCalls;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.api.GetDebugKubeconfigRequest;
@@ -13,13 +15,23 @@ import dev.polis.wire.api.TraceRequest;
 import dev.polis.wire.api.TraceResponse;
 import io.grpc.stub.StreamObserver;
 
-/** Serves the log of this node to developers, and refuses what would change something. */
+/**
+ * Serves the log of this node to developers, takes container images from them, and hands out
+ * credentials of Kubernetes.
+ */
 final class NodeDebugEndpoint extends NodeDebugServiceGrpc.NodeDebugServiceImplBase {
 
   private final LogCalls logs;
+  private final DebugImages images;
+  private final DebugKubeconfig kubeconfig;
+  private final CallStreams streams;
 
-  NodeDebugEndpoint(LogCalls logs) {
+  NodeDebugEndpoint(
+      LogCalls logs, DebugImages images, DebugKubeconfig kubeconfig, CallStreams streams) {
     this.logs = logs;
+    this.images = images;
+    this.kubeconfig = kubeconfig;
+    this.streams = streams;
   }
 
   @Override
@@ -30,8 +42,15 @@ final class NodeDebugEndpoint extends NodeDebugServiceGrpc.NodeDebugServiceImplB
   @Override
   public void getDebugKubeconfig(
       GetDebugKubeconfigRequest request, StreamObserver<GetDebugKubeconfigResponse> caller) {
-    throw RpcException.notFound(
-        "this node has no Kubernetes to make a kubeconfig for: this version does not run it yet");
+    // On a thread that ends with the call, as it may wait for an API server.
+    streams.serve(
+        "kubeconfig",
+        caller,
+        sink ->
+            sink.send(
+                GetDebugKubeconfigResponse.newBuilder()
+                    .setDebugKubeconfig(kubeconfig.issue(request.getId(), request.getGroupsList()))
+                    .build()));
   }
 
   @Override
@@ -43,7 +62,14 @@ final class NodeDebugEndpoint extends NodeDebugServiceGrpc.NodeDebugServiceImplB
 
   @Override
   public StreamObserver<LoadImageRequest> loadImage(StreamObserver<LoadImageResponse> caller) {
-    throw RpcException.failedPrecondition(
-        "there is no image store to load into: this version does not run containers yet");
+    CallUpload<LoadImageRequest> archive = new CallUpload<>(LoadImageRequest::getDataPart);
+    streams.serve(
+        "load image",
+        caller,
+        sink -> {
+          images.load(archive.bytes());
+          sink.send(LoadImageResponse.getDefaultInstance());
+        });
+    return archive;
   }
 }

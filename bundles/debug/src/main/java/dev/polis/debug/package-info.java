@@ -5,9 +5,12 @@
  *   developer ──plain text──▶ listener "debug" (port 7837, always on a loopback address)
  *                                  │
  *            NodeDebugEndpoint ────┤ Logs ──▶ LogCalls ─────────▶ log tree
- *                                  │ Trace, LoadImage, GetDebugKubeconfig: refused in words
+ *                                  │ LoadImage ──▶ DebugImages ◀┈┈ containers
+ *                                  │ GetDebugKubeconfig ──▶ DebugKubeconfig ◀┈┈ kubernetes (off unless kubeconfig=true)
+ *                                  │ Trace: refused in words
  *                DebugEndpoint ────┤ GetComponentLogs ─▶ DebugLogs ──▶ log tree
  *                                  │ GetHealth, Explain ─▶ HealthCalls ──▶ health table
+ *                                  │ ListImages ──▶ DebugImages
  *                                  └ GetCondition ──▶ DebugConditions ◀┈┈ storage  network  cluster
  *                                    ListConditions                      consensus  curator
  *                                                                   (each may be absent)
@@ -20,11 +23,13 @@
  * that never finds its cluster, is exactly the one to be debugged. A condition of an absent organ
  * does not hold; it is never assumed.
  *
- * <p>Whoever reaches the listener reads the log. Therefore no debug service changes anything, and
- * the organ warns of it once when it starts. The listener is on a loopback address: the node's own
- * if that is one, so that several nodes of one machine have one each, and 127.0.0.1 otherwise; only
- * an operator's {@code debug.address} moves it elsewhere. The RPC host writes where its listeners
- * are to {@code ephemeral/listeners} in the state directory, where {@code polisctl} finds them.
+ * <p>Whoever reaches the listener reads the log and may load container images, of which the organ
+ * warns once when it starts. Credentials of Kubernetes are any right in it, so they are handed out
+ * only with {@code kubeconfig=true}. Nothing else can be changed. The listener is on a loopback
+ * address: the node's own if that is one, so that several nodes of one machine have one each, and
+ * 127.0.0.1 otherwise; only an operator's {@code debug.address} moves it elsewhere. The RPC host
+ * writes where its listeners are to {@code ephemeral/listeners} in the state directory, where
+ * {@code polisctl} finds them.
  *
  * <p><b>The shell</b> is Gogo, with its commands that look at bundles, start and stop them, and the
  * commands that bundles register. It can do whatever code in the process can do, so it is off
@@ -45,7 +50,8 @@
  *
  * <ul>
  *   <li>Needs: BootReport, HealthRegistry, LogTree, RpcHost, Supervisor
- *   <li>Uses if there: ClusterManager, Consensus, Curator, Network, Storage
+ *   <li>Uses if there: ClusterManager, Consensus, Containers, Curator, KubeconfigIssuer, Network,
+ *       Storage
  *   <li>Provides: BindableService
  *   <li>Configuration: dev.polis.debug
  *   <li>Files: none

@@ -5,11 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.containers.Containers;
+import dev.polis.api.containers.ContainersException;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
@@ -46,6 +49,7 @@ import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.debug.GetComponentLogsRequest;
 import dev.polis.wire.debug.GetConditionRequest;
 import dev.polis.wire.debug.ListConditionsRequest;
+import dev.polis.wire.debug.ListImagesRequest;
 import dev.polis.wire.health.ExplainRequest;
 import dev.polis.wire.health.ExplainResponse;
 import dev.polis.wire.health.GetHealthRequest;
@@ -57,6 +61,9 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
@@ -66,6 +73,8 @@ import java.util.Dictionary;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -81,6 +90,7 @@ class DebugTest {
   private final HealthTable health = HealthTable.open(tree);
   private LocalRpcHost host;
   private final List<RpcRegistration> served = new ArrayList<>();
+  private boolean kubeconfig;
   private DebugComponent organ;
   private ManagedChannel channel;
 
@@ -140,11 +150,16 @@ class DebugTest {
         });
   }
 
-  private static DebugConfig config(boolean enabled) {
+  private DebugConfig config(boolean enabled) {
     return new DebugConfig() {
       @Override
       public boolean enabled() {
         return enabled;
+      }
+
+      @Override
+      public boolean kubeconfig() {
+        return kubeconfig;
       }
 
       @Override
@@ -327,6 +342,13 @@ class DebugTest {
         Status.Code.INVALID_ARGUMENT,
         "component_path needs to contain at least one part",
         () -> lines(0));
+    logs.raw("root.roles.plugins.kubernetes-controller.run.kube-scheduler").line("binding");
+    logs.raw("root.roles.plugins.kubernetes-worker.run.kubelet.probe").line("probing");
+    logs.raw("root.roles.plugins.kubernetes-worker.run.coredns").line("resolving");
+    assertTrue(lines(0, "kube", "scheduler").getFirst().endsWith("R binding"));
+    assertTrue(lines(0, "kube", "kubelet").getFirst().endsWith("R probing"));
+    assertTrue(lines(0, "kube", "kubelet", "probe").getFirst().endsWith("R probing"));
+    assertTrue(lines(0, "kube", "dns").getFirst().endsWith("R resolving"));
     assertEquals(2, lines(0, "containerd").size());
     assertTrue(lines(0, "containerd", "runsc").getFirst().endsWith("R sandboxed"));
     assertTrue(lines(0, "kube", "apiserver").getFirst().endsWith("R serving"));
@@ -420,17 +442,52 @@ class DebugTest {
         NodeDebugServiceGrpc.newBlockingStub(channel);
 
     assertRefused(
-        Status.Code.NOT_FOUND,
-        "no Kubernetes",
+        Status.Code.INVALID_ARGUMENT,
+        "id is empty",
         () -> stub.getDebugKubeconfig(GetDebugKubeconfigRequest.getDefaultInstance()));
+    assertRefused(
+        Status.Code.FAILED_PRECONDITION,
+        "dev.polis.debug.kubeconfig=true",
+        () -> kubeconfig("developer"));
     assertRefused(
         Status.Code.FAILED_PRECONDITION,
         "kernel",
         () -> stub.trace(TraceRequest.getDefaultInstance()).next());
-    assertEquals(Status.Code.FAILED_PRECONDITION, loadImage().getCode());
+    assertEquals(Status.Code.FAILED_PRECONDITION, loadImage(new byte[1]).getCode());
+    assertRefused(
+        Status.Code.FAILED_PRECONDITION,
+        "organ 'containers'",
+        () ->
+            DebugGrpc.newBlockingStub(channel).listImages(ListImagesRequest.getDefaultInstance()));
   }
 
-  private Status loadImage() throws Exception {
+  private String kubeconfig(String user, String... groups) {
+    return NodeDebugServiceGrpc.newBlockingStub(channel)
+        .getDebugKubeconfig(
+            GetDebugKubeconfigRequest.newBuilder()
+                .setId(user)
+                .addAllGroups(List.of(groups))
+                .build())
+        .getDebugKubeconfig();
+  }
+
+  @Test
+  @DisplayName("credentials of Kubernetes are handed out where that is on, for any user and groups")
+  void kubeconfigs() {
+    organ.deactivate();
+    kubeconfig = true;
+    organ = organ(true);
+    assertRefused(Status.Code.NOT_FOUND, "no Kubernetes", () -> kubeconfig("developer"));
+    organ.kubernetes = (user, groups) -> user + " of " + groups;
+    assertEquals("developer of [a, b]", kubeconfig("developer", "a", "b"));
+    organ.kubernetes =
+        (user, groups) -> {
+          throw new TimeoutException("the API server is not ready");
+        };
+    assertRefused(Status.Code.UNAVAILABLE, "not ready", () -> kubeconfig("developer"));
+  }
+
+  private Status loadImage(byte[]... archive) throws Exception {
     CompletableFuture<Status> end = new CompletableFuture<>();
     StreamObserver<LoadImageRequest> parts =
         NodeDebugServiceGrpc.newStub(channel)
@@ -449,8 +506,54 @@ class DebugTest {
                     end.complete(Status.OK);
                   }
                 });
-    parts.onNext(LoadImageRequest.getDefaultInstance());
+    for (byte[] part : archive) {
+      parts.onNext(LoadImageRequest.newBuilder().setDataPart(ByteString.copyFrom(part)).build());
+    }
+    parts.onCompleted();
     return end.get(10, TimeUnit.SECONDS);
+  }
+
+  @Test
+  @DisplayName("an image archive reaches the container runtime whole, however it is cut")
+  void imagesAreLoaded() throws Exception {
+    AtomicLong size = new AtomicLong();
+    organ.containers =
+        fake(
+            Containers.class,
+            (method, arguments) -> {
+              if (method.equals("images")) {
+                return List.of("k8s.local/pause:1");
+              }
+              try {
+                size.set(((InputStream) arguments[0]).readAllBytes().length);
+                return List.of();
+              } catch (IOException e) {
+                throw new UncheckedIOException(e);
+              }
+            });
+    assertEquals(
+        Status.Code.OK, loadImage(new byte[1_000_000], new byte[0], new byte[7]).getCode());
+    assertEquals(1_000_007, size.get());
+    assertEquals(
+        List.of("k8s.local/pause:1"),
+        DebugGrpc.newBlockingStub(channel)
+            .listImages(ListImagesRequest.getDefaultInstance())
+            .getNamesList());
+  }
+
+  @Test
+  @DisplayName(
+      "an archive that the container runtime refuses keeps its words, and nobody waits for the rest")
+  void imagesAreRefused() throws Exception {
+    organ.containers =
+        fake(
+            Containers.class,
+            (method, arguments) -> {
+              throw new ContainersException("the archive has no index.json");
+            });
+    Status refused = loadImage(new byte[1000], new byte[1000], new byte[1000]);
+    assertEquals(Status.Code.FAILED_PRECONDITION, refused.getCode());
+    assertTrue(refused.getDescription().contains("no index.json"), refused.toString());
   }
 
   @Test

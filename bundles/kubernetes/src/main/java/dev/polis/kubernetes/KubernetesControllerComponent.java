@@ -1,6 +1,7 @@
 package dev.polis.kubernetes;
 
 import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.kubeconfig.KubeconfigIssuer;
 import dev.polis.api.network.Network;
 import dev.polis.api.roles.RolePlugin;
 import dev.polis.api.storage.Storage;
@@ -14,7 +15,9 @@ import dev.polis.resolver.LeaderResolver;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Context;
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeoutException;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -23,12 +26,12 @@ import org.osgi.service.metatype.annotations.Designate;
 
 /** Wires the role KubernetesController. */
 @Component(
-    service = RolePlugin.class,
+    service = {RolePlugin.class, KubeconfigIssuer.class},
     immediate = true,
     configurationPid = KubernetesSettings.PID,
     property = RolePlugin.ROLE + "=" + ControlPlane.ROLE)
 @Designate(ocd = KubernetesConfig.class)
-public final class KubernetesControllerComponent implements RolePlugin {
+public final class KubernetesControllerComponent implements RolePlugin, KubeconfigIssuer {
 
   private final KubernetesControllerService service;
 
@@ -51,7 +54,8 @@ public final class KubernetesControllerComponent implements RolePlugin {
                 storage::folder,
                 processes,
                 health,
-                () -> curator(rpc)));
+                () -> curator(rpc)),
+            rpc::revoked);
   }
 
   private static Optional<InetSocketAddress> curator(RpcHost rpc) {
@@ -64,6 +68,12 @@ public final class KubernetesControllerComponent implements RolePlugin {
   @Override
   public void run(Context context) throws Exception {
     service.run(context);
+  }
+
+  @Override
+  public String issue(String user, List<String> groups)
+      throws TimeoutException, InterruptedException {
+    return service.kubeconfigs().issue(user, groups);
   }
 
   @Deactivate

@@ -1,25 +1,21 @@
 package dev.polis.kubernetes;
 
-import dev.polis.api.cluster.ClusterStatus;
-import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.kubeconfig.KubeconfigIssuer;
 import dev.polis.api.roles.RolePlugin;
 import dev.polis.boot.StopReason;
-import dev.polis.event.Watcher;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.kubernetes.control.ControlParts;
 import dev.polis.kubernetes.control.ControlPlane;
+import dev.polis.kubernetes.proxy.AuthProxy;
+import dev.polis.kubernetes.proxy.ControlBackend;
+import dev.polis.kubernetes.proxy.ProxyBackend;
 import dev.polis.kubernetes.settings.KubernetesSettings;
-import dev.polis.pki.NodeCredentials;
-import dev.polis.pki.TlsContexts;
-import dev.polis.pki.TlsKeys;
-import dev.polis.pki.TlsTrust;
-import dev.polis.rpc.HttpsTask;
+import dev.polis.pki.Crl;
 import dev.polis.supervision.Context;
 import java.io.IOException;
 import java.util.Optional;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLParameters;
+import java.util.function.Supplier;
 
 /**
  * Does the work of the role KubernetesController: runs the control plane, and answers Kubernetes
@@ -33,6 +29,10 @@ final class KubernetesControllerService implements RolePlugin, AutoCloseable {
   private static final String ABSENT =
       "this node has no Kubernetes API server, as it was given no programs of Kubernetes; port %s answers every request with 503";
 
+  private static final String NO_PROGRAMS =
+      "there is no Kubernetes API server at this node, as it was given no programs of Kubernetes;"
+          + " \"polisctl explain KubernetesController\" says what to do";
+
   private static final String REMEDY =
       "run \"polis provision kubernetes\" and start the node with \"polis up --kubernetes\", or take the role away: polisctl node role remove NODE "
           + ControlPlane.ROLE;
@@ -41,11 +41,21 @@ final class KubernetesControllerService implements RolePlugin, AutoCloseable {
   private final ControlParts parts;
   private final HealthScope health;
   private final ControlPlane plane;
+  private final KubeconfigIssuer kubeconfigs;
+  private final Supplier<Optional<Crl>> revoked;
 
-  KubernetesControllerService(KubernetesSettings settings, ControlParts parts) {
+  /**
+   * Makes it; nothing runs yet.
+   *
+   * @param revoked the cluster's newest revocation list
+   */
+  KubernetesControllerService(
+      KubernetesSettings settings, ControlParts parts, Supplier<Optional<Crl>> revoked) {
     this.settings = settings;
     this.parts = parts;
+    this.revoked = revoked;
     this.plane = new ControlPlane(settings, parts);
+    this.kubeconfigs = new ControlKubeconfig(plane.access());
     // The role server supervises the run of the role, so this organ has no runnables of its own.
     this.health = parts.health().organ("kubernetes", "");
   }
@@ -72,44 +82,21 @@ final class KubernetesControllerService implements RolePlugin, AutoCloseable {
     }
   }
 
-  private HttpsTask<NetworkStatus> clients() {
-    return new HttpsTask<>(
-            new HttpsTask.Service(
-                KubernetesSettings.PID,
-                settings.port(),
-                "Kubernetes clients are answered at https://%s, with 503",
-                this::tls,
-                parameters(),
-                log -> new KubernetesHandler()),
-            this::awaitCredentials,
-            parts.network(),
-            NetworkStatus::address)
-        .keepingItsPort();
+  private AuthProxy clients() {
+    return new AuthProxy(
+        KubernetesSettings.PID,
+        settings.port(),
+        parts.cluster(),
+        parts.network(),
+        revoked,
+        settings.programs().isBlank()
+            ? () -> new ProxyBackend.Absent(NO_PROGRAMS)
+            : new ControlBackend(plane.access()));
   }
 
-  private void awaitCredentials() throws InterruptedException {
-    try (Watcher<ClusterStatus> watcher = parts.cluster().watch()) {
-      watcher.get(status -> status.credentials().isPresent());
-    }
-  }
-
-  /** Returns a TLS context that presents the node's newest certificate. */
-  private SSLContext tls() {
-    return TlsContexts.context(
-        new TlsKeys(() -> credentials().map(NodeCredentials::tls)), TlsTrust.anyKey());
-  }
-
-  private Optional<NodeCredentials> credentials() {
-    return parts.cluster().peek().flatMap(ClusterStatus::credentials);
-  }
-
-  /**
-   * Returns parameters that ask for no client certificate: the answer is the same for everybody.
-   */
-  private static SSLParameters parameters() {
-    SSLParameters parameters = new SSLParameters();
-    parameters.setProtocols(TlsContexts.PROTOCOLS.toArray(String[]::new));
-    return parameters;
+  /** Returns what issues credentials for developers. */
+  KubeconfigIssuer kubeconfigs() {
+    return kubeconfigs;
   }
 
   @Override

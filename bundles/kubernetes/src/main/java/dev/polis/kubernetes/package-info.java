@@ -8,7 +8,7 @@
  *                            │              │ keys, certificates
  *                            │              ├─▶ pki ─▶ etcd, as the user kubernetes
  *                            │              └─▶ client ─▶ API server: objects that every cluster has
- *                            └─▶ port 6444 of the node's address, with the node's certificate
+ *                            └─▶ proxy: port 6444 of the node's address, for users of the cluster
  * </pre>
  *
  * <p>Clients of the reference system connect to port 6444 when they take ownership of a cluster or
@@ -25,7 +25,7 @@
  * <ul>
  *   <li>Needs: ClusterManager, HealthRegistry, Network, ProcessManager, RpcHost, Storage
  *   <li>Uses if there: none
- *   <li>Provides: RolePlugin
+ *   <li>Provides: KubeconfigIssuer, RolePlugin
  *   <li>Configuration: dev.polis.kubernetes
  *   <li>Files: data/kubernetes-address, data/kubernetes-controller
  *   <li>Ports: 6443, 6444, 10257, 10259

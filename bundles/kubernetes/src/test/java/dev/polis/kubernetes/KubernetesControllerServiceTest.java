@@ -98,7 +98,8 @@ class KubernetesControllerServiceTest {
   private KubernetesControllerService service(int port) {
     return new KubernetesControllerService(
         settings(port),
-        new ControlParts(cluster, network, this::folder, processes, health, Optional::empty));
+        new ControlParts(cluster, network, this::folder, processes, health, Optional::empty),
+        Optional::empty);
   }
 
   private FolderPlacement folder(OrganFolder declared) throws FileException {

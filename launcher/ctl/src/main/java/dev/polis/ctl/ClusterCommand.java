@@ -60,7 +60,7 @@ final class ClusterCommand {
       row.addProperty("storageSecurityPolicy", configuration.getStorageSecurityPolicy().name());
       row.addProperty(
           "caFingerprint",
-          Fingerprint.of(TakeOwnershipCommand.answered(info.getCaCertificate())).hex());
+          Fingerprint.of(OwnerCertificate.answered(info.getCaCertificate())).hex());
       JsonArray nodes = new JsonArray();
       info.getClusterDirectory()
           .getNodesList()

@@ -41,6 +41,10 @@ import picocli.CommandLine.Spec;
       ShellCommand.class,
       ParamsCommand.class,
       RecoveryKeyCommand.class,
+      KubeCommand.class,
+      KubeconfigCommand.class,
+      KubeCredentialsCommand.class,
+      ImageCommand.class,
       ContextCommand.class,
       ExplainCommand.class,
       CompletionCommand.class

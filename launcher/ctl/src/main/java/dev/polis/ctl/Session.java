@@ -158,6 +158,10 @@ final class Session implements AutoCloseable {
     return keep(clients.dial(address), address);
   }
 
+  int timeout() {
+    return timeout;
+  }
+
   String host() {
     return target.endpoint();
   }
@@ -198,7 +202,8 @@ final class Session implements AutoCloseable {
     return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
   }
 
-  private UserCredentials credentials() {
+  /** Returns the operator's key and certificates. */
+  UserCredentials credentials() {
     String remedy = "take ownership first: " + takeOwnership;
     String key = CtlFiles.read(target.ownerKey(), remedy);
     String certificate = CtlFiles.read(target.ownerCertificate(), remedy);

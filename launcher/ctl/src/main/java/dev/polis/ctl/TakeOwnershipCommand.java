@@ -4,19 +4,12 @@ import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Fingerprint;
-import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
-import dev.polis.wire.api.AAAGrpc;
-import dev.polis.wire.api.EscrowRequest;
-import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
-import io.grpc.StatusException;
-import io.grpc.stub.BlockingClientCall;
 import java.io.Console;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
@@ -67,8 +60,8 @@ final class TakeOwnershipCommand implements Callable<Integer> {
       }
       KeyPair owner = ownerKey(session.target());
       X509Certificate ca = clusterCa(session, wanted);
-      X509Certificate certificate = escrow(session, owner, ca);
-      write(session.target(), ca, certificate);
+      X509Certificate certificate = OwnerCertificate.fetch(session, owner, ca);
+      OwnerCertificate.write(session.target(), ca, certificate);
       JsonObject result = new JsonObject();
       result.addProperty("cluster", session.target().name());
       result.addProperty("certificate", session.target().ownerCertificate().toString());
@@ -120,19 +113,7 @@ final class TakeOwnershipCommand implements Callable<Integer> {
             () ->
                 stub.getCACertificate(GetCACertificateRequest.getDefaultInstance())
                     .getIdentityCaCertificate());
-    return confirmed(session, answered(der), wanted);
-  }
-
-  static X509Certificate answered(ByteString der) {
-    try {
-      return Pem.certificate(der.toByteArray());
-    } catch (PkiException e) {
-      throw new CtlException(
-          ExitCode.FAILED,
-          "the cluster answered with %d bytes that are no certificate: %s"
-              .formatted(der.size(), e.getMessage()),
-          e);
-    }
+    return confirmed(session, OwnerCertificate.answered(der), wanted);
   }
 
   private static X509Certificate confirmed(
@@ -168,44 +149,5 @@ final class TakeOwnershipCommand implements Callable<Integer> {
     } catch (PkiException e) {
       throw new ParameterException(spec.commandLine(), "--accept-ca " + e.getMessage(), e);
     }
-  }
-
-  private X509Certificate escrow(Session session, KeyPair owner, X509Certificate ca)
-      throws InterruptedException {
-    var stub =
-        AAAGrpc.newBlockingV2Stub(
-                session.dial(
-                    RpcClients.ephemeral(owner, RpcTrust.cluster(ca)),
-                    session.address(Session.CURATOR_PORT)))
-            .withDeadlineAfter(ctl.options.timeout, TimeUnit.SECONDS);
-    EscrowResponse answer = session.call(() -> ask(stub.escrow(), owner));
-    return answered(answer.getEmittedCertificate());
-  }
-
-  private static EscrowResponse ask(
-      BlockingClientCall<EscrowRequest, EscrowResponse> call, KeyPair owner)
-      throws StatusException, InterruptedException {
-    call.write(
-        EscrowRequest.newBuilder()
-            .setParameters(
-                EscrowRequest.Parameters.newBuilder()
-                    .setRequestedIdentityName("owner")
-                    .setPublicKey(ByteString.copyFrom(Ed25519.raw(owner.getPublic()))))
-            .build());
-    EscrowResponse answer = call.read();
-    while (answer != null && answer.getEmittedCertificate().isEmpty()) {
-      answer = call.read();
-    }
-    call.halfClose();
-    if (answer == null) {
-      throw new CtlException(ExitCode.FAILED, "the cluster ended the call without a certificate");
-    }
-    return answer;
-  }
-
-  private static void write(CtlTarget target, X509Certificate ca, X509Certificate certificate) {
-    CtlFiles.write(target.clusterCa(), Pem.encode(ca).getBytes(StandardCharsets.UTF_8));
-    CtlFiles.write(
-        target.ownerCertificate(), Pem.encode(certificate).getBytes(StandardCharsets.UTF_8));
   }
 }

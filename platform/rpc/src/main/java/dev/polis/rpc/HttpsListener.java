@@ -16,7 +16,7 @@ import javax.net.ssl.SSLParameters;
  * listener at the same address: from then on it gets all requests, on the same open port, and when
  * it is closed first the one before gets them again. Connections end with the last listener.
  */
-public final class HttpsListener implements AutoCloseable {
+public final class HttpsListener implements ListenerTask.Open, AutoCloseable {
 
   /**
    * How long a connection may take for its handshake and its request. With the time until the next
@@ -42,9 +42,9 @@ public final class HttpsListener implements AutoCloseable {
   }
 
   private final HttpsPort port;
-  private final HttpsTenant tenant;
+  private final PortTenant<HttpHandler> tenant;
 
-  private HttpsListener(HttpsPort port, HttpsTenant tenant) {
+  private HttpsListener(HttpsPort port, PortTenant<HttpHandler> tenant) {
     this.port = port;
     this.tenant = tenant;
   }
@@ -68,12 +68,13 @@ public final class HttpsListener implements AutoCloseable {
       HttpHandler handler,
       Log log)
       throws IOException {
-    HttpsTenant tenant =
-        new HttpsTenant(context, parameters, handler, new HandshakeLog(log, HANDSHAKE_TIME));
+    PortTenant<HttpHandler> tenant =
+        new PortTenant<>(context, parameters, handler, new HandshakeLog(log, HANDSHAKE_TIME));
     return new HttpsListener(HttpsPort.join(pid, address, tenant), tenant);
   }
 
   /** Returns where it listens. */
+  @Override
   public InetSocketAddress address() {
     return port.address();
   }
@@ -89,6 +90,7 @@ public final class HttpsListener implements AutoCloseable {
    *
    * @param keep how long at most; requests wait meanwhile
    */
+  @Override
   public void close(Duration keep) {
     port.leave(tenant, keep);
   }

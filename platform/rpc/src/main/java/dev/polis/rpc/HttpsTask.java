@@ -1,9 +1,7 @@
 package dev.polis.rpc;
 
 import com.sun.net.httpserver.HttpHandler;
-import dev.polis.boot.StopReason;
 import dev.polis.event.Value;
-import dev.polis.event.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;
@@ -11,7 +9,6 @@ import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -25,12 +22,6 @@ import javax.net.ssl.SSLParameters;
  * @param <N> the status that tells the address
  */
 public final class HttpsTask<N> implements Task {
-
-  /**
-   * How long a port that is kept stays open for the next run: a plugin of a role is stopped before
-   * the next one starts, which takes a fraction of a second.
-   */
-  private static final Duration FOR_THE_NEXT = Duration.ofSeconds(3);
 
   /**
    * What is served, and how.
@@ -57,10 +48,7 @@ public final class HttpsTask<N> implements Task {
   }
 
   private final Service service;
-  private final Readiness credentials;
-  private final Value<N> network;
-  private final Function<N, Optional<InetAddress>> address;
-  private final boolean kept;
+  private final ListenerTask<N> task;
 
   /**
    * Creates a task that serves nothing yet.
@@ -74,20 +62,19 @@ public final class HttpsTask<N> implements Task {
       Readiness credentials,
       Value<N> network,
       Function<N, Optional<InetAddress>> address) {
-    this(service, credentials, network, address, false);
+    this(
+        service,
+        new ListenerTask<>(
+            service.announcement(),
+            (here, log) -> open(service, here, log),
+            credentials::await,
+            network,
+            address));
   }
 
-  private HttpsTask(
-      Service service,
-      Readiness credentials,
-      Value<N> network,
-      Function<N, Optional<InetAddress>> address,
-      boolean kept) {
-    this.kept = kept;
+  private HttpsTask(Service service, ListenerTask<N> task) {
     this.service = service;
-    this.credentials = credentials;
-    this.network = network;
-    this.address = address;
+    this.task = task;
   }
 
   /**
@@ -95,34 +82,16 @@ public final class HttpsTask<N> implements Task {
    * replaced. For one that ends before the next one begins, such as the run of a role.
    */
   public HttpsTask<N> keepingItsPort() {
-    return new HttpsTask<>(service, credentials, network, address, true);
+    return new HttpsTask<>(service, task.keepingItsPort());
   }
 
   /** Serves until cancelled. */
   @Override
   public void run(Context context) throws InterruptedException, IOException, RestartRequest {
-    credentials.await();
-    try (Watcher<N> watcher = network.watch()) {
-      N status = watcher.get(each -> address.apply(each).isPresent());
-      InetAddress here = address.apply(status).orElseThrow();
-      HttpsListener listener = open(here, context.log());
-      try {
-        context.log().info(service.announcement(), text(listener.address()));
-        context.healthy();
-        watcher.get(each -> !address.apply(each).equals(Optional.of(here)));
-        throw new RestartRequest("the node's address is no longer " + here.getHostAddress());
-      } finally {
-        listener.close(kept && replaced(context) ? FOR_THE_NEXT : Duration.ZERO);
-      }
-    }
+    task.run(context);
   }
 
-  /** Returns whether another instance of this code is expected to serve at the same port. */
-  private static boolean replaced(Context context) {
-    return context.stopReason().equals(Optional.of(StopReason.CODE_REPLACED));
-  }
-
-  private HttpsListener open(InetAddress here, Log log) throws IOException {
+  private static HttpsListener open(Service service, InetAddress here, Log log) throws IOException {
     return HttpsListener.open(
         service.pid(),
         new InetSocketAddress(here, service.port()),
@@ -130,9 +99,5 @@ public final class HttpsTask<N> implements Task {
         service.parameters(),
         service.handler().apply(log),
         log);
-  }
-
-  private static String text(InetSocketAddress at) {
-    return at.getAddress().getHostAddress() + ":" + at.getPort();
   }
 }

@@ -31,8 +31,12 @@
  *
  * <p>{@link dev.polis.rpc.HttpsListener} opens the sockets of organs whose clients speak HTTP/1.1:
  * metrics and Kubernetes; {@link dev.polis.rpc.HttpsTask} keeps one open at the node's address.
- * Such a port belongs to the platform: an instance of an organ that replaces another one opens it
- * too, and gets its requests without a gap.
+ * {@link dev.polis.rpc.TlsListener} and {@link dev.polis.rpc.TlsTask} do the same for a protocol
+ * that the JDK's HTTP server does not speak: they give each request of a connection, with its first
+ * byte unread, to the organ. A long one the organ may join to another connection; then the platform
+ * passes the bytes, and a replacement of the organ's code does not end it. Such a port belongs to
+ * the platform: an instance of an organ that replaces another one opens it too, and gets its
+ * requests without a gap.
  *
  * <p>A request that changes something is refused if it holds a field that this node does not know;
  * a part that was done silently would be taken for the whole.

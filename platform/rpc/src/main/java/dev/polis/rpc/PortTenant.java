@@ -1,29 +1,30 @@
 package dev.polis.rpc;
 
-import com.sun.net.httpserver.HttpHandler;
 import java.time.Duration;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 
-/** Answers the requests at a port for as long as it is the newest there. Thread-safe. */
-final class HttpsTenant {
+/**
+ * Answers the requests at a port for as long as it is the newest there. Thread-safe.
+ *
+ * @param <H> what answers one request
+ */
+final class PortTenant<H> {
 
   private final SSLContext context;
   private final SSLParameters parameters;
-  private final HttpHandler handler;
+  private final H handler;
   private final HandshakeLog handshakes;
   // Guarded by this.
   private final Set<Thread> busy = new HashSet<>();
   private SSLContext watched; // null until the first connection
   private boolean finished;
 
-  HttpsTenant(
-      SSLContext context, SSLParameters parameters, HttpHandler handler, HandshakeLog handshakes) {
+  PortTenant(SSLContext context, SSLParameters parameters, H handler, HandshakeLog handshakes) {
     this.context = context;
     this.parameters = parameters;
     this.handler = handler;
@@ -46,8 +47,12 @@ final class HttpsTenant {
     return parameters;
   }
 
-  HttpHandler handler() {
+  H handler() {
     return handler;
+  }
+
+  HandshakeLog handshakes() {
+    return handshakes;
   }
 
   /** Begins a request on the calling thread; false if another has to answer it. */
@@ -67,7 +72,6 @@ final class HttpsTenant {
   /** Begins no more requests, waits for those that go on, and then interrupts them. */
   void finish(Duration within) {
     long end = System.nanoTime() + within.toNanos();
-    List<Thread> left;
     synchronized (this) {
       finished = true;
       try {
@@ -77,8 +81,8 @@ final class HttpsTenant {
       } catch (InterruptedException hurried) {
         Thread.currentThread().interrupt();
       }
-      left = List.copyOf(busy);
+      // Under the lock: a thread that has left does something else by then.
+      busy.forEach(Thread::interrupt);
     }
-    left.forEach(Thread::interrupt);
   }
 }

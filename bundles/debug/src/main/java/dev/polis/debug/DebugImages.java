@@ -1,0 +1,74 @@
+package dev.polis.debug;
+
+import dev.polis.api.containers.Containers;
+import dev.polis.api.containers.ContainersException;
+import dev.polis.rpc.RpcException;
+import io.grpc.Status;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/** Puts container images into the node's container runtime, and lists them. Thread-safe. */
+final class DebugImages {
+
+  private final Supplier<Optional<Containers>> runtime;
+
+  /**
+   * Makes it.
+   *
+   * @param runtime empty while the organ is absent
+   */
+  DebugImages(Supplier<Optional<Containers>> runtime) {
+    this.runtime = runtime;
+  }
+
+  /**
+   * Takes the images of an archive, which is closed in any case.
+   *
+   * @throws RpcException FAILED_PRECONDITION if the runtime does not run or refuses the archive
+   */
+  void load(InputStream archive) throws InterruptedException {
+    try (archive) {
+      found().load(archive);
+    } catch (ContainersException refused) {
+      throw refusal(refused);
+    } catch (IOException broken) {
+      throw new RpcException(
+          Status.Code.ABORTED,
+          "the images were not loaded: %s; send the archive again".formatted(broken.getMessage()),
+          broken);
+    }
+  }
+
+  /**
+   * Returns the names of the images, sorted.
+   *
+   * @throws RpcException FAILED_PRECONDITION if the runtime does not run
+   */
+  List<String> list() {
+    try {
+      return found().images();
+    } catch (ContainersException refused) {
+      throw refusal(refused);
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+      throw new RpcException(Status.Code.CANCELLED, "the call was ended", stopped);
+    }
+  }
+
+  private static RpcException refusal(ContainersException refused) {
+    return new RpcException(Status.Code.FAILED_PRECONDITION, refused.getMessage(), refused);
+  }
+
+  private Containers found() {
+    return runtime
+        .get()
+        .orElseThrow(
+            () ->
+                RpcException.failedPrecondition(
+                    "there is no image store: the organ 'containers' does not run on this node;"
+                        + " 'polisctl explain containers' says why"));
+  }
+}

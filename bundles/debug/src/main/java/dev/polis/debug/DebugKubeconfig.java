@@ -1,0 +1,58 @@
+package dev.polis.debug;
+
+import dev.polis.api.kubeconfig.KubeconfigIssuer;
+import dev.polis.rpc.RpcException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+
+/** Hands out credentials of Kubernetes, if an operator has switched that on. Thread-safe. */
+final class DebugKubeconfig {
+
+  private static final Duration AGAIN = Duration.ofSeconds(5);
+
+  private final boolean allowed;
+  private final Supplier<Optional<KubeconfigIssuer>> issuer;
+
+  /**
+   * Makes it.
+   *
+   * @param allowed whether an operator has switched it on
+   * @param issuer empty while the organ is absent
+   */
+  DebugKubeconfig(boolean allowed, Supplier<Optional<KubeconfigIssuer>> issuer) {
+    this.allowed = allowed;
+    this.issuer = issuer;
+  }
+
+  /**
+   * Returns a kubeconfig file.
+   *
+   * @throws RpcException if there is none to be had; the message says why
+   */
+  String issue(String user, List<String> groups) throws InterruptedException {
+    if (user.isBlank()) {
+      throw RpcException.invalid("id is empty; give the name of a user, such as \"developer\"");
+    }
+    if (!allowed) {
+      throw RpcException.failedPrecondition(
+          "whoever reaches this port would get any right in Kubernetes, so it is off; start the node"
+              + " with --set dev.polis.debug.kubeconfig=true");
+    }
+    KubeconfigIssuer found =
+        issuer
+            .get()
+            .orElseThrow(
+                () ->
+                    RpcException.notFound(
+                        "this node has no Kubernetes to make a kubeconfig for: the organ"
+                            + " 'kubernetes' does not run"));
+    try {
+      return found.issue(user, groups);
+    } catch (TimeoutException absent) {
+      throw RpcException.unavailable(absent.getMessage(), AGAIN);
+    }
+  }
+}

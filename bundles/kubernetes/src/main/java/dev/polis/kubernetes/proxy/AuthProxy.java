@@ -1,0 +1,68 @@
+package dev.polis.kubernetes.proxy;
+
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.event.Value;
+import dev.polis.pki.Crl;
+import dev.polis.rpc.TlsTask;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.RestartRequest;
+import dev.polis.supervision.Task;
+import java.io.IOException;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/** Serves Kubernetes to users of the cluster at the node's address, as a supervised task. */
+public final class AuthProxy implements Task {
+
+  private final String pid;
+  private final int port;
+  private final ProxyAccess access;
+  private final Value<NetworkStatus> network;
+  private final ProxyBackend.Source backend;
+
+  /**
+   * Creates a proxy that serves nothing yet.
+   *
+   * @param pid the configuration whose key {@code port} chose the port
+   * @param port the port; 0 for any free one
+   * @param cluster the node's credentials
+   * @param network the node's address
+   * @param revoked the cluster's newest revocation list
+   * @param backend the API server, asked with each request
+   */
+  public AuthProxy(
+      String pid,
+      int port,
+      Value<ClusterStatus> cluster,
+      Value<NetworkStatus> network,
+      Supplier<Optional<Crl>> revoked,
+      ProxyBackend.Source backend) {
+    this.pid = pid;
+    this.port = port;
+    this.access = new ProxyAccess(cluster, revoked, InstantSource.system());
+    this.network = network;
+    this.backend = backend;
+  }
+
+  /** Waits for credentials and an address, then serves until cancelled. */
+  @Override
+  public void run(Context context) throws InterruptedException, IOException, RestartRequest {
+    try (ProxyPool pool = new ProxyPool()) {
+      new TlsTask<>(
+              new TlsTask.Service(
+                  pid,
+                  port,
+                  "Kubernetes clients are answered at https://%s, for users of the cluster",
+                  access::context,
+                  ProxyAccess.parameters(),
+                  log -> new ProxyHandler(access, backend, pool, log)),
+              access::awaitCredentials,
+              network,
+              NetworkStatus::address)
+          .keepingItsPort()
+          .run(context);
+    }
+  }
+}

@@ -1,0 +1,209 @@
+package dev.polis.kubernetes.proxy;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Optional;
+
+/** Says where the body of a message ends, and passes it on. */
+sealed interface HttpBody {
+
+  /** Nothing follows the head. */
+  record None() implements HttpBody {}
+
+  /**
+   * A number of bytes follows.
+   *
+   * @param length how many
+   */
+  record Sized(long length) implements HttpBody {}
+
+  /** Chunks follow, each with its length. */
+  record Chunked() implements HttpBody {}
+
+  /** All that comes until the connection ends. */
+  record UntilEnd() implements HttpBody {}
+
+  /** As much as is passed on at once. */
+  int BUFFER = 16 * 1024;
+
+  /** A chunk's length takes 15 hexadecimal digits at most, and no trailer of ours is longer. */
+  int LONGEST_LINES = 4096;
+
+  /** A petabyte, in decimal digits; more is an attempt to overflow. */
+  String LENGTH = "[0-9]{1,15}";
+
+  /**
+   * Returns the body of a request.
+   *
+   * @throws HttpSyntaxException if the head does not say it in exactly one way
+   */
+  static HttpBody ofRequest(HttpHead head) throws HttpSyntaxException {
+    Optional<HttpBody> told = told(head);
+    return told.isPresent() ? told.get() : new None();
+  }
+
+  /**
+   * Returns the body of a response.
+   *
+   * @param method of the request
+   * @throws HttpSyntaxException if the head says it in two ways
+   */
+  static HttpBody ofResponse(HttpHead head, int code, String method) throws HttpSyntaxException {
+    if (method.equals("HEAD")
+        || code == HttpCodes.NO_CONTENT
+        || code == HttpCodes.NOT_MODIFIED
+        || code < HttpCodes.OK) {
+      return new None();
+    }
+    Optional<HttpBody> told = told(head);
+    return told.isPresent() ? told.get() : new UntilEnd();
+  }
+
+  private static Optional<HttpBody> told(HttpHead head) throws HttpSyntaxException {
+    Optional<String> length = head.single("Content-Length");
+    Optional<String> encoding = head.single("Transfer-Encoding");
+    if (length.isPresent() && encoding.isPresent()) {
+      throw HttpSyntaxException.bad(
+          "the message has Content-Length and Transfer-Encoding; give one of them");
+    }
+    if (encoding.isPresent() && !encoding.get().equalsIgnoreCase("chunked")) {
+      throw new HttpSyntaxException(
+          HttpCodes.NOT_IMPLEMENTED,
+          "Transfer-Encoding is \"%s\"; only chunked is taken"
+              .formatted(HttpHead.printable(encoding.get())));
+    }
+    if (length.isPresent() && !length.get().matches(LENGTH)) {
+      throw HttpSyntaxException.bad(
+          "Content-Length is \"%s\", which is no number of bytes"
+              .formatted(HttpHead.printable(length.get())));
+    }
+    return encoding.isPresent()
+        ? Optional.of(new Chunked())
+        : length.map(digits -> new Sized(Long.parseLong(digits)));
+  }
+
+  /** Returns the headers that tell the body to the next peer; what has no length gets chunks. */
+  default List<HttpHead.Field> fields() {
+    return switch (this) {
+      case None none -> List.of();
+      case Sized(long length) ->
+          List.of(new HttpHead.Field("Content-Length", Long.toString(length)));
+      case Chunked chunked -> List.of(new HttpHead.Field("Transfer-Encoding", "chunked"));
+      case UntilEnd end -> List.of(new HttpHead.Field("Transfer-Encoding", "chunked"));
+    };
+  }
+
+  /** Returns whether there is anything to pass on. */
+  default boolean empty() {
+    return this instanceof None || this instanceof Sized(long length) && length == 0;
+  }
+
+  /**
+   * Passes the body on, in the framing of {@link #fields}, and flushes when nothing more has come.
+   *
+   * @param progress told before each part
+   * @throws HttpSyntaxException if chunks are not well-formed
+   * @throws EOFException if it ends too early
+   */
+  default void copy(InputStream in, OutputStream out, Runnable progress) throws IOException {
+    switch (this) {
+      case None none -> {}
+      case Sized(long length) -> exactly(length, in, out, progress);
+      case Chunked chunked -> chunks(in, out, progress);
+      case UntilEnd end -> all(in, out, progress);
+    }
+    out.flush();
+  }
+
+  private static void exactly(long length, InputStream in, OutputStream out, Runnable progress)
+      throws IOException {
+    byte[] buffer = new byte[(int) Math.min(BUFFER, length)];
+    long left = length;
+    while (left > 0) {
+      progress.run();
+      int read = in.read(buffer, 0, (int) Math.min(buffer.length, left));
+      if (read < 0) {
+        throw new EOFException("the body ended " + left + " bytes too early");
+      }
+      left -= read;
+      out.write(buffer, 0, read);
+      flushIfIdle(in, out);
+    }
+  }
+
+  private static void chunks(InputStream in, OutputStream out, Runnable progress)
+      throws IOException {
+    byte[] buffer = new byte[BUFFER];
+    for (long left = length(in); left > 0; left = length(in)) {
+      while (left > 0) {
+        progress.run();
+        int read = in.read(buffer, 0, (int) Math.min(buffer.length, left));
+        if (read < 0) {
+          throw new EOFException("the body ended within a chunk");
+        }
+        left -= read;
+        chunk(buffer, read, out);
+        flushIfIdle(in, out);
+      }
+      if (!line(in).isEmpty()) {
+        throw HttpSyntaxException.bad("a chunk is longer than it says");
+      }
+    }
+    skipTrailers(in);
+    end(out);
+  }
+
+  private static void all(InputStream in, OutputStream out, Runnable progress) throws IOException {
+    byte[] buffer = new byte[BUFFER];
+    progress.run();
+    for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
+      chunk(buffer, read, out);
+      flushIfIdle(in, out);
+      progress.run();
+    }
+    end(out);
+  }
+
+  private static void chunk(byte[] bytes, int length, OutputStream out) throws IOException {
+    out.write((Integer.toHexString(length) + "\r\n").getBytes(StandardCharsets.ISO_8859_1));
+    out.write(bytes, 0, length);
+    out.write('\r');
+    out.write('\n');
+  }
+
+  private static void end(OutputStream out) throws IOException {
+    out.write("0\r\n\r\n".getBytes(StandardCharsets.ISO_8859_1));
+  }
+
+  private static void flushIfIdle(InputStream in, OutputStream out) throws IOException {
+    if (in.available() == 0) {
+      out.flush();
+    }
+  }
+
+  /** Reads the length of the next chunk; extensions, which nobody uses, are refused. */
+  private static long length(InputStream in) throws IOException {
+    String digits = line(in);
+    if (!digits.matches("[0-9A-Fa-f]{1,15}")) {
+      throw HttpSyntaxException.bad(
+          "a chunk says \"%s\", which is no length".formatted(HttpHead.printable(digits)));
+    }
+    return Long.parseLong(digits, 16);
+  }
+
+  private static void skipTrailers(InputStream in) throws IOException {
+    HttpHead.Reader reader = new HttpHead.Reader(in, LONGEST_LINES);
+    boolean last = false;
+    while (!last) {
+      last = reader.line().isEmpty();
+    }
+  }
+
+  private static String line(InputStream in) throws IOException {
+    return new HttpHead.Reader(in, LONGEST_LINES).line();
+  }
+}

@@ -1,0 +1,143 @@
+package dev.polis.kubernetes.proxy;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Holds a request without its body.
+ *
+ * @param method such as GET
+ * @param target path and query, as they came
+ * @param head all header fields
+ * @param body where the body ends
+ * @param upgrade the protocol that the client wants to change to; empty for none
+ */
+record HttpRequest(
+    String method, String target, HttpHead head, HttpBody body, Optional<String> upgrade) {
+
+  /** What clients of Kubernetes change to: exec, attach and port-forward. */
+  private static final Set<String> PROTOCOLS = Set.of("spdy/3.1", "websocket");
+
+  /** Methods that change nothing, so that a request may be made twice. */
+  private static final Set<String> READING = Set.of("GET", "HEAD", "OPTIONS");
+
+  private static final Set<String> METHODS =
+      Set.of("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE");
+
+  private static final Set<String> TRUE = Set.of("1", "t", "true");
+
+  /** Parameters of requests whose answer goes on: watches and followed logs. */
+  private static final Set<String> LASTING = Set.of("watch", "follow");
+
+  /**
+   * Reads a request up to its body.
+   *
+   * @throws HttpSyntaxException if it is not well-formed, or of a kind that no client of Kubernetes
+   *     makes
+   */
+  static HttpRequest read(InputStream in) throws IOException {
+    HttpHead head = HttpHead.read(in);
+    String[] words = head.line().split(" ", -1);
+    if (words.length != 3) {
+      throw HttpSyntaxException.bad(
+          "the request begins with \"%s\", which is not method, path and version"
+              .formatted(
+                  HttpHead.printable(
+                      head.line().substring(0, Math.min(80, head.line().length())))));
+    }
+    if (!words[2].equals("HTTP/1.1")) {
+      throw new HttpSyntaxException(
+          HttpCodes.VERSION_NOT_SUPPORTED,
+          "the version is \"%s\"; only HTTP/1.1 is taken".formatted(HttpHead.printable(words[2])));
+    }
+    if (!METHODS.contains(words[0])) {
+      throw new HttpSyntaxException(
+          HttpCodes.METHOD_NOT_ALLOWED,
+          "the method is \"%s\"; taken are %s"
+              .formatted(HttpHead.printable(words[0]), METHODS.stream().sorted().toList()));
+    }
+    return checked(words[0], words[1], head);
+  }
+
+  private static HttpRequest checked(String method, String target, HttpHead head)
+      throws HttpSyntaxException {
+    if (!target.matches("/[!-~]*") || target.contains("#")) {
+      throw HttpSyntaxException.bad(
+          "\"%s\" is no path on this server".formatted(HttpHead.printable(target)));
+    }
+    if (head.single("Host").isEmpty()) {
+      throw HttpSyntaxException.bad("the request has no Host");
+    }
+    HttpRequest request =
+        new HttpRequest(method, target, head, HttpBody.ofRequest(head), upgrade(head));
+    if (request.upgrade().isPresent() && !request.body().empty()) {
+      throw HttpSyntaxException.bad("a request that changes the protocol has a body");
+    }
+    if (head.single("Expect").filter(HttpRequest::notContinue).isPresent()) {
+      throw new HttpSyntaxException(
+          HttpCodes.EXPECTATION_FAILED, "only \"Expect: 100-continue\" is known");
+    }
+    return request;
+  }
+
+  private static boolean notContinue(String expectation) {
+    return !expectation.equalsIgnoreCase("100-continue");
+  }
+
+  /** Returns the protocol to change to; others than those of Kubernetes are not passed on. */
+  private static Optional<String> upgrade(HttpHead head) throws HttpSyntaxException {
+    return head.lists("Connection", "Upgrade")
+        ? head.single("Upgrade")
+            .filter(protocol -> PROTOCOLS.contains(protocol.toLowerCase(Locale.ROOT)))
+        : Optional.empty();
+  }
+
+  /** Returns whether the client waits for leave to send the body. */
+  boolean expectsContinue() {
+    return !body.empty() && !head.values("Expect").isEmpty();
+  }
+
+  /** Returns whether the answer goes on until somebody ends it. */
+  boolean lasts() {
+    int query = target.indexOf('?');
+    return query >= 0
+        && Arrays.stream(target.substring(query + 1).split("&"))
+            .map(parameter -> parameter.split("=", 2))
+            .anyMatch(
+                parameter ->
+                    parameter.length == 2
+                        && LASTING.contains(parameter[0])
+                        && TRUE.contains(parameter[1].toLowerCase(Locale.ROOT)));
+  }
+
+  /** Returns whether it may be made twice without harm, and can be. */
+  boolean repeatable() {
+    return READING.contains(method) && body.empty();
+  }
+
+  /** Returns whether the client sends further requests on the same connection. */
+  boolean keepsAlive() {
+    return !head.lists("Connection", "close");
+  }
+
+  /** Returns the header fields to pass on, without those that a client may not choose. */
+  List<HttpHead.Field> fields() {
+    return head.endToEnd().stream().filter(field -> !reserved(field.name())).toList();
+  }
+
+  /** Returns whether a field says who the client is, which the proxy says itself. */
+  private static boolean reserved(String name) {
+    String lower = name.toLowerCase(Locale.ROOT).replace('_', '-');
+    return lower.startsWith("x-remote-")
+        || lower.startsWith("x-forwarded-")
+        || lower.equals("forwarded")
+        || lower.equals("x-real-ip")
+        || lower.equals("authorization")
+        || lower.equals("expect");
+  }
+}

@@ -1,0 +1,45 @@
+package dev.polis.kubernetes.proxy;
+
+import java.io.IOException;
+import java.io.InputStream;
+
+/**
+ * Holds a response without its body.
+ *
+ * @param code its status code
+ * @param head first line and header fields
+ */
+record HttpResponse(int code, HttpHead head) {
+
+  private static final String LINE = "HTTP/1\\.1 [1-5][0-9]{2}( .*)?";
+
+  /** An API server sends at most one interim response; more would never end. */
+  private static final int MOST_INTERIM = 8;
+
+  /**
+   * Reads the head of a response, and passes over interim ones.
+   *
+   * @throws HttpSyntaxException if it is none
+   */
+  static HttpResponse read(InputStream in) throws IOException {
+    for (int interim = 0; interim < MOST_INTERIM; interim++) {
+      HttpHead head = HttpHead.read(in);
+      if (!head.line().matches(LINE)) {
+        throw HttpSyntaxException.bad(
+            "the answer begins with \"%s\", which is no status"
+                .formatted(HttpHead.printable(head.line())));
+      }
+      int code = Integer.parseInt(head.line().substring(9, 12));
+      if (code >= HttpCodes.OK || code == HttpCodes.SWITCHING_PROTOCOLS) {
+        return new HttpResponse(code, head);
+      }
+    }
+    throw HttpSyntaxException.bad(
+        "the answer does not come after " + MOST_INTERIM + " interim ones");
+  }
+
+  /** Returns whether the server takes further requests on the same connection. */
+  boolean keepsAlive() {
+    return !head.lists("Connection", "close");
+  }
+}

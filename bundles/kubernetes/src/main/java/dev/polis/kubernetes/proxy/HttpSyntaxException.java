@@ -1,0 +1,29 @@
+package dev.polis.kubernetes.proxy;
+
+import java.io.IOException;
+
+/** Says which rule of HTTP a message breaks. */
+final class HttpSyntaxException extends IOException {
+
+  private static final long serialVersionUID = 1L;
+
+  private final int code;
+
+  /**
+   * Makes it.
+   *
+   * @param code with which a server answers such a request
+   */
+  HttpSyntaxException(int code, String message) {
+    super(message);
+    this.code = code;
+  }
+
+  static HttpSyntaxException bad(String message) {
+    return new HttpSyntaxException(HttpCodes.BAD_REQUEST, message);
+  }
+
+  int code() {
+    return code;
+  }
+}

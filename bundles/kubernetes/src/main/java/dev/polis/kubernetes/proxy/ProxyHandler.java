@@ -1,0 +1,333 @@
+package dev.polis.kubernetes.proxy;
+
+import dev.polis.logtree.Log;
+import dev.polis.rpc.TlsConnection;
+import dev.polis.rpc.TlsHandler;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Passes requests of users to the API server, and its answers back. */
+final class ProxyHandler implements TlsHandler {
+
+  /** A head is a few packets; whoever needs longer keeps a connection busy on purpose. */
+  private static final Duration HEAD = Duration.ofSeconds(9);
+
+  /**
+   * How long a client may take for each part of a body that it sends or reads; longer than the API
+   * server may take in between.
+   */
+  private static final Duration PART = Duration.ofSeconds(90);
+
+  /** The API server ends a request after 60 s by itself, with words. */
+  private static final Duration ANSWER = Duration.ofSeconds(75);
+
+  /** An API server that refuses a body before its end has answered by then. */
+  private static final Duration EARLY_ANSWER = Duration.ofSeconds(1);
+
+  /** An API server that is started anew is back after about 3 s; clients try ten times. */
+  private static final Duration AGAIN = Duration.ofSeconds(1);
+
+  private static final String USER = "X-Remote-User";
+  private static final String GROUP = "X-Remote-Group";
+  private static final String FROM = "X-Forwarded-For";
+
+  /** The API server would add it by itself; said here, it holds whatever its version does. */
+  private static final String AUTHENTICATED = "system:authenticated";
+
+  private final ProxyAccess access;
+  private final ProxyBackend.Source backend;
+  private final ProxyPool pool;
+  private final Log log;
+
+  ProxyHandler(ProxyAccess access, ProxyBackend.Source backend, ProxyPool pool, Log log) {
+    this.access = access;
+    this.backend = backend;
+    this.pool = pool;
+    this.log = log;
+  }
+
+  @Override
+  public Next handle(TlsConnection client) throws IOException {
+    client.limit(HEAD);
+    boolean withBody = true;
+    try {
+      HttpRequest request = HttpRequest.read(client.input());
+      client.limit(PART);
+      withBody = !request.method().equals("HEAD");
+      return forward(request, client);
+    } catch (HttpSyntaxException wrong) {
+      return refuse(ProxyRefusal.of(wrong), client, withBody);
+    } catch (ProxyRefusal refusal) {
+      return refuse(refusal, client, withBody);
+    } catch (RuntimeException defect) {
+      log.error("a request of %s ended in a defect of this proxy", client.peer(), defect);
+      return new Next.Close();
+    }
+  }
+
+  private static Next refuse(ProxyRefusal refusal, TlsConnection client, boolean withBody)
+      throws IOException {
+    refusal.write(client.output(), withBody);
+    return new Next.Close();
+  }
+
+  private Next forward(HttpRequest request, TlsConnection client) throws IOException, ProxyRefusal {
+    ProxyBackend.Present server =
+        switch (backend()) {
+          case ProxyBackend.Absent(String why) -> throw ProxyRefusal.absent(why);
+          case ProxyBackend.Starting(String why) -> throw ProxyRefusal.unreached(why, AGAIN);
+          case ProxyBackend.Present present -> present;
+        };
+    String user = access.user(client.certificate());
+    ProxyPool.Taken taken = connect(server, false);
+    try {
+      return exchange(request, user, client, server, taken.connection());
+    } catch (EndedUnused ended) {
+      if (!taken.used() || !request.repeatable()) {
+        throw ProxyRefusal.brokenOff(ended.getMessage());
+      }
+    }
+    // The connection had ended before the request: it is made once more, on a new one.
+    try {
+      return exchange(request, user, client, server, connect(server, true).connection());
+    } catch (EndedUnused ended) {
+      throw ProxyRefusal.brokenOff(ended.getMessage());
+    }
+  }
+
+  private ProxyBackend backend() throws IOException {
+    try {
+      return backend.await();
+    } catch (InterruptedException replaced) {
+      Thread.currentThread().interrupt();
+      throw new IOException("the request was interrupted", replaced);
+    }
+  }
+
+  private ProxyPool.Taken connect(ProxyBackend.Present server, boolean fresh) throws ProxyRefusal {
+    try {
+      ProxyPool.Taken taken = fresh ? pool.fresh(server) : pool.take(server);
+      taken.connection().readWithin(ANSWER);
+      return taken;
+    } catch (IOException away) {
+      throw ProxyRefusal.unreached(
+          "the API server of this node does not answer at %s:%d: %s; 'polisctl kube status' says why"
+              .formatted(
+                  server.address().getAddress().getHostAddress(),
+                  server.address().getPort(),
+                  away.getMessage()),
+          AGAIN);
+    }
+  }
+
+  /** Says that a connection ended before a byte of the answer came. */
+  private static final class EndedUnused extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    EndedUnused(IOException cause) {
+      super("the API server ended the connection without an answer: " + cause.getMessage(), cause);
+    }
+  }
+
+  private Next exchange(
+      HttpRequest request,
+      String user,
+      TlsConnection client,
+      ProxyBackend.Present server,
+      TlsConnection upstream)
+      throws IOException, ProxyRefusal, EndedUnused {
+    boolean kept = false;
+    try {
+      boolean whole = send(request, user, client, upstream);
+      client.limit(PART);
+      HttpResponse response = whole ? receive(upstream) : receiveEarly(upstream);
+      Next next = answer(request, response, client, upstream);
+      if (next instanceof Next.Join) {
+        kept = true;
+      } else if (whole && reusable(request, response)) {
+        kept = true;
+        pool.give(server, upstream);
+      }
+      return whole ? next : new Next.Close();
+    } finally {
+      if (!kept) {
+        upstream.abort();
+      }
+    }
+  }
+
+  /** Returns whether nothing of this exchange is left on the server's connection. */
+  private static boolean reusable(HttpRequest request, HttpResponse response)
+      throws HttpSyntaxException {
+    return request.upgrade().isEmpty()
+        && response.keepsAlive()
+        && !(HttpBody.ofResponse(response.head(), response.code(), request.method())
+            instanceof HttpBody.UntilEnd);
+  }
+
+  /** Sends a request; false if the server took only a part of the body. */
+  private static boolean send(
+      HttpRequest request, String user, TlsConnection client, TlsConnection upstream)
+      throws IOException, EndedUnused {
+    try {
+      writeHead(
+          request.method() + " " + request.target() + " HTTP/1.1",
+          upstream.output(),
+          fields(request, user, client));
+      upstream.output().flush();
+    } catch (IOException ended) {
+      throw new EndedUnused(ended);
+    }
+    if (request.expectsContinue()) {
+      client.output().write("HTTP/1.1 100 Continue\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      client.output().flush();
+    }
+    try {
+      request.body().copy(client.input(), upstream.output(), () -> client.limit(PART));
+      return true;
+    } catch (HttpSyntaxException wrong) {
+      throw wrong;
+    } catch (IOException broken) {
+      // The server may have answered before the end and closed, which tells the client more.
+      return false;
+    }
+  }
+
+  private static List<HttpHead.Field> fields(
+      HttpRequest request, String user, TlsConnection client) {
+    List<HttpHead.Field> fields = new ArrayList<>(request.fields());
+    fields.addAll(request.body().fields());
+    fields.add(new HttpHead.Field(USER, user));
+    fields.add(new HttpHead.Field(GROUP, AUTHENTICATED));
+    fields.add(new HttpHead.Field(FROM, client.peer().getAddress().getHostAddress()));
+    if (request.upgrade().isPresent()) {
+      fields.add(new HttpHead.Field("Connection", "Upgrade"));
+      fields.add(new HttpHead.Field("Upgrade", request.upgrade().get()));
+    } else if (request.lasts()) {
+      // The end of the connection ends the answer, so that its bytes can be passed as they are.
+      fields.add(new HttpHead.Field("Connection", "close"));
+    }
+    return fields;
+  }
+
+  /** Reads what a server has answered that did not take the whole body. */
+  private static HttpResponse receiveEarly(TlsConnection upstream) throws IOException {
+    try {
+      upstream.readWithin(EARLY_ANSWER);
+      return HttpResponse.read(upstream.input());
+    } catch (HttpSyntaxException wrong) {
+      throw new IOException("the API server's early answer is no HTTP", wrong);
+    }
+  }
+
+  private static HttpResponse receive(TlsConnection upstream) throws ProxyRefusal, EndedUnused {
+    try {
+      return HttpResponse.read(upstream.input());
+    } catch (SocketTimeoutException late) {
+      throw ProxyRefusal.late(
+          "the API server of this node has not answered within %d s".formatted(ANSWER.toSeconds()));
+    } catch (HttpSyntaxException wrong) {
+      throw ProxyRefusal.brokenOff("the API server's answer is no HTTP: " + wrong.getMessage());
+    } catch (IOException ended) {
+      throw new EndedUnused(ended);
+    }
+  }
+
+  private static Next answer(
+      HttpRequest request, HttpResponse response, TlsConnection client, TlsConnection upstream)
+      throws IOException, ProxyRefusal {
+    if (response.code() == HttpCodes.SWITCHING_PROTOCOLS) {
+      return switched(request, response, client, upstream);
+    }
+    return request.lasts() && request.upgrade().isEmpty()
+        ? stream(request, response, client, upstream)
+        : relay(request, response, client, upstream);
+  }
+
+  private static Next switched(
+      HttpRequest request, HttpResponse response, TlsConnection client, TlsConnection upstream)
+      throws IOException, ProxyRefusal {
+    String wanted =
+        request
+            .upgrade()
+            .orElseThrow(
+                () ->
+                    ProxyRefusal.brokenOff(
+                        "the API server changed the protocol without being asked"));
+    List<HttpHead.Field> fields = new ArrayList<>(response.head().endToEnd());
+    fields.add(new HttpHead.Field("Connection", "Upgrade"));
+    fields.add(new HttpHead.Field("Upgrade", response.head().single("Upgrade").orElse(wanted)));
+    return joined(response, fields, client, upstream);
+  }
+
+  private static Next stream(
+      HttpRequest request, HttpResponse response, TlsConnection client, TlsConnection upstream)
+      throws IOException, ProxyRefusal {
+    HttpBody body = framing(request, response);
+    if (body instanceof HttpBody.UntilEnd) {
+      return relay(request, response, client, upstream);
+    }
+    List<HttpHead.Field> fields = new ArrayList<>(response.head().endToEnd());
+    fields.addAll(body.fields());
+    fields.add(new HttpHead.Field("Connection", "close"));
+    return joined(response, fields, client, upstream);
+  }
+
+  private static Next joined(
+      HttpResponse response,
+      List<HttpHead.Field> fields,
+      TlsConnection client,
+      TlsConnection upstream)
+      throws IOException {
+    writeHead(response.head().line(), client.output(), fields);
+    client.output().flush();
+    upstream.readWithin(Duration.ZERO);
+    return new Next.Join(upstream);
+  }
+
+  private static Next relay(
+      HttpRequest request, HttpResponse response, TlsConnection client, TlsConnection upstream)
+      throws IOException, ProxyRefusal {
+    HttpBody body = framing(request, response);
+    boolean keep = request.keepsAlive() && request.upgrade().isEmpty();
+    List<HttpHead.Field> fields = new ArrayList<>(response.head().endToEnd());
+    // The answer to HEAD has the length of what GET would bring.
+    fields.addAll(
+        request.method().equals("HEAD")
+            ? response.head().fields().stream().filter(each -> each.is("Content-Length")).toList()
+            : body.fields());
+    if (!keep) {
+      fields.add(new HttpHead.Field("Connection", "close"));
+    }
+    client.limit(PART);
+    writeHead(response.head().line(), client.output(), fields);
+    try {
+      body.copy(upstream.input(), client.output(), () -> client.limit(PART));
+    } catch (HttpSyntaxException wrong) {
+      // A part of the answer is sent: nothing but its broken end can tell the client.
+      throw new IOException("the API server's answer is no HTTP", wrong);
+    }
+    return keep ? new Next.Keep() : new Next.Close();
+  }
+
+  private static HttpBody framing(HttpRequest request, HttpResponse response) throws ProxyRefusal {
+    try {
+      return HttpBody.ofResponse(response.head(), response.code(), request.method());
+    } catch (HttpSyntaxException wrong) {
+      throw ProxyRefusal.brokenOff("the API server's answer is no HTTP: " + wrong.getMessage());
+    }
+  }
+
+  private static void writeHead(String line, OutputStream out, List<HttpHead.Field> fields)
+      throws IOException {
+    StringBuilder head = new StringBuilder(line).append("\r\n");
+    fields.forEach(
+        field -> head.append(field.name()).append(": ").append(field.value()).append("\r\n"));
+    out.write(head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1));
+  }
+}

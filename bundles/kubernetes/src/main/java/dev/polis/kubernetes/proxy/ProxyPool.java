@@ -1,0 +1,89 @@
+package dev.polis.kubernetes.proxy;
+
+import dev.polis.rpc.TlsConnection;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+
+/**
+ * Keeps connections to the API server that are free, so that a request does not wait for a
+ * handshake. Thread-safe; its owner closes it.
+ */
+final class ProxyPool implements AutoCloseable {
+
+  /** A local API server accepts at once or not at all. */
+  private static final Duration DIAL = Duration.ofSeconds(5);
+
+  /** Shorter than the 90 s after which an API server closes what is idle. */
+  private static final Duration IDLE = Duration.ofSeconds(60);
+
+  /** As many as a burst of requests leaves behind; more are closed after their request. */
+  private static final int MOST = 32;
+
+  /**
+   * A free connection.
+   *
+   * @param since when it became free, as {@link System#nanoTime}
+   */
+  private record Free(TlsConnection connection, long since) {}
+
+  /**
+   * A connection for one request.
+   *
+   * @param connection to the API server
+   * @param used whether it has served a request before, so that it may have just ended
+   */
+  record Taken(TlsConnection connection, boolean used) {}
+
+  // Guarded by this.
+  private final Deque<Free> free = new ArrayDeque<>();
+  private ProxyBackend.Present backend; // null before the first request
+  private boolean closed;
+
+  /** Returns a connection, a free one if there is any. */
+  Taken take(ProxyBackend.Present to) throws IOException {
+    for (Optional<Free> next = pop(to); next.isPresent(); next = pop(to)) {
+      TlsConnection connection = next.get().connection();
+      if (System.nanoTime() - next.get().since() < IDLE.toNanos() && connection.usable()) {
+        return new Taken(connection, true);
+      }
+      connection.abort();
+    }
+    return fresh(to);
+  }
+
+  /** Returns a new connection. */
+  Taken fresh(ProxyBackend.Present to) throws IOException {
+    return new Taken(TlsConnection.dial(to.address(), to.tls(), DIAL), false);
+  }
+
+  /** Takes a connection back that waits for the next request. */
+  synchronized void give(ProxyBackend.Present of, TlsConnection connection) {
+    if (closed || !of.equals(backend) || free.size() == MOST) {
+      connection.abort();
+    } else {
+      free.push(new Free(connection, System.nanoTime()));
+    }
+  }
+
+  private synchronized Optional<Free> pop(ProxyBackend.Present to) {
+    if (!to.equals(backend)) {
+      abortAll();
+      backend = to;
+    }
+    return Optional.ofNullable(free.poll());
+  }
+
+  private void abortAll() {
+    free.forEach(each -> each.connection().abort());
+    free.clear();
+  }
+
+  @Override
+  public synchronized void close() {
+    closed = true;
+    abortAll();
+  }
+}

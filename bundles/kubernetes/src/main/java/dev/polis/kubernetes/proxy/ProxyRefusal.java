@@ -1,0 +1,95 @@
+package dev.polis.kubernetes.proxy;
+
+import com.google.gson.JsonObject;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+/** Refuses a request, in the form in which an API server refuses: {@code v1.Status}. */
+final class ProxyRefusal extends Exception {
+
+  private static final long serialVersionUID = 1L;
+
+  private final int code;
+  private final String reason;
+  private final String retryAfter;
+
+  private ProxyRefusal(int code, String reason, String message, String retryAfter) {
+    super(message);
+    this.code = code;
+    this.reason = reason;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Says that the client has not proved who it is. */
+  static ProxyRefusal unauthorized(String message) {
+    return new ProxyRefusal(HttpCodes.UNAUTHORIZED, "Unauthorized", message, "");
+  }
+
+  /** Says that there is no API server; it does not help to repeat the request. */
+  static ProxyRefusal absent(String message) {
+    return new ProxyRefusal(HttpCodes.UNAVAILABLE, "ServiceUnavailable", message, "");
+  }
+
+  /**
+   * Says that the API server was not reached, so that nothing was done.
+   *
+   * @param again when clients, which do so by themselves, repeat the request
+   */
+  static ProxyRefusal unreached(String message, Duration again) {
+    return new ProxyRefusal(
+        HttpCodes.UNAVAILABLE, "ServiceUnavailable", message, Long.toString(again.toSeconds()));
+  }
+
+  /** Says that the API server broke off, and that nobody knows what it has done. */
+  static ProxyRefusal brokenOff(String message) {
+    return new ProxyRefusal(HttpCodes.BAD_GATEWAY, "InternalError", message, "");
+  }
+
+  /** Says that the API server did not answer in time. */
+  static ProxyRefusal late(String message) {
+    return new ProxyRefusal(HttpCodes.GATEWAY_TIMEOUT, "Timeout", message, "");
+  }
+
+  /** Says which rule of HTTP the request breaks. */
+  static ProxyRefusal of(HttpSyntaxException wrong) {
+    return new ProxyRefusal(wrong.code(), "BadRequest", wrong.getMessage(), "");
+  }
+
+  int code() {
+    return code;
+  }
+
+  /**
+   * Writes the whole answer; the connection is to be closed after it.
+   *
+   * @param withBody false for the answer to HEAD
+   */
+  void write(OutputStream out, boolean withBody) throws IOException {
+    byte[] body = status().toString().getBytes(StandardCharsets.UTF_8);
+    StringBuilder head = new StringBuilder("HTTP/1.1 " + code + " " + reason + "\r\n");
+    head.append("Content-Type: application/json\r\nConnection: close\r\n");
+    head.append("Content-Length: ").append(body.length).append("\r\n");
+    if (!retryAfter.isEmpty()) {
+      head.append("Retry-After: ").append(retryAfter).append("\r\n");
+    }
+    out.write(head.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1));
+    if (withBody) {
+      out.write(body);
+    }
+    out.flush();
+  }
+
+  private JsonObject status() {
+    JsonObject status = new JsonObject();
+    status.addProperty("kind", "Status");
+    status.addProperty("apiVersion", "v1");
+    status.add("metadata", new JsonObject());
+    status.addProperty("status", "Failure");
+    status.addProperty("message", getMessage());
+    status.addProperty("reason", reason);
+    status.addProperty("code", code);
+    return status;
+  }
+}

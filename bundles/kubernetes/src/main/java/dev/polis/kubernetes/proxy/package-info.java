@@ -1,0 +1,38 @@
+/**
+ * Lets users of the cluster use Kubernetes: the authenticating proxy at port 6444.
+ *
+ * <pre>
+ *   kubectl ──TLS 1.3, certificate of a user──▶ TlsTask ──▶ ProxyHandler ──mutual TLS──▶ API server
+ *                                                 │            │  X-Remote-User, X-Remote-Group
+ *            port and connections belong          │            ├ ProxyAccess: who is it?
+ *            to the platform                      │            ├ HttpHead, HttpRequest, HttpBody: one framing
+ *                                                 │            └ ProxyPool: connections that are kept
+ *                                                 └── watches, followed logs, exec, attach, port-forward:
+ *                                                     bytes that the platform passes (Next.Join)
+ * </pre>
+ *
+ * <p>The API server knows no certificate of the cluster. It trusts the certificate {@code
+ * metropolis-auth-proxy-client} of the aggregation CA, and whoever its bearer names. So the proxy
+ * is the place where a certificate, its lifetime and its revocation are checked, with each request.
+ *
+ * <p>Requests are parsed strictly and written anew. A message with two framings, a folded header, a
+ * bare line end or an oversized head is refused, so that proxy and API server never disagree on
+ * where a request ends. What the client says of identities ({@code X-Remote-*}, {@code
+ * Authorization}, {@code X-Forwarded-*}) is dropped.
+ *
+ * <p>A request that lasts (a watch, a followed log, an upgrade to SPDY or WebSocket) has a
+ * connection of its own to the API server, and once it is answered the platform passes its bytes.
+ * So it goes on while this code is replaced. Others are answered within two seconds of a
+ * replacement, or begin with the next instance.
+ *
+ * <p>Not promised: HTTP/2, to which clients do not insist on: they are told HTTP/1.1 in the
+ * handshake (ALPN). Trailers are dropped, no API of Kubernetes has any. A peer that stops reading a
+ * stream holds its two connections and no memory.
+ *
+ * <p>Why not Netty's HTTP codec, which lies on the node's class path: it accepts what this package
+ * refuses (folded headers, bare line feeds, several equal lengths), it needs its own way to wait
+ * for slow peers in both directions, and its pipelines would end with the code that made them. On
+ * virtual threads a copy loop waits by itself. Why not the JDK's server, which answers the other
+ * HTTPS ports of a node: it has no upgrades.
+ */
+package dev.polis.kubernetes.proxy;

@@ -1,0 +1,22 @@
+package dev.polis.api.kubeconfig;
+
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+import org.osgi.annotation.versioning.ProviderType;
+
+/** Makes credentials for the Kubernetes of this node. Usable from any thread. */
+@ProviderType
+public interface KubeconfigIssuer {
+
+  /**
+   * Makes a kubeconfig file with a new key and a certificate that ends by itself within a day. It
+   * waits until this node's API server is ready, for a minute at most.
+   *
+   * @param user the user's name in Kubernetes
+   * @param groups the groups that the user belongs to; {@code system:masters} may do everything
+   * @return the file's text, which holds the key
+   * @throws TimeoutException if there is no API server by then; the message says why
+   * @throws InterruptedException if interrupted while waiting
+   */
+  String issue(String user, List<String> groups) throws TimeoutException, InterruptedException;
+}

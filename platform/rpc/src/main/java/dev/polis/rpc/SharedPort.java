@@ -1,0 +1,195 @@
+package dev.polis.rpc;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Keeps one port open on behalf of whoever serves there. Several of one organ may serve at a port
+ * for a moment, while one replaces the other: the newest gets all requests, and the port is closed
+ * after the last one.
+ *
+ * <p>All ports of the process are known here, and one lock guards them all: they are few, and
+ * seldom change.
+ *
+ * @param <H> what answers one request
+ */
+abstract class SharedPort<H> {
+
+  /** How long requests that one who goes has begun may take to end. */
+  private static final Duration DRAIN = Duration.ofSeconds(2);
+
+  private static final Map<InetSocketAddress, SharedPort<?>> OPEN = new HashMap<>();
+
+  /**
+   * Opens a port that nobody serves at.
+   *
+   * @param <P> the kind of port
+   */
+  @FunctionalInterface
+  interface Opening<P> {
+    P open() throws IOException;
+  }
+
+  private final String pid;
+  // Guarded by OPEN.
+  private final List<PortTenant<H>> tenants = new ArrayList<>();
+  private long arrivals;
+  private boolean closed;
+
+  SharedPort(String pid) {
+    this.pid = pid;
+  }
+
+  /** Returns where it listens. */
+  abstract InetSocketAddress address();
+
+  /** Begins to accept connections; there is somebody to answer. */
+  abstract void start();
+
+  /** Closes the port and all its connections. */
+  abstract void stop();
+
+  /**
+   * Serves at an address: at the port of the one before, if there is one of the same organ.
+   *
+   * @param kind what is served there; a port of another kind that nobody serves at any more is
+   *     closed first
+   * @param opening opens the port if there is none
+   * @throws IOException if the port cannot be opened; the message says what to do
+   */
+  static <H, P extends SharedPort<H>> P join(
+      Class<P> kind,
+      String pid,
+      InetSocketAddress address,
+      PortTenant<H> tenant,
+      Opening<P> opening)
+      throws IOException {
+    synchronized (OPEN) {
+      SharedPort<?> present = OPEN.get(address);
+      if (present != null && !kind.isInstance(present) && present.tenants.isEmpty()) {
+        present.shut();
+        present = null;
+      }
+      if (present == null) {
+        return opened(tenant, opening.open());
+      }
+      if (!present.pid.equals(pid) || !kind.isInstance(present)) {
+        throw taken(pid, address, "it is the port of " + present.pid, null);
+      }
+      P port = kind.cast(present);
+      add(port, tenant);
+      return port;
+    }
+  }
+
+  private static <H, P extends SharedPort<H>> P opened(PortTenant<H> tenant, P port) {
+    add(port, tenant);
+    port.start();
+    OPEN.put(port.address(), port);
+    return port;
+  }
+
+  static IOException taken(String pid, InetSocketAddress address, String why, IOException cause) {
+    return new IOException(
+        "%s cannot listen at %s:%d: %s; set another port (%s.port), or end the process that has it (ss -ltnp)"
+            .formatted(pid, address.getAddress().getHostAddress(), address.getPort(), why, pid),
+        cause);
+  }
+
+  private static <H> void add(SharedPort<H> port, PortTenant<H> tenant) {
+    port.tenants.add(tenant);
+    port.arrivals++;
+    OPEN.notifyAll();
+  }
+
+  /**
+   * Begins a request on the calling thread, which has to tell its tenant when it leaves; waits
+   * while the port is kept open for the next one.
+   */
+  final PortTenant<H> enter() {
+    PortTenant<H> tenant = awaitTenant();
+    while (!tenant.enter()) {
+      tenant = awaitTenant();
+    }
+    return tenant;
+  }
+
+  /** Returns who serves, and waits while the port is kept open for the next one. */
+  final PortTenant<H> awaitTenant() {
+    synchronized (OPEN) {
+      try {
+        while (tenants.isEmpty() && !closed) {
+          OPEN.wait();
+        }
+      } catch (InterruptedException closing) {
+        Thread.currentThread().interrupt();
+      }
+      if (tenants.isEmpty()) {
+        throw new IllegalStateException("nobody serves at " + address() + " any more");
+      }
+      return tenants.getLast();
+    }
+  }
+
+  /**
+   * Ends serving for one, after the requests it has begun.
+   *
+   * @param keep how long the port stays open for the next one, if nobody else serves there;
+   *     requests wait meanwhile
+   */
+  final void leave(PortTenant<H> tenant, Duration keep) {
+    boolean last;
+    long before;
+    synchronized (OPEN) {
+      if (!tenants.remove(tenant)) {
+        return;
+      }
+      last = tenants.isEmpty();
+      before = arrivals;
+    }
+    if (!last || keep.isPositive()) {
+      tenant.finish(DRAIN);
+    }
+    if (last && keep.isPositive()) {
+      Thread.ofVirtual().name("port of " + pid).start(() -> closeAfter(keep, before));
+    } else if (last) {
+      closeUnlessJoined(before);
+    }
+  }
+
+  private void closeAfter(Duration keep, long before) {
+    long end = System.nanoTime() + keep.toNanos();
+    synchronized (OPEN) {
+      try {
+        while (arrivals == before && !closed && System.nanoTime() < end) {
+          TimeUnit.NANOSECONDS.timedWait(OPEN, end - System.nanoTime());
+        }
+      } catch (InterruptedException hurried) {
+        Thread.currentThread().interrupt();
+      }
+    }
+    closeUnlessJoined(before);
+  }
+
+  private void closeUnlessJoined(long before) {
+    synchronized (OPEN) {
+      if (arrivals == before && !closed) {
+        shut();
+      }
+    }
+  }
+
+  /** Closes the port; the lock is held, so that whoever opens it anew finds it free. */
+  private void shut() {
+    closed = true;
+    OPEN.remove(address());
+    OPEN.notifyAll();
+    stop();
+  }
+}

@@ -1,0 +1,34 @@
+package dev.polis.rpc;
+
+import java.io.IOException;
+
+/** Answers requests that come over TLS, in a protocol of its own choice. */
+@FunctionalInterface
+public interface TlsHandler {
+
+  /** Says what becomes of a connection after a request. */
+  sealed interface Next {
+
+    /** Keeps it for the next request, which the newest handler at the port answers. */
+    record Keep() implements Next {}
+
+    /** Closes it, after what was written has been sent. */
+    record Close() implements Next {}
+
+    /**
+     * Passes all bytes to another connection and back until one of them ends. The platform does
+     * that, so it goes on while the code of the handler is replaced.
+     *
+     * @param other closed with the first one
+     */
+    record Join(TlsConnection other) implements Next {}
+  }
+
+  /**
+   * Answers one request, whose first byte has arrived. The thread is interrupted when the handler
+   * is replaced and the request takes too long, which closes the connection.
+   *
+   * @throws IOException if a connection broke, which closes this one
+   */
+  Next handle(TlsConnection connection) throws IOException;
+}

@@ -1,0 +1,75 @@
+package dev.polis.rpc;
+
+import dev.polis.logtree.Log;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+
+/**
+ * Accepts TLS connections at one address, each on a virtual thread of its own. For organs whose
+ * clients speak what the JDK's HTTP server does not, such as HTTP upgrades. Whoever opens it closes
+ * it.
+ *
+ * <p>The port and its connections belong to the platform. While an organ is replaced, its next
+ * instance opens a listener at the same address: from then on it answers the next request of each
+ * connection. Connections end with the last listener.
+ */
+public final class TlsListener implements ListenerTask.Open, AutoCloseable {
+
+  private final TlsPort port;
+  private final PortTenant<TlsHandler> tenant;
+
+  private TlsListener(TlsPort port, PortTenant<TlsHandler> tenant) {
+    this.port = port;
+    this.tenant = tenant;
+  }
+
+  /**
+   * Begins to listen.
+   *
+   * @param pid the configuration whose key {@code port} chose the port; failures name it
+   * @param address where to listen; port 0 for any free one
+   * @param context the certificate to present and whom to trust
+   * @param parameters the protocols, and whether clients need a certificate
+   * @param handler answers all requests, on several threads at a time
+   * @param log where handshakes that fail are reported
+   * @throws IOException if the port cannot be opened; the message says what to do
+   */
+  public static TlsListener open(
+      String pid,
+      InetSocketAddress address,
+      SSLContext context,
+      SSLParameters parameters,
+      TlsHandler handler,
+      Log log)
+      throws IOException {
+    PortTenant<TlsHandler> tenant =
+        new PortTenant<>(
+            context, parameters, handler, new HandshakeLog(log, TlsPort.HANDSHAKE_TIME));
+    return new TlsListener(TlsPort.join(pid, address, tenant), tenant);
+  }
+
+  /** Returns where it listens. */
+  @Override
+  public InetSocketAddress address() {
+    return port.address();
+  }
+
+  /** Ends serving; if nobody else serves at the port, it is closed, with all connections. */
+  @Override
+  public void close() {
+    close(Duration.ZERO);
+  }
+
+  /**
+   * Ends serving, after the requests that were begun, and keeps the port open for the next one.
+   *
+   * @param keep how long at most; requests wait meanwhile
+   */
+  @Override
+  public void close(Duration keep) {
+    port.leave(tenant, keep);
+  }
+}

@@ -1,0 +1,234 @@
+package dev.polis.rpc;
+
+import dev.polis.rpc.TlsHandler.Next;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Keeps one port open for TLS, and has each request of each connection answered by whoever is the
+ * newest at the port. Between requests a connection belongs to nobody but the port.
+ */
+final class TlsPort extends SharedPort<TlsHandler> {
+
+  /** More than all clients of a cluster need, and too few to exhaust the memory of a node. */
+  private static final int CONNECTIONS = 1024;
+
+  /** As at the gRPC listeners of a node. */
+  static final Duration HANDSHAKE_TIME = Duration.ofSeconds(10);
+
+  /** Longer than the 90 s after which Go's clients close what they do not need: they go first. */
+  private static final Duration IDLE = Duration.ofMinutes(3);
+
+  /** How long a peer may take to read the last answer and close its end. */
+  private static final Duration LINGER = Duration.ofSeconds(5);
+
+  /** How often connections are checked for their limit. */
+  private static final Duration CHECK = Duration.ofMillis(500);
+
+  private final ServerSocketChannel server;
+  private final InetSocketAddress address;
+  private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+  private final Set<TlsConnection> open = ConcurrentHashMap.newKeySet();
+
+  private TlsPort(String pid, ServerSocketChannel server) throws IOException {
+    super(pid);
+    this.server = server;
+    this.address = (InetSocketAddress) server.getLocalAddress();
+  }
+
+  /**
+   * Serves at an address: at the port of the one before, if there is one of the same organ.
+   *
+   * @throws IOException if the port cannot be opened; the message says what to do
+   */
+  static TlsPort join(String pid, InetSocketAddress address, PortTenant<TlsHandler> tenant)
+      throws IOException {
+    return join(TlsPort.class, pid, address, tenant, () -> new TlsPort(pid, bind(pid, address)));
+  }
+
+  private static ServerSocketChannel bind(String pid, InetSocketAddress address)
+      throws IOException {
+    ServerSocketChannel server = ServerSocketChannel.open();
+    try {
+      return server.bind(address);
+    } catch (IOException e) {
+      server.close();
+      throw taken(pid, address, e.getMessage(), e);
+    }
+  }
+
+  @Override
+  InetSocketAddress address() {
+    return address;
+  }
+
+  @Override
+  void start() {
+    threads.execute(this::acceptAll);
+    threads.execute(this::enforceLimits);
+  }
+
+  private void acceptAll() {
+    while (server.isOpen()) {
+      try {
+        admit(server.accept());
+      } catch (ClosedChannelException stopped) {
+        return;
+      } catch (IOException shortage) {
+        // Too many open files, or a peer that is gone again: the next one may be luckier.
+        pause();
+      }
+    }
+  }
+
+  private void admit(SocketChannel channel) throws IOException {
+    if (open.size() >= CONNECTIONS) {
+      channel.close();
+      return;
+    }
+    TlsConnection connection = TlsConnection.accepted(channel);
+    open.add(connection);
+    try {
+      threads.execute(() -> serve(connection));
+    } catch (RejectedExecutionException stopped) {
+      connection.abort();
+    }
+  }
+
+  private void enforceLimits() {
+    while (server.isOpen()) {
+      open.stream().filter(TlsConnection::overdue).forEach(TlsConnection::abort);
+      pause();
+    }
+  }
+
+  private static void pause() {
+    try {
+      TimeUnit.NANOSECONDS.sleep(CHECK.toNanos());
+    } catch (InterruptedException stopped) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void serve(TlsConnection connection) {
+    try (connection) {
+      if (greet(connection)) {
+        answer(connection);
+      }
+    } catch (IOException gone) {
+      // A peer may go at any time, and nobody is left to be told.
+    } catch (IllegalStateException stopped) {
+      if (server.isOpen()) {
+        throw stopped;
+      }
+    } finally {
+      open.remove(connection);
+    }
+  }
+
+  /** Makes the handshake; false if the connection is to be closed. */
+  private boolean greet(TlsConnection connection) throws IOException {
+    connection.limit(HANDSHAKE_TIME);
+    int first = connection.firstByte();
+    if (first < 0) {
+      return false;
+    }
+    PortTenant<TlsHandler> tenant = awaitTenant();
+    try {
+      connection.accept(first, tenant.context(), tenant.parameters());
+      return true;
+    } catch (IOException failed) {
+      if (server.isOpen()) {
+        report(connection, tenant.handshakes(), failed);
+      }
+      return false;
+    }
+  }
+
+  private static void report(TlsConnection connection, HandshakeLog log, IOException failed) {
+    InetSocketAddress peer = connection.peer();
+    String name = peer.getAddress().getHostAddress() + ":" + peer.getPort();
+    if (connection.overdue()) {
+      log.late(name);
+    } else {
+      log.failed(name, failed);
+    }
+  }
+
+  private void answer(TlsConnection connection) throws IOException {
+    connection.limit(IDLE);
+    while (connection.awaitRequest()) {
+      switch (handle(connection)) {
+        case Next.Keep keep -> connection.limit(IDLE);
+        case Next.Close close -> {
+          part(connection);
+          return;
+        }
+        case Next.Join(TlsConnection other) -> {
+          join(connection, other);
+          return;
+        }
+      }
+    }
+  }
+
+  private Next handle(TlsConnection connection) throws IOException {
+    PortTenant<TlsHandler> tenant = enter();
+    try {
+      return tenant.handler().handle(connection);
+    } finally {
+      tenant.leave();
+      // The interruption of a request that is over must not end the connection.
+      Thread.interrupted();
+    }
+  }
+
+  /** Waits until the peer has read the last answer: to close earlier would take it away again. */
+  private static void part(TlsConnection connection) throws IOException {
+    connection.limit(LINGER);
+    connection.finishOutput();
+    connection.drain();
+  }
+
+  /** Passes bytes between two connections until both directions have ended. */
+  private void join(TlsConnection near, TlsConnection far) throws IOException {
+    near.unlimited();
+    try (far) {
+      threads.execute(() -> send(near, far));
+      TlsConnection.copy(far, near);
+      // The far end has said all: the near one has to close now.
+      part(near);
+    }
+  }
+
+  private static void send(TlsConnection near, TlsConnection far) {
+    try {
+      TlsConnection.copy(near, far);
+    } catch (IOException gone) {
+      // The other direction cannot go on either; aborting both is what tells it.
+      near.abort();
+      far.abort();
+    }
+  }
+
+  @Override
+  void stop() {
+    try {
+      server.close();
+    } catch (IOException closed) {
+      // Whatever the system says, the descriptor is gone.
+    }
+    open.forEach(TlsConnection::abort);
+    threads.shutdownNow();
+  }
+}
