@@ -28,7 +28,7 @@
  *   <li>Provides: KubeconfigIssuer, RolePlugin
  *   <li>Configuration: dev.polis.kubernetes
  *   <li>Files: data/kubernetes-address, data/kubernetes-controller
- *   <li>Ports: 6443, 6444, 10257, 10259
+ *   <li>Ports: 6443, 6444, 6445
  * </ul>
  */
 package dev.polis.kubernetes;

@@ -26,8 +26,8 @@
  * callers listen: each on a virtual thread of its own, or, where a thousand callers get the same
  * messages, from the thread that has a new message.
  *
- * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust. {@link
- * dev.polis.rpc.BlockingStreams} ends a stream that was opened on one.
+ * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust.
+ * {@link dev.polis.rpc.BlockingStreams} ends a stream that was opened on one.
  *
  * <p>{@link dev.polis.rpc.HttpsListener} opens the sockets of organs whose clients speak HTTP/1.1:
  * metrics and Kubernetes; {@link dev.polis.rpc.HttpsTask} keeps one open at the node's address.

@@ -11,6 +11,7 @@ import dev.polis.process.ProcessTask;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Runs one program of the control plane as a child process: starts or adopts it, publishes when it
@@ -61,13 +62,20 @@ final class ControlProcess implements Task {
 
   @Override
   public void run(Context context) throws Exception {
-    context.run("watch", this::watch);
+    AtomicBoolean answered = new AtomicBoolean();
+    context.run("watch", child -> watch(child, answered));
     try {
-      new ProcessTask(processes, spec, probe::ready, new KlogConverter()).run(context);
+      new ProcessTask(processes, spec, () -> ready(answered), new KlogConverter()).run(context);
     } catch (ProcessException ended) {
       throw new ProcessException(
           "%s; the last error in it: %s".formatted(ended.getMessage(), lastError()), ended);
     }
+  }
+
+  private boolean ready(AtomicBoolean answered) throws InterruptedException {
+    boolean ready = probe.ready();
+    answered.compareAndSet(false, ready);
+    return ready;
   }
 
   private String lastError() {
@@ -75,23 +83,22 @@ final class ControlProcess implements Task {
   }
 
   /** Asks again and again whether the program answers. */
-  private void watch(Context context) throws InterruptedException {
+  private void watch(Context context, AtomicBoolean answered) throws InterruptedException {
     context.healthy();
     try (HealthScope scope = health.role(role, "")) {
       long heard = System.nanoTime();
-      boolean answered = false;
       while (true) {
         if (probe.alive()) {
           heard = System.nanoTime();
-          answered = true;
+          answered.set(true);
           scope.clear(STARTING);
           scope.clear(SILENT);
         }
         Duration silence = Duration.ofNanos(System.nanoTime() - heard);
         if (silence.compareTo(PATIENCE) > 0) {
-          publish(scope, silence, answered);
+          publish(scope, silence, answered.get());
         }
-        if (silence.compareTo(answered ? HANGING : STUCK_AT_START) > 0) {
+        if (silence.compareTo(answered.get() ? HANGING : STUCK_AT_START) > 0) {
           context
               .log()
               .warning(

@@ -32,6 +32,9 @@ final class Reconciler {
   /** The reference's pace; a person who has deleted one waits half a minute. */
   private static final Duration EVERY = Duration.ofSeconds(30);
 
+  /** An API server that was started again is ready after a few seconds. */
+  private static final Duration AFTER_FAILURE = Duration.ofSeconds(3);
+
   /** An API server takes a few seconds from ready to being able to create in all namespaces. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
@@ -64,9 +67,9 @@ final class Reconciler {
             text ->
                 scope.set(
                     HealthCondition.degraded(
-                        FAILED, text, "nothing: it is tried again every 30 s")),
+                        FAILED, text, "nothing: it is tried again every few seconds")),
             () -> scope.clear(FAILED));
-        Thread.sleep(EVERY);
+        Thread.sleep(problem.isEmpty() ? EVERY : AFTER_FAILURE);
       }
     }
   }

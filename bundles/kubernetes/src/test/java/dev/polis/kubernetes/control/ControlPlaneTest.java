@@ -243,6 +243,34 @@ class ControlPlaneTest {
   }
 
   @Test
+  @Order(8)
+  @DisplayName("a program that hangs is named, ended and started again")
+  void stopped() throws Exception {
+    long before = harness.pid("kube-scheduler");
+    assertEquals(0, new ProcessBuilder("kill", "-STOP", Long.toString(before)).start().waitFor());
+
+    Await.until(
+        ControlHarness.PATIENCE,
+        "the condition that names it",
+        () ->
+            harness.health.all().peek().orElseThrow().stream()
+                .anyMatch(
+                    each ->
+                        each.code().equals("kubernetes-program-silent")
+                            && each.reason().contains("kube-scheduler")));
+    Await.until(
+        ControlHarness.PATIENCE,
+        "another process in its place",
+        () ->
+            harness
+                .processes
+                .find("kube-scheduler")
+                .filter(found -> found.pid() != before)
+                .isPresent());
+    awaitAll();
+  }
+
+  @Test
   @Order(9)
   @DisplayName("files are this user's alone, and no secret is on a command line")
   void secretsStaySecret() throws Exception {

@@ -93,7 +93,8 @@ class PluginSetIT {
     assertEquals("0.1.0", row.get("runs").getAsString(), row.toString());
     assertEquals("0.3.0", row.get("wants").getAsString(), row.toString());
     assertTrue(row.get("failed").getAsBoolean(), row.toString());
-    assertTrue(row.get("whyNot").getAsString().contains("KubernetesComponent"), row.toString());
+    assertTrue(
+        row.get("whyNot").getAsString().contains("KubernetesControllerComponent"), row.toString());
     assertEquals(5, node.ctl("plugin", "diff").code());
     assertEquals(List.of("0.1.0"), versions(name));
 
@@ -144,7 +145,8 @@ class PluginSetIT {
 
   /** Returns a version that cannot be activated. */
   private static Path broken(String name, String version) throws Exception {
-    return plugins.without(name, version, name.replace('.', '/') + "/KubernetesComponent.class");
+    return plugins.without(
+        name, version, name.replace('.', '/') + "/KubernetesControllerComponent.class");
   }
 
   private static Finished done(String... arguments) {
