@@ -34,6 +34,9 @@ final class KubernetesNode implements AutoCloseable {
   private final Path programs;
   private final List<String> options;
 
+  /** What the worker made when it was Ready last. */
+  private Optional<WorkerTraces> traces = Optional.empty();
+
   private KubernetesNode(TestNode node, Path programs, List<String> options) {
     this.node = node;
     this.programs = programs;
@@ -185,6 +188,7 @@ final class KubernetesNode implements AutoCloseable {
   void awaitReady() throws Exception {
     try {
       Await.until(PATIENCE, "the Kubernetes node to be Ready", () -> condition("True"));
+      traces = Optional.of(WorkerTraces.of(node));
     } catch (AssertionError late) {
       throw new AssertionError(late.getMessage() + "; this is how it is:\n" + describe(), late);
     }
@@ -214,22 +218,9 @@ final class KubernetesNode implements AutoCloseable {
     node.ctl("image", "load", archive.toString()).requireSuccess("image load");
   }
 
-  /** Expects no network device, address, cgroup or mount of the worker. */
+  /** Expects no network device, address, cgroup or mount of the worker, which was Ready before. */
   void requireNothingLeft() throws Exception {
-    String links = Finished.of(List.of("ip", "-o", "address"), Map.of(), PATIENCE).out();
-    List<String> left = new ArrayList<>();
-    links
-        .lines()
-        .filter(line -> line.contains("polis") || line.contains(" 198.1"))
-        .forEach(left::add);
-    try (Stream<Path> groups =
-        Files.find(Path.of("/sys/fs/cgroup"), 2, (file, a) -> a.isDirectory())) {
-      String id = node.id();
-      groups
-          .filter(group -> group.getFileName().toString().startsWith("polis"))
-          .map(group -> "cgroup " + group + " while " + id + " has no role")
-          .forEach(left::add);
-    }
+    List<String> left = new ArrayList<>(traces.orElseThrow().left());
     node.mounts().stream().filter(mount -> mount.contains("containers")).forEach(left::add);
     if (!left.isEmpty()) {
       throw new AssertionError("the worker left this behind: " + left);
