@@ -22,13 +22,20 @@ final class BuiltinObjects {
   private static final String ROLES = RBAC + "clusterroles";
   private static final String BINDINGS = RBAC + "clusterrolebindings";
   private static final String STORAGE_CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
+  private static final String ADMISSION = "/apis/admissionregistration.k8s.io/v1/";
+  private static final String POLICIES = ADMISSION + "validatingadmissionpolicies";
+  private static final String POLICY_BINDINGS = ADMISSION + "validatingadmissionpolicybindings";
+
+  /** Who makes a policy for Pods' connections is told that nothing enforces it. */
+  private static final String UNENFORCED = "polis-network-policies";
+
   private static final String RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses";
 
   private BuiltinObjects() {}
 
   /** Returns the paths of all kinds among them. */
   static List<String> collections() {
-    return List.of(ROLES, BINDINGS, STORAGE_CLASSES, RUNTIME_CLASSES);
+    return List.of(ROLES, BINDINGS, STORAGE_CLASSES, RUNTIME_CLASSES, POLICIES, POLICY_BINDINGS);
   }
 
   /** Returns the objects, in the order in which they are made. */
@@ -58,7 +65,9 @@ final class BuiltinObjects {
             KubernetesNames.GROUP_CSI_PROVISIONER,
             KubernetesNames.GROUP_CSI_PROVISIONER),
         storageClass(),
-        runtimeClass());
+        runtimeClass(),
+        networkPolicyWarning(),
+        networkPolicyWarningBinding());
   }
 
   private static KubeObject netservices() {
@@ -139,6 +148,37 @@ final class BuiltinObjects {
         {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass",
          "metadata": {"name": "runc"}, "handler": "runc"}
         """);
+  }
+
+  /** A warning and no refusal: the objects are of use to whoever moves them to another cluster. */
+  private static KubeObject networkPolicyWarning() {
+    return object(
+        POLICIES,
+        """
+        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+         "metadata": {"name": "%s"},
+         "spec": {
+           "failurePolicy": "Ignore",
+           "matchConstraints": {"resourceRules": [
+             {"apiGroups": ["networking.k8s.io"], "apiVersions": ["*"],
+              "operations": ["CREATE", "UPDATE"], "resources": ["networkpolicies"]}]},
+           "validations": [
+             {"expression": "false",
+              "message": "NetworkPolicies are kept, but not enforced: Pods reach each other all the same"}]}}
+        """
+            .formatted(UNENFORCED));
+  }
+
+  private static KubeObject networkPolicyWarningBinding() {
+    return object(
+        POLICY_BINDINGS,
+        """
+        {"apiVersion": "admissionregistration.k8s.io/v1",
+         "kind": "ValidatingAdmissionPolicyBinding",
+         "metadata": {"name": "%1$s"},
+         "spec": {"policyName": "%1$s", "validationActions": ["Warn"]}}
+        """
+            .formatted(UNENFORCED));
   }
 
   private static KubeObject object(String collection, String json) {

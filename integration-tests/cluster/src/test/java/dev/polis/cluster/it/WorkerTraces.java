@@ -14,8 +14,8 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * Names what one node's worker has made outside of its state directory, so that its end can be
- * seen beside other nodes of the machine.
+ * Names what one node's worker has made outside of its state directory, so that its end can be seen
+ * beside other nodes of the machine.
  *
  * @param device the network device that leads into the sandbox
  * @param cgroup the name of the cgroup of all containers
