@@ -66,8 +66,11 @@ final class ContainersRun implements Task {
       context.log().info("%s", containerd.text(programs.containerd()));
       context.run("log", log -> containerd.deliverLog(log, parts.logName()));
       containerd.awaitReady(parts.settings().ready());
-      ContainersParts.images(parts, sandbox, programs)
-          .ensurePause(programs.program("busybox"), parts.files().path());
+      ImageStore images = ContainersParts.images(parts, sandbox, programs);
+      if (!containerd.adopted()) {
+        images.requireCri();
+      }
+      images.ensurePause(programs.program("busybox"), parts.files().path());
       context.healthy();
       state.serve(
           new ContainersStatus.Running(

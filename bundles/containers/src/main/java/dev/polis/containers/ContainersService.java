@@ -178,7 +178,7 @@ final class ContainersService implements Containers, OrganInstance {
     if (started == null) {
       return false;
     }
-    if (!started.request().equals(request)) {
+    if (!started.request().sameSandbox(request)) {
       throw new ContainersException(
           "the container runtime serves %s, so it is not started as %s; stop it first"
               .formatted(started.request(), request));

@@ -63,6 +63,33 @@ final class ImageStore {
         .toList();
   }
 
+  /**
+   * Refuses a containerd that runs without the part that the kubelet speaks to, which it does if
+   * that finds something wrong with its configuration.
+   *
+   * @throws ContainersException naming the part
+   */
+  void requireCri() throws InterruptedException {
+    Commands.Result said = ctr(ANSWER, List.of("plugins", "ls"));
+    if (!said.ok()) {
+      throw new ContainersException("containerd does not list its plugins: " + said.words());
+    }
+    requireCri(said.output());
+  }
+
+  static void requireCri(String plugins) {
+    for (String line : plugins.lines().toList()) {
+      List<String> words = List.of(line.strip().split("\\s+"));
+      boolean cri =
+          words.getFirst().contains(".cri.") || words.size() > 1 && words.get(1).equals("cri");
+      if (cri && !words.getLast().equals("ok")) {
+        throw new ContainersException(
+            "containerd runs without its plugin %s, which is in state \"%s\"; the log of root.containers.containerd says why"
+                .formatted(String.join(" ", words.subList(0, 2)), words.getLast()));
+      }
+    }
+  }
+
   /** Takes the images of an archive in; returns their names. */
   List<String> load(InputStream in) throws IOException, InterruptedException {
     loading.lockInterruptibly();

@@ -46,7 +46,7 @@ final class RuntimeProcess implements AutoCloseable {
   /** containerd ends in milliseconds: its containers are not its own. */
   private static final Duration GRACE = Duration.ofSeconds(5);
 
-  /** Its last words are a line or two. */
+  /** Its last lines are short. */
   private static final int SHOWN_BYTES = 2000;
 
   private final ProcessManager processes;
@@ -119,13 +119,13 @@ final class RuntimeProcess implements AutoCloseable {
     while (!RuntimeProbe.answers(socket, READY_ANSWER)) {
       if (hasEnded(status, READY_POLL)) {
         throw new ContainersException(
-            "containerd ended before it was ready (%s); its last words: %s"
-                .formatted(howItEnded(), lastWords()));
+            "containerd ended before it was ready (%s); its last line: %s"
+                .formatted(howItEnded(), lastLine()));
       }
       if (System.nanoTime() > deadline) {
         throw new ContainersException(
-            "containerd (pid %d) is not ready after %d s; its last words: %s"
-                .formatted(process.pid(), within.toSeconds(), lastWords()));
+            "containerd (pid %d) is not ready after %d s; its last line: %s"
+                .formatted(process.pid(), within.toSeconds(), lastLine()));
       }
     }
   }
@@ -166,15 +166,15 @@ final class RuntimeProcess implements AutoCloseable {
   /** Returns the failure of a containerd that ended while it served. */
   ContainersException endedWhileServing() {
     return new ContainersException(
-        "containerd (pid %d) ended: %s; its last words: %s"
-            .formatted(process.pid(), howItEnded(), lastWords()));
+        "containerd (pid %d) ended: %s; its last line: %s"
+            .formatted(process.pid(), howItEnded(), lastLine()));
   }
 
   private String howItEnded() {
     return process.status().peek().orElseThrow().text();
   }
 
-  private String lastWords() {
+  private String lastLine() {
     try (RandomAccessFile log = new RandomAccessFile(process.log().toFile(), "r")) {
       log.seek(Math.max(0, log.length() - SHOWN_BYTES));
       byte[] end = new byte[(int) (log.length() - log.getFilePointer())];

@@ -33,7 +33,7 @@ final class SandboxRemoval {
 
   private final ProcessManager processes;
   private final ContainersFiles files;
-  private final Optional<Path> shim;
+  private final String programs;
   private final Log log;
   private final SystemCommands commands = new SystemCommands();
 
@@ -43,11 +43,7 @@ final class SandboxRemoval {
   SandboxRemoval(ProcessManager processes, ContainersFiles files, String programs, Log log) {
     this.processes = processes;
     this.files = files;
-    this.shim =
-        programs.isBlank()
-            ? Optional.empty()
-            : Optional.of(
-                Path.of(programs).toAbsolutePath().resolve("bin/containerd-shim-runc-v2"));
+    this.programs = programs;
     this.log = log;
   }
 
@@ -96,8 +92,9 @@ final class SandboxRemoval {
     Set<Long> found = new TreeSet<>(cgroups.processes(record.cgroup()));
     if (record.isolation() == Isolation.NAMESPACES) {
       found.addAll(NamespaceProcesses.within(record.namespaces()));
-    } else if (shim.isPresent()) {
-      found.addAll(NamespaceProcesses.running(shim.get()));
+    } else if (!programs.isBlank()) {
+      Path shim = Path.of(programs).toAbsolutePath().resolve("bin/containerd-shim-runc-v2");
+      found.addAll(NamespaceProcesses.running(shim));
     }
     // The keeper of the namespaces goes last, and in order.
     processes.records().stream()

@@ -17,6 +17,7 @@ import dev.polis.fixtures.LiveTree;
 import dev.polis.fixtures.Needs;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
+import dev.polis.posix.LoopDevices;
 import dev.polis.posix.Mounts;
 import dev.polis.process.Commands;
 import dev.polis.process.ProcessManager;
@@ -64,6 +65,11 @@ final class ContainersHarness implements AutoCloseable {
 
   /** Makes one in a folder whose name ends like this. */
   ContainersHarness(String suffix) throws IOException {
+    this(suffix, Isolation.NAMESPACES);
+  }
+
+  /** Makes one whose containers are kept apart from the machine as far as this. */
+  ContainersHarness(String suffix, Isolation isolation) throws IOException {
     Needs.root("running containers");
     String named = System.getProperty("POLIS_KUBERNETES", System.getenv("POLIS_KUBERNETES"));
     assumeTrue(
@@ -74,12 +80,14 @@ final class ContainersHarness implements AutoCloseable {
     root = Root.at(folder.resolve("root"));
     root.data().create();
     int pair = ThreadLocalRandom.current().nextInt(1 << 15);
+    InetAddress own = InetAddress.ofLiteral("127.0.0.1");
+    boolean apart = isolation == Isolation.NAMESPACES;
     request =
         new SandboxRequest(
-            Isolation.NAMESPACES,
+            isolation,
             "t" + Integer.toHexString(pair),
-            address(2 * pair),
-            address(2 * pair + 1),
+            apart ? address(2 * pair) : own,
+            apart ? address(2 * pair + 1) : own,
             folder.resolve("root/data/cni"),
             List.of("10.244.0.0/16"));
   }
@@ -228,19 +236,25 @@ final class ContainersHarness implements AutoCloseable {
       }
     }
     for (Mounts.Mount mount : Mounts.list()) {
-      if (mount.point().startsWith(folder)) {
+      if (mount.point().startsWith(folder) && !mount.point().equals(root.data().path())) {
         left.add("mount " + mount.point());
       }
     }
     String network =
         new Commands().run(COMMAND, List.of("ip", "-oneline", "address", "show")).output();
     for (InetAddress address : List.of(request.hostAddress(), request.address())) {
-      if (network.contains(address.getHostAddress() + "/")) {
+      if (!address.isLoopbackAddress() && network.contains(address.getHostAddress() + "/")) {
         left.add("address " + address.getHostAddress());
       }
     }
-    if (Files.exists(Path.of("/sys/class/net", SandboxRecord.hostDevice(request)))) {
+    if (network.contains(SandboxRecord.hostDevice(request))) {
       left.add("device " + SandboxRecord.hostDevice(request));
+    }
+    LoopDevices.list().stream()
+        .filter(each -> each.file().startsWith(folder))
+        .forEach(each -> left.add("loop device " + each));
+    if (request.isolation() == Isolation.MACHINE && Files.exists(RuntimeConfiguration.STATE)) {
+      left.add("folder " + RuntimeConfiguration.STATE);
     }
     ProcessHandle.allProcesses()
         .filter(process -> mentions(process.pid()))

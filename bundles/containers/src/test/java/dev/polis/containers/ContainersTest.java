@@ -5,30 +5,38 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.api.containers.ContainersException;
 import dev.polis.api.containers.ContainersStatus;
+import dev.polis.api.containers.Isolation;
 import dev.polis.api.containers.Sandbox;
+import dev.polis.api.containers.SandboxRequest;
 import dev.polis.boot.StopReason;
 import dev.polis.fixtures.Await;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthTable;
+import dev.polis.posix.Mounts;
 import dev.polis.process.Commands;
 import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
+import java.net.URI;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** A real containerd in a sandbox, with a container that outlives whatever is killed around it. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS)
@@ -260,12 +268,172 @@ class ContainersTest {
   void noPrograms() throws Exception {
     ContainersHarness.Instance instance = harness.instance(ContainersHarness.settings(""));
     instance.containers.start(harness.request);
+    assertTrue(failure(instance).contains("polis provision kubernetes"), failure(instance));
+    assertEquals(List.of(), harness.leftovers());
+  }
+
+  @Test
+  @DisplayName("what an earlier boot of the machine left on record is nobody's process")
+  void machineRestarted() throws Exception {
+    harness.files().create();
+    SandboxRecord earlier =
+        new SandboxRecord(
+            "7a2c0e51-0000-4000-8000-000000000000",
+            Isolation.NAMESPACES,
+            SandboxRecord.hostDevice(harness.request),
+            SandboxRecord.cgroup(harness.request),
+            "",
+            NamespaceProcesses.namespace("self", "mnt"),
+            NamespaceProcesses.namespace("self", "net"));
+    earlier.write(harness.files().record());
+    Files.createSymbolicLink(harness.files().networkLink(), Path.of("/proc/1/ns/net"));
+    ContainersHarness.Instance instance = harness.instance();
+    instance.containers.stop();
+    assertFalse(Files.exists(harness.files().networkLink(), LinkOption.NOFOLLOW_LINKS));
+    earlier.write(harness.files().record());
+    Sandbox sandbox = instance.start().sandbox();
+    assertNotEquals(
+        NamespaceProcesses.namespace("self", "net"),
+        inside(sandbox, "readlink", "/proc/self/ns/net"));
+  }
+
+  @Test
+  @DisplayName("a data volume that carries no overlays gets an image file, mounted inside alone")
+  void imageFile() throws Exception {
+    Path data = harness.root.data().path();
+    Path below = Files.createDirectories(harness.root.path().resolve("below"));
+    for (String name : List.of("lower", "upper", "work")) {
+      Files.createDirectory(below.resolve(name));
+    }
+    // An overlay cannot be the upper part of another one.
+    Mounts.mount(
+        "overlay",
+        data,
+        "overlay",
+        List.of(
+            "lowerdir=" + below.resolve("lower"),
+            "upperdir=" + below.resolve("upper"),
+            "workdir=" + below.resolve("work")));
+    try {
+      ContainersHarness.Instance instance = harness.instance();
+      Sandbox sandbox = instance.start().sandbox();
+      long container = harness.container(sandbox, "one");
+      assertTrue(alive(container));
+      assertTrue(Files.exists(harness.files().image().path()));
+      assertTrue(
+          inside(sandbox, "mount").contains(harness.files().runtime().path() + " type ext4"));
+      instance.containers.stop();
+      assertEquals(List.of(), harness.leftovers());
+      instance.start();
+      assertEquals(List.of(PauseImage.NAME), instance.containers.images());
+      instance.containers.stop();
+    } finally {
+      Mounts.unmount(data);
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "on a machine of the node's own there is no sandbox, and a stop leaves nothing either")
+  void onTheMachine() throws Exception {
+    assumeTrue(
+        Files.notExists(RuntimeConfiguration.STATE),
+        "running containers on the machine itself needs one without another containerd");
+    harness.close();
+    harness = new ContainersHarness("", Isolation.MACHINE);
+    ContainersHarness.Instance first = harness.instance();
+    Sandbox sandbox = first.start().sandbox();
+    assertEquals(List.of(), sandbox.enter());
+    long container = harness.container(sandbox, "one");
+    long containerd = first.pid(RuntimeProcess.NAME);
+    first.close(StopReason.PROCESS_RESTART);
+    ContainersHarness.Instance second = harness.instance();
+    assertEquals(sandbox, second.start().sandbox());
+    assertEquals(containerd, second.pid(RuntimeProcess.NAME));
+    kill(containerd);
+    Await.until(
+        PATIENCE,
+        "another containerd",
+        () ->
+            second
+                .processes
+                .find(RuntimeProcess.NAME)
+                .filter(p -> p.pid() != containerd)
+                .isPresent());
+    second.running();
+    assertTrue(alive(container));
+    second.containers.stop();
+    assertFalse(alive(container));
+    assertEquals(List.of(), harness.leftovers());
+  }
+
+  @Test
+  @DisplayName("an image is pulled from the mirror of its registry")
+  void mirror(@TempDir Path folder) throws Exception {
+    byte[] busybox = Files.readAllBytes(harness.programs().resolve("bin/busybox"));
+    try (TestRegistry registry = new TestRegistry(folder, busybox)) {
+      TreeMap<String, URI> mirrors = new TreeMap<>();
+      mirrors.put("example.org", registry.at(harness.request.hostAddress().getHostAddress()));
+      ContainersHarness.Instance instance =
+          harness.instance(
+              new ContainersSettings(
+                  harness.programs().toString(), mirrors, "auto", 0, 64, Duration.ofSeconds(30)));
+      Sandbox sandbox = instance.start().sandbox();
+      String mirrorFolder = harness.files().mirrors().path().toString();
+      harness.ctr(
+          sandbox, "images", "pull", "--hosts-dir", mirrorFolder, "example.org/team/tool:7");
+      assertEquals(
+          List.of("example.org/team/tool:7", PauseImage.NAME), instance.containers.images());
+      assertTrue(
+          registry.asked.contains("/v2/team/tool/manifests/7?ns=example.org"),
+          registry.asked::toString);
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "addresses that the machine uses, and a full disk, are refused before anything starts")
+  void refused() throws Exception {
+    ContainersHarness.Instance instance = harness.instance();
+    SandboxRequest wanted = harness.request;
+    SandboxRequest clash =
+        new SandboxRequest(
+            wanted.isolation(),
+            wanted.name(),
+            wanted.hostAddress(),
+            wanted.address(),
+            wanted.networkFolder(),
+            List.of("192.0.2.0/24"));
+    new Commands().run(PATIENCE, List.of("ip", "link", "set", "dev", "lo", "up"));
+    new Commands()
+        .run(
+            PATIENCE,
+            List.of("ip", "route", "add", "192.0.2.128/25", "dev", "lo", "table", "main"));
+    try {
+      instance.containers.start(clash);
+      assertTrue(failure(instance).contains("192.0.2.128/25"), failure(instance));
+    } finally {
+      new Commands().run(PATIENCE, List.of("ip", "route", "delete", "192.0.2.128/25", "dev", "lo"));
+    }
+    ContainersHarness.Instance full =
+        harness.instance(
+            new ContainersSettings(
+                harness.programs().toString(),
+                new TreeMap<>(),
+                "auto",
+                0,
+                1L << 24,
+                Duration.ofSeconds(30)));
+    full.containers.start(wanted);
+    assertTrue(failure(full).contains("least.free.mebibytes"), failure(full));
+    assertEquals(List.of(), harness.leftovers());
+  }
+
+  private static String failure(ContainersHarness.Instance instance) throws Exception {
     Await.until(
         "the failure to be published",
         () -> instance.containers.status().peek().get() instanceof ContainersStatus.Failed);
-    ContainersStatus failed = instance.containers.status().peek().get();
-    assertTrue(failed.text().contains("polis provision kubernetes"), failed.text());
-    assertEquals(List.of(), harness.leftovers());
+    return instance.containers.status().peek().get().text();
   }
 
   @Test

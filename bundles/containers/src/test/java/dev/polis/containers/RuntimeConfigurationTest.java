@@ -155,6 +155,22 @@ class RuntimeConfigurationTest {
   }
 
   @Test
+  @DisplayName("a containerd whose CRI did not load is refused with the plugin")
+  void withoutCri() {
+    String header = "TYPE                      ID      PLATFORMS      STATUS    \n";
+    String whole =
+        header
+            + "io.containerd.snapshotter.v1  btrfs  linux/amd64  skip\n"
+            + "io.containerd.cri.v1  images  -  ok\nio.containerd.grpc.v1  cri  linux/amd64  ok\n";
+    ImageStore.requireCri(whole);
+    ContainersException refused =
+        assertThrows(
+            ContainersException.class,
+            () -> ImageStore.requireCri(whole.replace("images  -  ok", "images  -  error")));
+    assertTrue(refused.getMessage().contains("io.containerd.cri.v1 images"), refused::getMessage);
+  }
+
+  @Test
   @DisplayName("no folder at all is refused with the command that makes one")
   void unset() {
     String message =

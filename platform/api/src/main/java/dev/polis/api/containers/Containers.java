@@ -15,7 +15,8 @@ public interface Containers {
 
   /**
    * Begins to make the runtime run as wanted, or adopts the one that runs. It returns at once; what
-   * follows is told by {@link #status()}. A repeated call with an equal request changes nothing.
+   * follows is told by {@link #status()}. A repeated call that describes the same sandbox changes
+   * nothing.
    *
    * @param request where and how
    * @throws ContainersException if another request is served; stop that first

@@ -46,4 +46,13 @@ public record SandboxRequest(
       Path networkFolder) {
     this(isolation, name, hostAddress, address, networkFolder, List.of());
   }
+
+  /** Returns whether both describe the same sandbox, whatever addresses are looked at before. */
+  public boolean sameSandbox(SandboxRequest other) {
+    return isolation == other.isolation
+        && name.equals(other.name)
+        && hostAddress.equals(other.hostAddress)
+        && address.equals(other.address)
+        && networkFolder.equals(other.networkFolder);
+  }
 }
