@@ -26,11 +26,15 @@ final class SandboxNamespaces {
   /** The name of the child process. */
   static final String NAME = "sandbox";
 
-  /** Enters the namespaces of the process that a file names, or makes new ones; then sleeps. */
+  /**
+   * Enters the namespaces of the process that a file names, or makes new ones; then sleeps. What
+   * the machine unmounts goes inside too, so that nobody's disk is held; nothing goes the other
+   * way.
+   */
   private static final String SCRIPT =
       """
       if [ -s "$1" ]; then exec nsenter --target "$(cat "$1")" --net --mount sleep infinity; fi
-      exec unshare --net --mount --propagation private sleep infinity
+      exec unshare --net --mount --propagation slave sleep infinity
       """;
 
   private static final String PATH = "/usr/sbin:/usr/bin:/sbin:/bin";

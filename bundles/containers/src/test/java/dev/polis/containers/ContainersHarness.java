@@ -16,6 +16,10 @@ import dev.polis.files.layout.Root;
 import dev.polis.fixtures.LiveTree;
 import dev.polis.fixtures.Needs;
 import dev.polis.health.HealthTable;
+import dev.polis.logtree.LogEntry;
+import dev.polis.logtree.LogPayload;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
 import dev.polis.posix.LoopDevices;
 import dev.polis.posix.Mounts;
@@ -202,6 +206,18 @@ final class ContainersHarness implements AutoCloseable {
         .map(words -> Long.parseLong(words[1]))
         .findFirst()
         .orElseThrow();
+  }
+
+  /** Returns containerd's log as it is in the tree, oldest line first. */
+  List<String> log() {
+    try (LogReader reader = logs.read(LogQuery.of("root.containers.containerd").backlogAll())) {
+      return reader.backlog().stream()
+          .map(LogEntry::payload)
+          .filter(LogPayload.Leveled.class::isInstance)
+          .map(LogPayload.Leveled.class::cast)
+          .map(LogPayload.Leveled::message)
+          .toList();
+    }
   }
 
   /** Writes an archive with one image of another name. */

@@ -86,6 +86,12 @@ class ContainersTest {
     assertTrue(inside(sandbox, "ip", "-4", "address", "show").contains(address));
     assertEquals("1", inside(sandbox, "cat", "/proc/sys/net/ipv4/ip_forward"));
     assertFalse(Files.exists(Path.of("/run/polis-sandbox")), "the machine's own /run was used");
+    Await.until(
+        PATIENCE,
+        "containerd's log to be in the tree",
+        () ->
+            harness.log().stream()
+                .anyMatch(line -> line.contains("containerd successfully booted")));
 
     instance.containers.stop();
 

@@ -10,8 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.StringJoiner;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * Reads lines of {@code key=value} pairs, as containerd and others that log with Go's logrus write
@@ -19,9 +17,6 @@ import java.util.regex.Pattern;
  * get their places in the entry; all other pairs follow the message.
  */
 public final class LogfmtConverter implements LineConverter {
-  private static final Pattern PAIR =
-      Pattern.compile("([A-Za-z_][\\w.\\-/]*)=(\"(?:[^\"\\\\]|\\\\.)*\"|\\S*)(?:\\s+|$)");
-
   private final InstantSource clock;
 
   /** A converter for lines of programs that run now. */
@@ -51,37 +46,68 @@ public final class LogfmtConverter implements LineConverter {
   /** Returns the pairs of a line in their order; none if it holds anything else. */
   private static Map<String, String> pairs(String line) {
     Map<String, String> pairs = new LinkedHashMap<>();
-    Matcher pair = PAIR.matcher(line);
-    int end = 0;
-    while (pair.find()) {
-      if (pair.start() != end) {
+    int at = 0;
+    while (at < line.length()) {
+      int equals = line.indexOf('=', at);
+      if (equals < 0 || !isKey(line, at, equals)) {
         return Map.of();
       }
-      pairs.put(pair.group(1), plain(pair.group(2)));
-      end = pair.end();
+      int end = endOfValue(line, equals + 1);
+      pairs.put(line.substring(at, equals), plain(line.substring(equals + 1, end)));
+      at = end;
+      while (at < line.length() && line.charAt(at) == ' ') {
+        at++;
+      }
     }
-    return end == line.length() ? pairs : Map.of();
+    return pairs;
+  }
+
+  private static boolean isKey(String line, int from, int to) {
+    return from < to
+        && line.substring(from, to)
+            .chars()
+            .allMatch(each -> Character.isLetterOrDigit(each) || "_.-/".indexOf(each) >= 0);
+  }
+
+  /**
+   * Returns where a value ends: behind its closing quotation mark, or before the next blank. Not by
+   * a regular expression: containerd quotes its whole configuration, which is longer than Java's
+   * can follow.
+   */
+  private static int endOfValue(String line, int from) {
+    if (from == line.length() || line.charAt(from) != '"') {
+      int blank = line.indexOf(' ', from);
+      return blank < 0 ? line.length() : blank;
+    }
+    for (int at = from + 1; at < line.length(); at++) {
+      if (line.charAt(at) == '\\') {
+        at++;
+      } else if (line.charAt(at) == '"') {
+        return at + 1;
+      }
+    }
+    return line.length();
   }
 
   /** Returns a value without its quotation marks and the backslashes of Go's quoting. */
   private static String plain(String value) {
-    if (value.length() < 2 || value.charAt(0) != '"') {
+    if (value.length() < 2 || value.charAt(0) != '"' || !value.endsWith("\"")) {
       return value;
     }
     StringBuilder plain = new StringBuilder();
     for (int at = 1; at < value.length() - 1; at++) {
       char each = value.charAt(at);
-      if (each == '\\') {
-        at++;
-        plain.append(
-            switch (value.charAt(at)) {
-              case 'n' -> '\n';
-              case 't' -> '\t';
-              default -> value.charAt(at);
-            });
-      } else {
+      if (each != '\\' || at + 1 == value.length() - 1) {
         plain.append(each);
+        continue;
       }
+      at++;
+      plain.append(
+          switch (value.charAt(at)) {
+            case 'n' -> '\n';
+            case 't' -> '\t';
+            default -> value.charAt(at);
+          });
     }
     return plain.toString();
   }

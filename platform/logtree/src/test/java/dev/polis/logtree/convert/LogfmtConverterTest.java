@@ -1,11 +1,13 @@
 package dev.polis.logtree.convert;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.Severity;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -39,6 +41,22 @@ class LogfmtConverterTest {
     assertEquals(NOW, entry.timestamp());
     assertEquals(Severity.FATAL, entry.severity());
     assertEquals("ended", entry.message());
+  }
+
+  @Test
+  @DisplayName("a value of many thousand characters is read, on the small stack of a task too")
+  void longValue() throws Exception {
+    String line = "level=info msg=\"" + "{\\\"key\\\":1}".repeat(5000) + "\" id=7";
+    AtomicReference<String> message = new AtomicReference<>("");
+    Thread task = Thread.ofVirtual().start(() -> message.set(convert(line).message()));
+    task.join();
+    assertTrue(message.get().startsWith("{\"key\":1}{"), message.get());
+  }
+
+  @Test
+  @DisplayName("a line that was cut off keeps what there is")
+  void cutOff() {
+    assertEquals("\"half a mess", convert("level=info msg=\"half a mess").message());
   }
 
   @Test
