@@ -44,12 +44,19 @@ final class CuratorApi extends CuratorGrpc.CuratorImplBase {
   private final LeaderGate gate;
   private final CallStreams streams;
   private final Consensus consensus;
+  private final WorkerCertificates certificates;
   private final InstantSource clock;
 
-  CuratorApi(LeaderGate gate, CallStreams streams, Consensus consensus, InstantSource clock) {
+  CuratorApi(
+      LeaderGate gate,
+      CallStreams streams,
+      Consensus consensus,
+      WorkerCertificates certificates,
+      InstantSource clock) {
     this.gate = gate;
     this.streams = streams;
     this.consensus = consensus;
+    this.certificates = certificates;
     this.clock = clock;
   }
 
@@ -188,9 +195,17 @@ final class CuratorApi extends CuratorGrpc.CuratorImplBase {
   @Override
   public void issueCertificate(
       IssueCertificateRequest request, StreamObserver<IssueCertificateResponse> caller) {
-    RpcPeer.current().requireNode();
-    throw Refusal.precondition(
-        "certificates of Kubernetes workers are not issued by this version: it has no Kubernetes");
+    NodeId self = RpcPeer.current().requireNode();
+    if (!request.hasKubernetesWorker()) {
+      throw Refusal.invalid(
+          "the request does not say for which role the certificates are; set kubernetes_worker");
+    }
+    ApiCalls.unary(
+        gate,
+        caller,
+        term ->
+            certificates.issue(
+                term.records().requireNode(self.text()), request.getKubernetesWorker()));
   }
 
   @Override

@@ -53,6 +53,9 @@ final class CuratorService implements Curator, OrganInstance {
   /** The etcd user, and the namespace, of the curator. */
   private static final String USER = "curator";
 
+  /** The etcd user whose namespace holds the certificates of Kubernetes. */
+  private static final String KUBERNETES = "kubernetes";
+
   /**
    * Holds what the organ works with.
    *
@@ -203,7 +206,12 @@ final class CuratorService implements Curator, OrganInstance {
     return List.of(
         new ManagementApi(gate, new SecureRandom(), clusterCa),
         new AaaApi(gate),
-        new CuratorApi(gate, streams, parts.consensus(), InstantSource.system()),
+        new CuratorApi(
+            gate,
+            streams,
+            parts.consensus(),
+            new WorkerCertificates(() -> connect(KUBERNETES), InstantSource.system()),
+            InstantSource.system()),
         new EtcdApi(parts.consensus()),
         new PluginTrustApi(gate, parts.signed()),
         new PluginSetApi(gate, streams, InstantSource.system()),
@@ -240,7 +248,11 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   private EtcdClient connect() {
-    return EtcdClient.connect(parts.consensus().access(USER));
+    return connect(USER);
+  }
+
+  private EtcdClient connect(String user) {
+    return EtcdClient.connect(parts.consensus().access(user));
   }
 
   @Override

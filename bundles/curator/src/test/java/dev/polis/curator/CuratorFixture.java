@@ -244,7 +244,7 @@ public final class CuratorFixture implements AutoCloseable {
 
   /** Connects to the curator's etcd keys directly. */
   EtcdClient records() {
-    return EtcdClient.connect(access());
+    return EtcdClient.connect(access("curator"));
   }
 
   NodeCredentials credentials() {
@@ -260,8 +260,8 @@ public final class CuratorFixture implements AutoCloseable {
     return etcd;
   }
 
-  private EtcdAccess access() {
-    return EtcdAccess.plaintext(endpoints.toArray(String[]::new)).sub("curator");
+  private EtcdAccess access(String user) {
+    return EtcdAccess.plaintext(endpoints.toArray(String[]::new)).sub(user);
   }
 
   private Consensus consensus() {
@@ -271,7 +271,7 @@ public final class CuratorFixture implements AutoCloseable {
             new Class<?>[] {Consensus.class},
             (self, method, arguments) -> {
               if (method.getName().equals("access")) {
-                return access();
+                return access((String) arguments[0]);
               }
               if (method.getName().equals("status")) {
                 return new MutableValue<>(

@@ -8,7 +8,10 @@
  *                            │              │ keys, certificates
  *                            │              ├─▶ pki ─▶ etcd, as the user kubernetes
  *                            │              └─▶ client ─▶ API server: objects that every cluster has
- *                            └─▶ proxy: port 6444 of the node's address, for users of the cluster
+ *               │            └─▶ proxy: port 6444 of the node's address, for users of the cluster
+ *               └──runs──▶ worker: load balancer, kubelet, kube-proxy, DNS, volumes
+ *                                │ certificates          │ sandbox
+ *                             curator                Containers
  * </pre>
  *
  * <p>Clients of the reference system connect to port 6444 when they take ownership of a cluster or
@@ -23,11 +26,13 @@
  * have it and by no others, and ends when the cluster takes the role away.
  *
  * <ul>
- *   <li>Needs: ClusterManager, HealthRegistry, Network, ProcessManager, RpcHost, Storage
+ *   <li>Needs: ClusterManager, Containers, HealthRegistry, Network, ProcessManager, RpcHost,
+ *       Storage
  *   <li>Uses if there: none
  *   <li>Provides: KubeconfigIssuer, RolePlugin
  *   <li>Configuration: dev.polis.kubernetes
- *   <li>Files: data/kubernetes-address, data/kubernetes-controller
+ *   <li>Files: data/kubelet, data/kubernetes-address, data/kubernetes-controller,
+ *       data/kubernetes-volumes, data/kubernetes-worker
  *   <li>Ports: 6443, 6444, 6445
  * </ul>
  */

@@ -63,6 +63,11 @@ public final class NetworkComponent implements Network {
   }
 
   @Override
+  public boolean ownsInterfaces() {
+    return service.ownsInterfaces();
+  }
+
+  @Override
   public void configure(Net configuration) throws IOException, InterruptedException {
     service.configure(configuration);
   }

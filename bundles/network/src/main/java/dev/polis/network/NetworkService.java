@@ -122,6 +122,11 @@ final class NetworkService implements Network, OrganInstance {
   }
 
   @Override
+  public boolean ownsInterfaces() {
+    return settings.manage();
+  }
+
+  @Override
   public synchronized void configure(Net configuration) throws IOException, InterruptedException {
     if (gave) {
       throw new NetworkConfigException(

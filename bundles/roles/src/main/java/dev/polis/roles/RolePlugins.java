@@ -230,7 +230,8 @@ final class RolePlugins {
     if (closed) {
       return;
     }
-    List.copyOf(started.values()).forEach(this::stopUnlessRight);
+    // In the reverse order of start: a Kubernetes worker still needs its API server to end.
+    List.copyOf(started.values()).reversed().forEach(this::stopUnlessRight);
     wanted.stream()
         .sorted()
         .filter(role -> !started.containsKey(role))

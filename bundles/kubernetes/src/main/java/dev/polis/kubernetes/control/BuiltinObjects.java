@@ -18,6 +18,7 @@ final class BuiltinObjects {
   /** The user who has set up the cluster. */
   private static final String OWNER = "owner";
 
+  private static final String NODE_REMOVAL = "polis:node-removal";
   private static final String RBAC = "/apis/rbac.authorization.k8s.io/v1/";
   private static final String ROLES = RBAC + "clusterroles";
   private static final String BINDINGS = RBAC + "clusterrolebindings";
@@ -43,6 +44,7 @@ final class BuiltinObjects {
     return List.of(
         netservices(),
         provisioner(),
+        nodeRemoval(),
         binding(
             "polis:apiserver-kubelet-client",
             "User",
@@ -59,6 +61,7 @@ final class BuiltinObjects {
             "Group",
             KubernetesNames.GROUP_NETSERVICES,
             "system:node-proxier"),
+        binding(NODE_REMOVAL, "Group", KubernetesNames.GROUP_NODES, NODE_REMOVAL),
         binding(
             "polis:csi-provisioner",
             "Group",
@@ -103,6 +106,18 @@ final class BuiltinObjects {
           {"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses", "csinodes"],
            "verbs": ["get", "list", "watch"]}
         ]
+        """);
+  }
+
+  /**
+   * Lets a kubelet delete a Node object. An admission plugin of the API server, NodeRestriction,
+   * narrows that to its own, which a worker deletes when its role ends.
+   */
+  private static KubeObject nodeRemoval() {
+    return role(
+        NODE_REMOVAL,
+        """
+        [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["delete"]}]
         """);
   }
 

@@ -40,6 +40,13 @@ public @interface KubernetesConfig {
   int balancer_port() default 6445;
 
   @AttributeDefinition(
+      name = "Curator port",
+      description = "Port of the curator listener of every node",
+      min = "1",
+      max = "65535")
+  int curator_port() default 7835;
+
+  @AttributeDefinition(
       name = "Pods",
       description = "Addresses of Pods in the cluster; each node gets 256 of them")
   String pod_range() default "10.244.0.0/16";

@@ -17,6 +17,15 @@ public interface Network {
   Value<NetworkStatus> status();
 
   /**
+   * Tells whether this node owns the network interfaces of its machine, or of the network namespace
+   * that it runs in. Where it does not, others' addresses, routes and firewall rules are there too.
+   * False unless the provider says otherwise.
+   */
+  default boolean ownsInterfaces() {
+    return false;
+  }
+
+  /**
    * Writes this node's name: its id resolves through the hosts file to the current address and
    * follows it, and the machine id is derived from it. Idempotent; survives a restart of the
    * service.

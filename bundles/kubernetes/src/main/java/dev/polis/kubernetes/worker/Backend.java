@@ -1,0 +1,45 @@
+package dev.polis.kubernetes.worker;
+
+import java.net.InetSocketAddress;
+import java.util.HashSet;
+import java.util.Set;
+
+/** Holds what the load balancer knows of one API server. Guarded by its pool. */
+final class Backend {
+
+  /** As many probes in a row without an answer make it a dead one: the first may be an accident. */
+  private static final int DEAD_AFTER = 2;
+
+  private final InetSocketAddress address;
+  private final Set<BalancedConnection> connections = new HashSet<>();
+  private int failures;
+
+  Backend(InetSocketAddress address) {
+    this.address = address;
+  }
+
+  InetSocketAddress address() {
+    return address;
+  }
+
+  Set<BalancedConnection> connections() {
+    return connections;
+  }
+
+  boolean dead() {
+    return failures >= DEAD_AFTER;
+  }
+
+  void answered() {
+    failures = 0;
+  }
+
+  void failed() {
+    failures++;
+  }
+
+  /** Counts as dead until it answers. */
+  void refused() {
+    failures = DEAD_AFTER;
+  }
+}

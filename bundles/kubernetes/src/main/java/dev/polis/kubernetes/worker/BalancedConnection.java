@@ -1,0 +1,63 @@
+package dev.polis.kubernetes.worker;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+
+/**
+ * Carries bytes between a client of the load balancer and one API server. Its two directions are
+ * run by two threads; it ends when both have ended, or one of them fails.
+ */
+final class BalancedConnection implements AutoCloseable {
+
+  private final Socket client;
+  private final Socket upstream;
+  private final InetSocketAddress server;
+
+  BalancedConnection(Socket client, Socket upstream, InetSocketAddress server) {
+    this.client = client;
+    this.upstream = upstream;
+    this.server = server;
+  }
+
+  InetSocketAddress server() {
+    return server;
+  }
+
+  /** Carries what the client sends, to its end. */
+  void forward() {
+    carry(client, upstream);
+  }
+
+  /** Carries what the API server sends, to its end. */
+  void backward() {
+    carry(upstream, client);
+  }
+
+  private void carry(Socket from, Socket to) {
+    try {
+      from.getInputStream().transferTo(to.getOutputStream());
+      // The other direction may go on: an end of input is half an end.
+      to.shutdownOutput();
+    } catch (IOException broken) {
+      // One side has ended without saying so, or was closed here; the other one learns of it.
+      close();
+    }
+  }
+
+  /** Ends both sides. */
+  @Override
+  public void close() {
+    closeQuietly(client);
+    closeQuietly(upstream);
+  }
+
+  /** Closes a socket, of which nothing more is wanted. */
+  static void closeQuietly(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException alreadyBroken) {
+      // It is of no use any more either way.
+    }
+  }
+}

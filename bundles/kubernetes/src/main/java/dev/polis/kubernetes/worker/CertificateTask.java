@@ -1,0 +1,125 @@
+package dev.polis.kubernetes.worker;
+
+import com.google.protobuf.ByteString;
+import dev.polis.backoff.Backoff;
+import dev.polis.event.MutableValue;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthScope;
+import dev.polis.pki.Ed25519;
+import dev.polis.resolver.LeaderConnection;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.IssueCertificateRequest;
+import dev.polis.wire.curator.IssueCertificateResponse;
+import io.grpc.StatusException;
+import java.io.IOException;
+import java.security.PrivateKey;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Has the keys of the worker's programs certified by the curator, writes the certificates to files,
+ * and has them renewed in time.
+ */
+final class CertificateTask implements Task {
+
+  private static final String NO_CERTIFICATES = "no-worker-certificates";
+
+  /** A call without an answer for this long is made again. */
+  private static final long CALL_SECONDS = 10;
+
+  /** A certificate that is due lives for days yet; a clock may be set forward meanwhile. */
+  private static final Duration CHECK = Duration.ofMinutes(1);
+
+  private final LeaderConnection connection;
+  private final WorkerPlan plan;
+  private final WorkerFiles files;
+  private final HealthScope health;
+  private final MutableValue<WorkerCredentials> credentials;
+  private final InstantSource clock;
+
+  CertificateTask(
+      LeaderConnection connection,
+      WorkerPlan plan,
+      WorkerFiles files,
+      HealthScope health,
+      MutableValue<WorkerCredentials> credentials,
+      InstantSource clock) {
+    this.connection = connection;
+    this.plan = plan;
+    this.files = files;
+    this.health = health;
+    this.credentials = credentials;
+    this.clock = clock;
+  }
+
+  @Override
+  public void run(Context context) throws InterruptedException, IOException {
+    WorkerKeys keys = WorkerKeys.ensure(files);
+    Optional<WorkerCertificates> stored =
+        WorkerCertificates.read(files)
+            .filter(certificates -> certificates.match(keys, plan.addresses().worker()));
+    stored.ifPresent(certificates -> publish(keys, certificates));
+    context.healthy();
+    WorkerCertificates present = stored.isPresent() ? stored.get() : renew(context, keys);
+    while (true) {
+      if (present.due(clock.instant())) {
+        present = renew(context, keys);
+      }
+      Thread.sleep(CHECK);
+    }
+  }
+
+  private WorkerCertificates renew(Context context, WorkerKeys keys)
+      throws InterruptedException, IOException {
+    WorkerCertificates issued = fetch(context, keys);
+    issued.write(files);
+    publish(keys, issued);
+    context.log().info("The curator has issued the certificates of the worker's programs.");
+    return issued;
+  }
+
+  private void publish(WorkerKeys keys, WorkerCertificates certificates) {
+    credentials.set(new WorkerCredentials(keys, certificates));
+  }
+
+  private WorkerCertificates fetch(Context context, WorkerKeys keys) throws InterruptedException {
+    Backoff backoff = connection.backoff();
+    while (true) {
+      try {
+        WorkerCertificates issued = WorkerCertificates.of(ask(keys));
+        health.clear(NO_CERTIFICATES);
+        return issued;
+      } catch (StatusException e) {
+        String reason = "the curator issues no certificates: " + e.getStatus().getDescription();
+        context.log().warning("%s", reason);
+        health.set(HealthCondition.waiting(NO_CERTIFICATES, reason));
+        backoff.pause();
+      }
+    }
+  }
+
+  private IssueCertificateResponse.KubernetesWorker ask(WorkerKeys keys)
+      throws StatusException, InterruptedException {
+    var worker =
+        IssueCertificateRequest.KubernetesWorker.newBuilder()
+            .setKubeletPubkey(raw(keys.kubelet()))
+            .setCsiProvisionerPubkey(raw(keys.provisioner()))
+            .setNetservicesPubkey(raw(keys.netservices()));
+    if (plan.addresses().derived()) {
+      worker.setWorkerAddress(plan.addresses().worker().getHostAddress());
+    }
+    return CuratorGrpc.newBlockingV2Stub(connection.channel())
+        .withWaitForReady()
+        .withDeadlineAfter(CALL_SECONDS, TimeUnit.SECONDS)
+        .issueCertificate(IssueCertificateRequest.newBuilder().setKubernetesWorker(worker).build())
+        .getKubernetesWorker();
+  }
+
+  private static ByteString raw(PrivateKey key) {
+    return ByteString.copyFrom(Ed25519.raw(Ed25519.publicKey(key)));
+  }
+}

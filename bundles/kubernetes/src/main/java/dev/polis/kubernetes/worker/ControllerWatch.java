@@ -1,0 +1,115 @@
+package dev.polis.kubernetes.worker;
+
+import dev.polis.api.roles.RoleName;
+import dev.polis.api.roles.RoleRecord;
+import dev.polis.backoff.Backoff;
+import dev.polis.event.MutableValue;
+import dev.polis.kubernetes.settings.KubernetesAddresses;
+import dev.polis.kubernetes.settings.KubernetesSettings;
+import dev.polis.resolver.LeaderConnection;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.Node;
+import dev.polis.wire.curator.WatchEvent;
+import dev.polis.wire.curator.WatchRequest;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Watches which nodes have the role KubernetesController, and publishes where their API servers
+ * are. What was known stays while the leader cannot be asked.
+ */
+final class ControllerWatch implements Task {
+
+  private final LeaderConnection connection;
+  private final KubernetesSettings settings;
+  private final MutableValue<Set<InetSocketAddress>> controllers;
+
+  ControllerWatch(
+      LeaderConnection connection,
+      KubernetesSettings settings,
+      MutableValue<Set<InetSocketAddress>> controllers) {
+    this.connection = connection;
+    this.settings = settings;
+    this.controllers = controllers;
+  }
+
+  @Override
+  public void run(Context context) throws InterruptedException {
+    context.healthy();
+    Backoff backoff = connection.backoff();
+    while (true) {
+      try {
+        follow(backoff);
+      } catch (StatusException e) {
+        context.log().warning("the watch of the controllers ended: %s", e.getMessage());
+      }
+      backoff.pause();
+    }
+  }
+
+  private void follow(Backoff backoff) throws InterruptedException, StatusException {
+    BlockingClientCall<?, WatchEvent> call =
+        CuratorGrpc.newBlockingV2Stub(connection.channel())
+            .withWaitForReady()
+            .watch(
+                WatchRequest.newBuilder()
+                    .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
+                    .build());
+    ControllerSet found = new ControllerSet(settings);
+    try {
+      for (WatchEvent event = call.read(); event != null; event = call.read()) {
+        backoff.reset();
+        found.accept(event).ifPresent(this::publish);
+      }
+    } finally {
+      call.cancel("this watch is over", null);
+    }
+  }
+
+  private void publish(Set<InetSocketAddress> now) {
+    if (!controllers.peek().equals(Optional.of(now))) {
+      controllers.set(now);
+    }
+  }
+
+  /** Collects the events of one stream. */
+  static final class ControllerSet {
+
+    private final KubernetesSettings settings;
+    private final Map<String, InetSocketAddress> byNode = new TreeMap<>();
+    private boolean complete;
+
+    ControllerSet(KubernetesSettings settings) {
+      this.settings = settings;
+    }
+
+    /** Takes an event; returns the set once all that was there at the call has come. */
+    Optional<Set<InetSocketAddress>> accept(WatchEvent event) {
+      event.getNodesList().forEach(this::put);
+      event.getNodeTombstonesList().forEach(gone -> byNode.remove(gone.getNodeId()));
+      complete |= event.getProgress() == WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED;
+      return complete ? Optional.of(new LinkedHashSet<>(byNode.values())) : Optional.empty();
+    }
+
+    private void put(Node node) {
+      String address = node.getStatus().getExternalAddress();
+      if (address.isEmpty()
+          || !RoleRecord.names(node.getRoles()).contains(RoleName.KUBERNETES_CONTROLLER)) {
+        byNode.remove(node.getId());
+        return;
+      }
+      InetAddress host =
+          KubernetesAddresses.of(InetAddress.ofLiteral(address), settings.links()).host();
+      byNode.put(node.getId(), new InetSocketAddress(host, settings.apiPort()));
+    }
+  }
+}

@@ -1,0 +1,78 @@
+package dev.polis.kubernetes.worker;
+
+import dev.polis.api.containers.ContainersStatus;
+import dev.polis.api.containers.Isolation;
+import dev.polis.api.containers.Sandbox;
+import dev.polis.files.FileException;
+import dev.polis.process.ProcessSpec;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Writes the DNS server's files and command line.
+ *
+ * <p>It reads its client certificate again within five minutes after the file has changed.
+ */
+final class DnsFiles {
+
+  static final String NAME = "coredns";
+
+  /**
+   * Where the DNS server says that it is ready; at the sandbox's address. Its usual ports are those
+   * of many Pods that share the node's network.
+   */
+  static final int READY_PORT = 10_253;
+
+  private final WorkerPlan plan;
+  private final WorkerFiles files;
+
+  DnsFiles(WorkerPlan plan, WorkerFiles files) {
+    this.plan = plan;
+    this.files = files;
+  }
+
+  /** Writes the files and returns how the DNS server is started. */
+  ProcessSpec prepare(ContainersStatus.Running runtime) throws FileException {
+    String corefile = corefile();
+    WorkerFiles.write(files.corefile, corefile);
+    WorkerFiles.write(
+        files.netservicesKubeconfig,
+        Kubeconfig.text(plan.balancer(), files.ca, files.netservices, files.netservicesKey));
+    Sandbox sandbox = runtime.sandbox();
+    return ProcessSpec.of(
+            NAME,
+            sandbox.command(
+                List.of(
+                    plan.programs().program(NAME).toString(), "-conf", files.corefile.toString())))
+        .withEnvironment(Map.of("PATH", sandbox.path(), "HOME", "/root"))
+        .withFingerprint(plan.programs().digest(NAME) + corefile);
+  }
+
+  /** Returns the text of the configuration file. */
+  String corefile() {
+    boolean machine = plan.isolation() == Isolation.MACHINE;
+    // In a sandbox of its own nobody else has the port, and there are no name servers to ask.
+    String bind = machine ? "    bind " + plan.dns().getHostAddress() + "\n" : "";
+    String forward = machine ? "    forward . /etc/resolv.conf\n" : "";
+    return """
+        .:53 {
+        %s    errors
+            ready %s:%d
+            kubernetes %s in-addr.arpa ip6.arpa {
+                kubeconfig %s
+                pods insecure
+                fallthrough in-addr.arpa ip6.arpa
+            }
+        %s    cache 30
+            loadbalance
+        }
+        """
+        .formatted(
+            bind,
+            plan.addresses().worker().getHostAddress(),
+            READY_PORT,
+            plan.domain(),
+            files.netservicesKubeconfig,
+            forward);
+  }
+}

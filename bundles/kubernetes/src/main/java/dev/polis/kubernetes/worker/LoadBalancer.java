@@ -1,0 +1,173 @@
+package dev.polis.kubernetes.worker;
+
+import dev.polis.event.Value;
+import dev.polis.event.Values;
+import dev.polis.logtree.Log;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/**
+ * Passes TCP connections of this worker on to the API servers of all controllers, in turn. One that
+ * does not answer is passed over, and its connections are ended if there is another one.
+ */
+final class LoadBalancer implements Task {
+
+  /** A controller of the same network answers within milliseconds. */
+  private static final int CONNECT_MILLIS = 2_000;
+
+  /** A dead controller is noticed after two of these: well before a node counts as lost, 50 s. */
+  private static final Duration PROBE_PAUSE = Duration.ofSeconds(3);
+
+  private static final int BACKLOG = 128;
+
+  private final InetSocketAddress at;
+  private final Value<Set<InetSocketAddress>> controllers;
+  private final BackendProbe probe;
+  private final Duration probePause;
+
+  LoadBalancer(
+      InetSocketAddress at, Value<Set<InetSocketAddress>> controllers, BackendProbe probe) {
+    this(at, controllers, probe, PROBE_PAUSE);
+  }
+
+  LoadBalancer(
+      InetSocketAddress at,
+      Value<Set<InetSocketAddress>> controllers,
+      BackendProbe probe,
+      Duration probePause) {
+    this.at = at;
+    this.controllers = controllers;
+    this.probe = probe;
+    this.probePause = probePause;
+  }
+
+  @Override
+  public void run(Context context) throws Exception {
+    try (ServerSocket listener = new ServerSocket()) {
+      listener.setReuseAddress(true);
+      bind(listener);
+      context.healthy();
+      serve(listener, context.log());
+    } catch (IOException failed) {
+      // An interrupted accept ends with a closed socket.
+      if (Thread.interrupted() || context.cancelled()) {
+        throw new InterruptedException("the load balancer was told to end");
+      }
+      throw failed;
+    }
+  }
+
+  private void bind(ServerSocket listener) throws IOException {
+    try {
+      listener.bind(at, BACKLOG);
+    } catch (IOException e) {
+      throw new IOException(
+          "the load balancer cannot listen at %s: %s; end the program that has the port, or set dev.polis.kubernetes.balancer_port"
+              .formatted(at, e.getMessage()),
+          e);
+    }
+  }
+
+  /** Accepts connections until the listener is closed. */
+  void serve(ServerSocket listener, Log log) throws IOException {
+    BackendPool pool = new BackendPool();
+    ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    try {
+      controllers.peek().ifPresent(pool::set);
+      threads.submit(() -> follow(pool, log));
+      threads.submit(() -> probe(pool, threads));
+      while (true) {
+        Socket client = listener.accept();
+        threads.submit(() -> carry(client, pool, threads));
+      }
+    } finally {
+      pool.set(Set.of());
+      threads.shutdownNow();
+      threads.close();
+    }
+  }
+
+  private Void follow(BackendPool pool, Log log) throws Exception {
+    Values.follow(
+        controllers,
+        now -> {
+          log.info("API servers: %s", now);
+          pool.set(now);
+        });
+    return null;
+  }
+
+  private Void probe(BackendPool pool, ExecutorService threads) throws InterruptedException {
+    while (true) {
+      Thread.sleep(probePause);
+      var servers = pool.all();
+      // With one there is nothing to choose, and its connections end by themselves.
+      if (servers.size() > 1) {
+        for (InetSocketAddress server : servers) {
+          threads.submit(() -> pool.probed(server, probe.answers(server)));
+        }
+      }
+    }
+  }
+
+  private static void carry(Socket client, BackendPool pool, ExecutorService threads) {
+    try (client) {
+      Optional<BalancedConnection> connected = connect(client, pool);
+      if (connected.isPresent()) {
+        carry(connected.get(), pool, threads);
+      }
+    } catch (IOException gone) {
+      // The client left before it was connected.
+    }
+  }
+
+  private static void carry(
+      BalancedConnection connection, BackendPool pool, ExecutorService threads) {
+    try (connection) {
+      if (pool.add(connection)) {
+        Future<?> backward = threads.submit(connection::backward);
+        connection.forward();
+        await(backward);
+      }
+    } finally {
+      pool.remove(connection);
+    }
+  }
+
+  private static void await(Future<?> other) {
+    try {
+      other.get();
+    } catch (InterruptedException ending) {
+      Thread.currentThread().interrupt();
+    } catch (java.util.concurrent.ExecutionException e) {
+      throw new IllegalStateException("carrying bytes fails with no exception", e);
+    }
+  }
+
+  private static Optional<BalancedConnection> connect(Socket client, BackendPool pool)
+      throws IOException {
+    client.setTcpNoDelay(true);
+    for (InetSocketAddress server : pool.inTurn()) {
+      Socket upstream = new Socket();
+      try {
+        upstream.connect(server, CONNECT_MILLIS);
+        upstream.setTcpNoDelay(true);
+        return Optional.of(new BalancedConnection(client, upstream, server));
+      } catch (IOException unreachable) {
+        BalancedConnection.closeQuietly(upstream);
+        pool.refused(server);
+      }
+    }
+    return Optional.empty();
+  }
+}

@@ -1,0 +1,64 @@
+package dev.polis.kubernetes.worker;
+
+import dev.polis.api.containers.Isolation;
+import dev.polis.api.containers.Sandbox;
+import dev.polis.logtree.Log;
+import dev.polis.process.Commands;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Gives the sandbox the address of its DNS server, and takes away what the worker's programs leave
+ * in the network of a machine that is the node's own; elsewhere it goes with the sandbox.
+ */
+final class MachineNetwork {
+
+  /** The kernel answers at once; a machine under load is given a thousand times that. */
+  private static final Duration ANSWER = Duration.ofSeconds(10);
+
+  private final WorkerPlan plan;
+  private final Commands commands = new Commands();
+
+  MachineNetwork(WorkerPlan plan) {
+    this.plan = plan;
+  }
+
+  /** Puts the address of the DNS server on the loopback device of the sandbox. */
+  void addDnsAddress(Sandbox sandbox) throws IOException, InterruptedException {
+    Commands.Result result =
+        commands.run(
+            ANSWER,
+            sandbox.command(
+                Commands.located(List.of("ip", "address", "replace", dnsAddress(), "dev", "lo"))));
+    if (!result.ok()) {
+      throw new IOException(
+          "the sandbox did not get the address of its DNS server: " + result.words());
+    }
+  }
+
+  private String dnsAddress() {
+    return plan.dns().getHostAddress() + "/32";
+  }
+
+  /** Takes bridge, rules and address away, after the programs have ended. */
+  void clean(Log log) throws InterruptedException {
+    if (plan.isolation() == Isolation.NAMESPACES) {
+      return;
+    }
+    for (List<String> command :
+        List.of(
+            List.of(plan.programs().program(ProxyFiles.NAME).toString(), "--cleanup"),
+            List.of("ip", "link", "delete", PodNetworkFiles.BRIDGE),
+            List.of("ip", "address", "delete", dnsAddress(), "dev", "lo"))) {
+      try {
+        Commands.Result result = commands.run(ANSWER, command);
+        if (!result.ok()) {
+          log.info("The network is cleaned: %s.", result.words());
+        }
+      } catch (IOException e) {
+        log.warning("The network is not clean: %s.", e.getMessage());
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package dev.polis.kubernetes.worker;
+
+import com.google.gson.JsonObject;
+import dev.polis.api.containers.Containers;
+import dev.polis.api.containers.ContainersStatus;
+import dev.polis.api.containers.Isolation;
+import dev.polis.api.containers.Sandbox;
+import dev.polis.event.Value;
+import dev.polis.event.Values;
+import dev.polis.event.Watcher;
+import dev.polis.process.Commands;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Tells the runtime, and this machine, which addresses the node's Pods have, once the controller
+ * manager has given it some.
+ */
+final class PodNetworkTask implements Task {
+
+  /** The kernel answers at once; a machine under load is given a thousand times that. */
+  private static final Duration ANSWER = Duration.ofSeconds(10);
+
+  private final Containers containers;
+  private final WorkerPlan plan;
+  private final WorkerFiles files;
+  private final Value<Optional<JsonObject>> node;
+  private final Commands commands = new Commands();
+
+  PodNetworkTask(
+      Containers containers, WorkerPlan plan, WorkerFiles files, Value<Optional<JsonObject>> node) {
+    this.containers = containers;
+    this.plan = plan;
+    this.files = files;
+    this.node = node;
+  }
+
+  @Override
+  public void run(Context context) throws Exception {
+    context.healthy();
+    Value<Optional<String>> range = Values.map(node, now -> now.flatMap(NodeObject::podRange));
+    try (Watcher<Optional<String>> watcher = range.watch()) {
+      String known = "";
+      while (true) {
+        String before = known;
+        known = watcher.get(now -> now.isPresent() && !now.get().equals(before)).orElseThrow();
+        apply(known);
+        context.log().info("Pods of this node have the addresses %s.", known);
+      }
+    }
+  }
+
+  private void apply(String range) throws IOException, InterruptedException {
+    Sandbox sandbox = awaitSandbox();
+    PodNetworkFiles.write(files.network(), range);
+    if (sandbox.request().isolation() == Isolation.NAMESPACES) {
+      routeTo(range, sandbox);
+    }
+  }
+
+  private Sandbox awaitSandbox() throws InterruptedException {
+    try (Watcher<ContainersStatus> watcher = containers.status().watch()) {
+      return ((ContainersStatus.Running) watcher.get(ContainersStatus.Running.class::isInstance))
+          .sandbox();
+    }
+  }
+
+  /** Lets this machine reach Pods: the API server calls those that add to its API. */
+  private void routeTo(String range, Sandbox sandbox) throws IOException, InterruptedException {
+    Commands.Result result =
+        commands.run(
+            ANSWER,
+            List.of(
+                "ip",
+                "route",
+                "replace",
+                range,
+                "via",
+                sandbox.address().getHostAddress(),
+                "dev",
+                sandbox.hostDevice(),
+                "src",
+                plan.addresses().host().getHostAddress(),
+                "onlink"));
+    if (!result.ok()) {
+      throw new IOException(
+          "there is no route from this machine to its Pods at %s: %s"
+              .formatted(range, result.words()));
+    }
+  }
+}

@@ -1,0 +1,254 @@
+package dev.polis.kubernetes.worker;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dev.polis.backoff.Backoff;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.files.FileTree;
+import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.kubernetes.client.KubeException;
+import dev.polis.logtree.Log;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.HttpURLConnection;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Makes a persistent volume, a directory on the node's data volume, for each claim whose Pod was
+ * scheduled to this node, and deletes it with its claim.
+ */
+final class VolumeProvisioner implements Task {
+
+  /** The name by which storage classes ask for these volumes. */
+  static final String PROVISIONER = "polis.dev/local";
+
+  private static final String SELECTED_NODE = "volume.kubernetes.io/selected-node";
+  private static final String ASKED = "volume.kubernetes.io/storage-provisioner";
+  private static final String PROVISIONED_BY = "pv.kubernetes.io/provisioned-by";
+  private static final String NODE = "polis.dev/node";
+  private static final String QUOTA = "polis.dev/quota";
+  private static final String NO_QUOTA =
+      "none: the size of the claim is not enforced; the volume shares the node's data volume";
+
+  private static final String CLAIMS = "/api/v1/persistentvolumeclaims";
+  private static final String VOLUMES = "/api/v1/persistentvolumes";
+
+  // Programs of any user may write into a volume, as into one that a cloud formats.
+  private static final String MODE = "rwxrwxrwx";
+
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(15);
+
+  private final KubeClient client;
+  private final WorkerPlan plan;
+  private final Path folder;
+  private final Value<WorkerCredentials> credentials;
+
+  VolumeProvisioner(
+      KubeClient client, WorkerPlan plan, Path folder, Value<WorkerCredentials> credentials) {
+    this.client = client;
+    this.plan = plan;
+    this.folder = folder;
+    this.credentials = credentials;
+  }
+
+  @Override
+  public void run(Context context) throws InterruptedException {
+    try (Watcher<WorkerCredentials> certified = credentials.watch()) {
+      certified.get();
+    }
+    // Two collections, two watches; neither waits for the other.
+    context.run("claims", new Follow(CLAIMS, this::provision)::run);
+    context.run("deletion", new Follow(VOLUMES, this::delete)::run);
+    context.healthy();
+    context.awaitCancelled();
+  }
+
+  /** Acts on an object of a collection. */
+  @FunctionalInterface
+  private interface Action {
+    void act(JsonObject object, Log log) throws IOException, InterruptedException;
+  }
+
+  /** Lists a collection and then watches it, and acts on each object that is there or changes. */
+  private final class Follow {
+    private final String collection;
+    private final Action action;
+
+    Follow(String collection, Action action) {
+      this.collection = collection;
+      this.action = action;
+    }
+
+    void run(Context context) throws InterruptedException {
+      context.healthy();
+      Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
+      while (true) {
+        try {
+          follow(context.log(), backoff);
+        } catch (IOException e) {
+          context.log().info("volumes: %s; trying again", e.getMessage());
+        }
+        backoff.pause();
+      }
+    }
+
+    private void follow(Log log, Backoff backoff) throws IOException, InterruptedException {
+      JsonObject list = client.list(collection);
+      for (JsonObject each : KubeClient.items(list)) {
+        action.act(each, log);
+      }
+      backoff.reset();
+      String version = list.getAsJsonObject("metadata").get("resourceVersion").getAsString();
+      client.watch(collection + "?resourceVersion=" + version, event -> act(event, log));
+    }
+
+    private void act(JsonObject event, Log log) {
+      String type = event.get("type").getAsString();
+      if (!type.equals("ADDED") && !type.equals("MODIFIED")) {
+        return;
+      }
+      try {
+        action.act(event.getAsJsonObject("object"), log);
+      } catch (IOException e) {
+        // It ends the watch; the list that follows meets the object again.
+        throw new UncheckedIOException(e);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new UncheckedIOException(new IOException("interrupted", e));
+      }
+    }
+  }
+
+  /** Makes the volume of a claim that waits for this node. */
+  private void provision(JsonObject claim, Log log) throws IOException, InterruptedException {
+    if (!waitsForUs(claim, plan.node().text())) {
+      return;
+    }
+    JsonObject metadata = claim.getAsJsonObject("metadata");
+    String name = "pvc-" + metadata.get("uid").getAsString();
+    Path directory = folder.resolve(name);
+    makeDirectory(directory);
+    try {
+      client.create(VOLUMES, volume(claim, name, directory, plan.node().text()));
+      log.info(
+          "Volume %s was made for the claim %s/%s; nothing enforces its size.",
+          name, metadata.get("namespace").getAsString(), metadata.get("name").getAsString());
+    } catch (KubeException e) {
+      if (e.code() != HttpURLConnection.HTTP_CONFLICT) {
+        throw e;
+      }
+    }
+  }
+
+  /** Returns whether a claim has no volume yet and its Pod was scheduled to this node. */
+  static boolean waitsForUs(JsonObject claim, String node) {
+    JsonObject metadata = claim.getAsJsonObject("metadata");
+    boolean bound = claim.getAsJsonObject("spec").has("volumeName");
+    return !bound
+        && !metadata.has("deletionTimestamp")
+        && annotation(claim, ASKED).filter(PROVISIONER::equals).isPresent()
+        && annotation(claim, SELECTED_NODE).filter(node::equals).isPresent();
+  }
+
+  private static Optional<String> annotation(JsonObject object, String name) {
+    return Optional.ofNullable(object.getAsJsonObject("metadata").getAsJsonObject("annotations"))
+        .map(annotations -> annotations.get(name))
+        .map(JsonElement::getAsString);
+  }
+
+  /** Returns the volume that fulfils a claim. */
+  static JsonObject volume(JsonObject claim, String name, Path directory, String node) {
+    JsonObject metadata = claim.getAsJsonObject("metadata");
+    JsonObject spec = claim.getAsJsonObject("spec");
+    return JsonText.object(
+        Map.of(
+            "apiVersion",
+            "v1",
+            "kind",
+            "PersistentVolume",
+            "metadata",
+            Map.of(
+                "name",
+                name,
+                "annotations",
+                Map.of(PROVISIONED_BY, PROVISIONER, NODE, node, QUOTA, NO_QUOTA)),
+            "spec",
+            Map.of(
+                "capacity",
+                spec.getAsJsonObject("resources").getAsJsonObject("requests"),
+                "accessModes",
+                spec.getAsJsonArray("accessModes"),
+                "volumeMode",
+                spec.has("volumeMode") ? spec.get("volumeMode").getAsString() : "Filesystem",
+                "storageClassName",
+                spec.get("storageClassName").getAsString(),
+                "persistentVolumeReclaimPolicy",
+                "Delete",
+                "claimRef",
+                Map.of(
+                    "apiVersion", "v1",
+                    "kind", "PersistentVolumeClaim",
+                    "namespace", metadata.get("namespace").getAsString(),
+                    "name", metadata.get("name").getAsString(),
+                    "uid", metadata.get("uid").getAsString()),
+                "local",
+                Map.of("path", directory),
+                "nodeAffinity",
+                Map.of(
+                    "required",
+                    Map.of(
+                        "nodeSelectorTerms",
+                        List.of(
+                            Map.of(
+                                "matchExpressions",
+                                List.of(
+                                    Map.of(
+                                        "key", "kubernetes.io/hostname",
+                                        "operator", "In",
+                                        "values", List.of(node))))))))));
+  }
+
+  private static void makeDirectory(Path directory) throws IOException {
+    if (!Files.isDirectory(directory)) {
+      Files.createDirectory(directory);
+      Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString(MODE));
+    }
+  }
+
+  /** Deletes a volume of this node that its claim has released. */
+  private void delete(JsonObject volume, Log log) throws IOException, InterruptedException {
+    if (!released(volume, plan.node().text())) {
+      return;
+    }
+    String name = volume.getAsJsonObject("metadata").get("name").getAsString();
+    FileTree.delete(folder.resolve(name));
+    client.delete(VOLUMES + "/" + name);
+    log.info("Volume %s was deleted with its claim.", name);
+  }
+
+  /** Returns whether a volume is this node's and is to be deleted. */
+  static boolean released(JsonObject volume, String node) {
+    boolean released =
+        volume.has("status")
+            && volume.getAsJsonObject("status").has("phase")
+            && volume.getAsJsonObject("status").get("phase").getAsString().equals("Released");
+    return released
+        && annotation(volume, PROVISIONED_BY).filter(PROVISIONER::equals).isPresent()
+        && annotation(volume, NODE).filter(node::equals).isPresent()
+        && volume
+            .getAsJsonObject("spec")
+            .get("persistentVolumeReclaimPolicy")
+            .getAsString()
+            .equals("Delete");
+  }
+}

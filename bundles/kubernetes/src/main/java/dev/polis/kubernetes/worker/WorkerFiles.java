@@ -1,0 +1,168 @@
+package dev.polis.kubernetes.worker;
+
+import dev.polis.files.AtomicFile;
+import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.FileTree;
+import dev.polis.files.FolderPlacement;
+import dev.polis.files.Mode;
+import dev.polis.files.OrganFolder;
+import dev.polis.files.Stored;
+import dev.polis.posix.Mounts;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+
+/** Declares the worker's folders and files on the data volume. */
+final class WorkerFiles {
+
+  private static final OrganFolder OWN =
+      new OrganFolder("kubernetes-worker", Mode.PRIVATE_DIRECTORY);
+
+  // Sockets lie below it, whose paths may have 107 characters.
+  private static final OrganFolder KUBELET = new OrganFolder("kubelet", Mode.PRIVATE_DIRECTORY);
+
+  private static final OrganFolder VOLUMES =
+      new OrganFolder("kubernetes-volumes", Mode.PRIVATE_DIRECTORY);
+
+  private final FolderPlacement kubelet;
+  private final FolderPlacement volumes;
+  private final DirectoryPlacement network;
+  private final DirectoryPlacement kernel;
+
+  final FilePlacement ca;
+  final FilePlacement kubeletKey;
+  final FilePlacement kubeletServer;
+  final FilePlacement kubeletClient;
+  final FilePlacement provisionerKey;
+  final FilePlacement provisioner;
+  final FilePlacement netservicesKey;
+  final FilePlacement netservices;
+
+  final FilePlacement kubeletConfiguration;
+  final FilePlacement kubeletKubeconfig;
+  final FilePlacement kubeletScript;
+  final FilePlacement resolver;
+  final FilePlacement proxyConfiguration;
+  final FilePlacement netservicesKubeconfig;
+  final FilePlacement corefile;
+
+  private final List<FilePlacement> configuration;
+
+  /** Makes the folder that is declared. */
+  @FunctionalInterface
+  interface Folders {
+    FolderPlacement folder(OrganFolder declared) throws FileException;
+  }
+
+  /** Makes the folders. */
+  WorkerFiles(Folders storage) throws FileException {
+    FolderPlacement own = storage.folder(OWN);
+    this.kubelet = storage.folder(KUBELET);
+    this.volumes = storage.folder(VOLUMES);
+    this.network = own.declareDirectory("net.d", Mode.PRIVATE_DIRECTORY);
+    this.kernel = own.declareDirectory("kernel", Mode.PRIVATE_DIRECTORY);
+    this.ca = own.declareFile("ca.crt", Mode.PUBLIC);
+    this.kubeletKey = own.declareFile("kubelet.key", Mode.SECRET);
+    this.kubeletServer = own.declareFile("kubelet-server.crt", Mode.PUBLIC);
+    this.kubeletClient = own.declareFile("kubelet-client.crt", Mode.PUBLIC);
+    this.provisionerKey = own.declareFile("csi-provisioner.key", Mode.SECRET);
+    this.provisioner = own.declareFile("csi-provisioner.crt", Mode.PUBLIC);
+    this.netservicesKey = own.declareFile("netservices.key", Mode.SECRET);
+    this.netservices = own.declareFile("netservices.crt", Mode.PUBLIC);
+    this.kubeletConfiguration = own.declareFile("kubelet.json", Mode.PUBLIC);
+    this.kubeletKubeconfig = own.declareFile("kubelet.kubeconfig", Mode.PUBLIC);
+    this.kubeletScript = own.declareFile("kubelet.sh", Mode.PUBLIC);
+    this.resolver = own.declareFile("resolv.conf", Mode.PUBLIC);
+    this.proxyConfiguration = own.declareFile("kube-proxy.json", Mode.PUBLIC);
+    this.netservicesKubeconfig = own.declareFile("netservices.kubeconfig", Mode.PUBLIC);
+    this.corefile = own.declareFile("Corefile", Mode.PUBLIC);
+    this.configuration =
+        List.of(
+            kubeletConfiguration,
+            kubeletKubeconfig,
+            kubeletScript,
+            resolver,
+            proxyConfiguration,
+            netservicesKubeconfig,
+            corefile);
+    network.create();
+    kernel.create();
+  }
+
+  /** Returns the folder in which the runtime finds its CNI configuration. */
+  Path network() {
+    return network.path();
+  }
+
+  /** Returns the folder of files that stand for settings of the kernel. */
+  Path kernel() {
+    return kernel.path();
+  }
+
+  /** Returns the folder in which the kubelet keeps what it knows of Pods. */
+  Path kubelet() {
+    return kubelet.path();
+  }
+
+  /** Returns the folder of persistent volumes. */
+  Path volumes() {
+    return volumes.path();
+  }
+
+  /** Writes a text into a file, unless it is there already. */
+  static void write(FilePlacement file, String text) throws FileException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    if (file.read() instanceof Stored.Present<byte[]> present
+        && Arrays.equals(present.value(), bytes)) {
+      return;
+    }
+    file.write(bytes);
+  }
+
+  /** Writes a text into a file that is not declared, unless it is there already. */
+  static void writeAside(Path file, String text) throws FileException {
+    try {
+      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+      if (!Files.exists(file) || !Arrays.equals(Files.readAllBytes(file), bytes)) {
+        AtomicFile.replace(file, bytes, Mode.PUBLIC, AtomicFile.Durability.PROCESS);
+      }
+    } catch (IOException e) {
+      throw new FileException(
+          FileException.Problem.IO,
+          "cannot write " + file + ": " + e.getMessage(),
+          "see whether the disk is full or read-only",
+          e);
+    }
+  }
+
+  /**
+   * Deletes what the role made, after its programs have ended. Keys and certificates stay, since a
+   * certificate is bound to its key; so do persistent volumes.
+   */
+  void deleteConfiguration() throws IOException {
+    for (FilePlacement file : configuration) {
+      file.delete();
+    }
+    unmountBelow(kubelet.path());
+    FileTree.empty(network.path());
+    FileTree.empty(kernel.path());
+    FileTree.empty(kubelet.path());
+  }
+
+  /**
+   * Unmounts what the kubelet mounted for Pods. In a sandbox of its own that has gone with it; on
+   * the machine a persistent volume would be deleted with the directory it is mounted at.
+   */
+  private static void unmountBelow(Path folder) throws IOException {
+    for (Mounts.Mount mount : Mounts.list().reversed()) {
+      if (mount.point().startsWith(folder)) {
+        Mounts.unmount(mount.point());
+      }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+package dev.polis.kubernetes.worker;
+
+import dev.polis.api.containers.Isolation;
+import dev.polis.kubernetes.settings.KubernetesPrograms;
+import dev.polis.kubernetes.settings.KubernetesSettings;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Refuses, before anything is started, what a worker cannot run with. */
+final class WorkerRequirements {
+
+  private static final List<String> NETWORK_PLUGINS =
+      List.of("bridge", "host-local", "loopback", "portmap");
+
+  private final KubernetesSettings settings;
+
+  WorkerRequirements(KubernetesSettings settings) {
+    this.settings = settings;
+  }
+
+  /** Refuses a user who may not do what containers need. */
+  void requireRoot(String user) throws WorkerException {
+    if (!"root".equals(user)) {
+      throw new WorkerException(
+          "a worker needs root, for namespaces, mounts and cgroups, and this node runs as %s; start it as root, or take the role away: polisctl node role remove NODE KubernetesWorker"
+              .formatted(user));
+    }
+  }
+
+  /** Finds the programs, or refuses what is missing or not supported. */
+  KubernetesPrograms programs() throws WorkerException, InterruptedException {
+    KubernetesPrograms programs =
+        KubernetesPrograms.find(settings.programs(), KubernetesPrograms.ofWorker());
+    for (String plugin : NETWORK_PLUGINS) {
+      Path program = programs.networkPlugins().resolve(plugin);
+      if (!Files.isExecutable(program)) {
+        throw new WorkerException(
+            "%s, which connects Pods, is missing or not executable; run \"polis provision kubernetes\""
+                .formatted(program));
+      }
+    }
+    return programs;
+  }
+
+  /**
+   * Decides how far the worker is kept apart from the machine.
+   *
+   * @param node its address
+   * @param ownsInterfaces whether the network of the machine is this node's
+   */
+  Isolation isolation(InetAddress node, boolean ownsInterfaces) throws WorkerException {
+    boolean loopback = node.isLoopbackAddress();
+    return switch (settings.isolation()) {
+      case "machine" -> {
+        if (loopback) {
+          throw new WorkerException(
+              "dev.polis.kubernetes.isolation=machine needs a node at an address of its network, and this one is at %s; set dev.polis.network.address, or isolation=namespaces"
+                  .formatted(node.getHostAddress()));
+        }
+        yield Isolation.MACHINE;
+      }
+      case "namespaces" -> {
+        if (!loopback) {
+          throw new WorkerException(
+              "dev.polis.kubernetes.isolation=namespaces needs a node at a loopback address, and this one is at %s; set isolation=machine, or dev.polis.network.address=127.0.0.1"
+                  .formatted(node.getHostAddress()));
+        }
+        yield Isolation.NAMESPACES;
+      }
+      default -> {
+        if (!loopback && !ownsInterfaces) {
+          throw new WorkerException(
+              "a worker at %s would change the firewall, mounts and cgroups of this machine, whose network is not this node's; set dev.polis.kubernetes.isolation=machine if the machine is, or dev.polis.network.address=127.0.0.1 for a worker in namespaces of its own"
+                  .formatted(node.getHostAddress()));
+        }
+        yield loopback ? Isolation.NAMESPACES : Isolation.MACHINE;
+      }
+    };
+  }
+}
