@@ -69,16 +69,18 @@ public final class TlsConnection implements AutoCloseable {
   /**
    * Opens a connection to a server.
    *
+   * @param parameters the protocols and cipher suites
    * @param within how long connecting and the handshake may take, each
    */
-  public static TlsConnection dial(InetSocketAddress server, SSLContext context, Duration within)
+  public static TlsConnection dial(
+      InetSocketAddress server, SSLContext context, SSLParameters parameters, Duration within)
       throws IOException {
     SocketChannel channel = SocketChannel.open();
     try {
       TlsConnection connection = new TlsConnection(channel, server);
       connection.raw.connect(server, (int) within.toMillis());
       connection.raw.setSoTimeout((int) within.toMillis());
-      connection.secure(
+      SSLSocket socket =
           (SSLSocket)
               context
                   .getSocketFactory()
@@ -86,7 +88,9 @@ public final class TlsConnection implements AutoCloseable {
                       connection.raw,
                       server.getAddress().getHostAddress(),
                       server.getPort(),
-                      true));
+                      true);
+      socket.setSSLParameters(parameters);
+      connection.secure(socket);
       connection.raw.setSoTimeout(0);
       return connection;
     } catch (IOException | RuntimeException e) {

@@ -74,7 +74,9 @@ final class TlsPort extends SharedPort<TlsHandler> {
 
   @Override
   void start() {
-    threads.execute(this::acceptAll);
+    // A thread of the system: a channel that a virtual one waits at is closed a moment later, and
+    // the port has to be free at once.
+    Thread.ofPlatform().daemon().name("port " + address.getPort()).start(this::acceptAll);
     threads.execute(this::enforceLimits);
   }
 

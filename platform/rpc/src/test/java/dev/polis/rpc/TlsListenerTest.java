@@ -162,7 +162,8 @@ class TlsListenerTest {
       TlsListener second =
           open(
               connection -> {
-                TlsConnection other = TlsConnection.dial(far, context, PATIENCE);
+                TlsConnection other = TlsConnection.dial(
+                        far, context, TlsContexts.clientParameters(), PATIENCE);
                 entered.countDown();
                 return new TlsHandler.Next.Join(other);
               });

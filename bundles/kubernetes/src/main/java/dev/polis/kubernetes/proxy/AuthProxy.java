@@ -56,7 +56,7 @@ public final class AuthProxy implements Task {
                   port,
                   "Kubernetes clients are answered at https://%s, for users of the cluster",
                   access::context,
-                  ProxyAccess.parameters(),
+                  ProxyTls.ofClients(),
                   log -> new ProxyHandler(access, backend, pool, log)),
               access::awaitCredentials,
               network,

@@ -20,7 +20,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLParameters;
 
 /**
  * Knows the node's certificate, and who may use Kubernetes: users of its cluster. Credentials,
@@ -65,17 +64,6 @@ final class ProxyAccess {
   SSLContext context() {
     return TlsContexts.context(
         new TlsKeys(() -> credentials().map(NodeCredentials::tls)), TlsTrust.anyKey());
-  }
-
-  /**
-   * Returns parameters that ask for a certificate and do without: a refusal in words is of more use
-   * than a broken handshake.
-   */
-  static SSLParameters parameters() {
-    SSLParameters parameters = TlsContexts.clientParameters();
-    parameters.setWantClientAuth(true);
-    parameters.setApplicationProtocols(new String[] {"http/1.1"});
-    return parameters;
   }
 
   /**

@@ -56,7 +56,7 @@ final class ProxyPool implements AutoCloseable {
 
   /** Returns a new connection. */
   Taken fresh(ProxyBackend.Present to) throws IOException {
-    return new Taken(TlsConnection.dial(to.address(), to.tls(), DIAL), false);
+    return new Taken(TlsConnection.dial(to.address(), to.tls(), ProxyTls.toServer(), DIAL), false);
   }
 
   /** Takes a connection back that waits for the next request. */
