@@ -85,10 +85,7 @@ public final class TlsConnection implements AutoCloseable {
               context
                   .getSocketFactory()
                   .createSocket(
-                      connection.raw,
-                      server.getAddress().getHostAddress(),
-                      server.getPort(),
-                      true);
+                      connection.raw, server.getAddress().getHostAddress(), server.getPort(), true);
       socket.setSSLParameters(parameters);
       connection.secure(socket);
       connection.raw.setSoTimeout(0);

@@ -39,6 +39,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
   private final InetSocketAddress address;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final Set<TlsConnection> open = ConcurrentHashMap.newKeySet();
+  private final Thread acceptor = Thread.ofVirtual().name("tls port").unstarted(this::acceptAll);
 
   private TlsPort(String pid, ServerSocketChannel server) throws IOException {
     super(pid);
@@ -74,9 +75,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
 
   @Override
   void start() {
-    // A thread of the system: a channel that a virtual one waits at is closed a moment later, and
-    // the port has to be free at once.
-    Thread.ofPlatform().daemon().name("port " + address.getPort()).start(this::acceptAll);
+    acceptor.start();
     threads.execute(this::enforceLimits);
   }
 
@@ -230,7 +229,18 @@ final class TlsPort extends SharedPort<TlsHandler> {
     } catch (IOException closed) {
       // Whatever the system says, the descriptor is gone.
     }
+    awaitAcceptor();
     open.forEach(TlsConnection::abort);
     threads.shutdownNow();
+  }
+
+  /** Waits for the thread that accepts: the system keeps the port until it has returned. */
+  private void awaitAcceptor() {
+    acceptor.interrupt();
+    try {
+      acceptor.join(CHECK);
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

@@ -162,8 +162,8 @@ class TlsListenerTest {
       TlsListener second =
           open(
               connection -> {
-                TlsConnection other = TlsConnection.dial(
-                        far, context, TlsContexts.clientParameters(), PATIENCE);
+                TlsConnection other =
+                    TlsConnection.dial(far, context, TlsContexts.clientParameters(), PATIENCE);
                 entered.countDown();
                 return new TlsHandler.Next.Join(other);
               });

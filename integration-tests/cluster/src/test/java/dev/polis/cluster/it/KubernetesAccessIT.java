@@ -112,10 +112,7 @@ class KubernetesAccessIT {
   @Order(2)
   @DisplayName("kube status shows the controller and its components with their versions")
   void status() throws Exception {
-    Await.until(
-        PATIENCE,
-        "all components to be UP",
-        () -> node.ctl("kube", "status").code() == 0);
+    Await.until(PATIENCE, "all components to be UP", () -> node.ctl("kube", "status").code() == 0);
     String shown = node.ctl("kube", "status").out();
     assertTrue(shown.contains("kube-controller-manager"), shown);
     assertTrue(shown.contains("kube-scheduler"), shown);
@@ -147,10 +144,7 @@ class KubernetesAccessIT {
           PATIENCE,
           "an object to be made after it",
           () -> kubectl("-n", "access", "create", "configmap", "after").all().contains("after"));
-      Await.until(
-          PATIENCE,
-          "the watch to see it",
-          () -> seen.contains("configmap/after"));
+      Await.until(PATIENCE, "the watch to see it", () -> seen.contains("configmap/after"));
       assertTrue(watch.isAlive());
       assertTrue(reader.isAlive());
     } finally {
