@@ -21,6 +21,7 @@ import java.net.InetAddress;
 import java.security.GeneralSecurityException;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,13 +46,24 @@ final class ControlMaterial {
   private final ControlPlace place;
   private final ControlFolder files;
   private final InstantSource clock;
+  private final Duration lifetime;
 
+  /**
+   * Makes nothing yet.
+   *
+   * @param lifetime of new certificates
+   */
   ControlMaterial(
-      KubernetesSettings settings, ControlPlace place, ControlFolder files, InstantSource clock) {
+      KubernetesSettings settings,
+      ControlPlace place,
+      ControlFolder files,
+      InstantSource clock,
+      Duration lifetime) {
     this.settings = settings;
     this.place = place;
     this.files = files;
     this.clock = clock;
+    this.lifetime = lifetime;
   }
 
   /**
@@ -89,10 +101,10 @@ final class ControlMaterial {
     return new Made(keys, objects.endpoints());
   }
 
-  private static KubeKeys keys(ClusterStatus cluster) throws InterruptedException {
+  private KubeKeys keys(ClusterStatus cluster) throws InterruptedException {
     EtcdAccess access = cluster.consensusClient(ConsensusUser.KUBERNETES);
     try (EtcdClient etcd = EtcdClient.connect(access)) {
-      return new KubePki(etcd).ensure();
+      return new KubePki(etcd, clock, lifetime).ensure();
     }
   }
 
@@ -129,7 +141,8 @@ final class ControlMaterial {
             service + "." + settings.domain(),
             "localhost",
             place.node().text()),
-        addresses);
+            addresses)
+        .withLifetime(lifetime);
   }
 
   /**

@@ -17,6 +17,7 @@ import dev.polis.kubernetes.pki.KubeKeys;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
+import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiException;
@@ -56,17 +57,27 @@ public final class ControlPlane {
   /** The curator listens before the node is HOME; a node without one has no such role. */
   private static final Duration CURATOR_POLL = Duration.ofSeconds(1);
 
-  /** A 4000th of a certificate's life of 30 days, and soon enough for one of an hour. */
-  private static final Duration REFRESH = Duration.ofMinutes(10);
+  /** So often a certificate's life is looked at whether it is due: every two hours in 30 days. */
+  private static final int REFRESHES = 360;
+
+  /** Not even ten minutes pass before a key that was lost is written again. */
+  private static final Duration LONGEST_REFRESH = Duration.ofMinutes(10);
 
   private final KubernetesSettings settings;
   private final ControlParts parts;
+  private final Duration lifetime;
   private final MutableValue<Optional<ControlAccess>> access = new MutableValue<>(Optional.empty());
 
   /** Makes a control plane that does not run yet. */
   public ControlPlane(KubernetesSettings settings, ControlParts parts) {
+    this(settings, parts, CertificateTemplate.NODE_LIFETIME);
+  }
+
+  /** Makes one whose certificates have another life. */
+  ControlPlane(KubernetesSettings settings, ControlParts parts, Duration lifetime) {
     this.settings = settings;
     this.parts = parts;
+    this.lifetime = lifetime;
   }
 
   /** Returns the way to this node's API server; empty as long as it has not been ready. */
@@ -87,7 +98,7 @@ public final class ControlPlane {
       ControlPlace place = place(node, address, health);
       ControlFolder files = new ControlFolder(parts.folders().folder(ControlFolder.FOLDER));
       ControlMaterial material =
-          new ControlMaterial(settings, place, files, InstantSource.system());
+          new ControlMaterial(settings, place, files, InstantSource.system(), lifetime);
       new Run(context, programs, place, files, material, health).serve(member, network);
     } finally {
       access.set(Optional.empty());
@@ -252,12 +263,17 @@ public final class ControlPlane {
         try {
           NetworkStatus moved =
               network.get(
-                  status -> !status.address().equals(Optional.of(place.address())), REFRESH);
+                  status -> !status.address().equals(Optional.of(place.address())), pause());
           throw new RestartRequest("the node's address has changed: " + moved);
         } catch (TimeoutException stillHere) {
           refresh(specs, keys);
         }
       }
+    }
+
+    private Duration pause() {
+      Duration part = lifetime.dividedBy(REFRESHES);
+      return part.compareTo(LONGEST_REFRESH) < 0 ? part : LONGEST_REFRESH;
     }
 
     private void refresh(ControlSpecs specs, AtomicReference<KubeKeys> keys)

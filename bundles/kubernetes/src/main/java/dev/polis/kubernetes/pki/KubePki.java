@@ -40,8 +40,12 @@ public final class KubePki {
     this(client, InstantSource.system(), CertificateTemplate.NODE_LIFETIME);
   }
 
-  /** Opens the store on another clock, with certificates of another life. */
-  KubePki(EtcdClient client, InstantSource clock, Duration lifetime) {
+  /**
+   * Opens the store on a clock of its own.
+   *
+   * @param lifetime of new certificates
+   */
+  public KubePki(EtcdClient client, InstantSource clock, Duration lifetime) {
     this.store =
         new PkiStore(PkiBackend.etcd(client, client.kv(), KubernetesNames.PKI_PREFIX), clock);
     this.lifetime = lifetime;

@@ -28,6 +28,7 @@ import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.process.ProcessManager;
@@ -172,10 +173,17 @@ final class ControlHarness implements AutoCloseable {
 
   /** Runs the control plane with new code, in place of the one before. */
   ControlPlane start() {
+    return start(CertificateTemplate.NODE_LIFETIME);
+  }
+
+  /** Runs it with certificates of another life. */
+  ControlPlane start(Duration lifetime) {
     plane =
         new ControlPlane(
             settings(),
-            new ControlParts(cluster, network, this::folder, processes, health, Optional::empty));
+            new ControlParts(
+                cluster, network, this::folder, processes, health, Optional::empty),
+            lifetime);
     subtree = tree.organ("roles");
     subtree.run("plane", plane::run);
     return plane;

@@ -11,9 +11,11 @@ import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdNamespace;
 import dev.polis.fixtures.Await;
+import dev.polis.kubernetes.address.HostAddress;
 import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import java.net.NetworkInterface;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,6 +25,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -315,6 +318,41 @@ class ControlPlaneTest {
     awaitAll();
     try (KubeClient api = harness.awaitAccess().open()) {
       assertTrue(api.find("/api/v1/namespaces/default/secrets/mine").isPresent());
+    }
+  }
+
+  @Test
+  @Order(11)
+  @DisplayName("a port that is taken is told by name as the reason, and heals when it is free")
+  void takenPort() throws Exception {
+    harness.stop(StopReason.ROLE_REMOVED);
+    boolean root = System.getProperty("user.name").equals("root");
+    Optional<HostAddress> host =
+        root
+            ? Optional.of(
+                new HostAddress(harness.folder(HostAddress.FOLDER), harness.hostAddress()))
+            : Optional.empty();
+    if (host.isPresent()) {
+      assertEquals(Optional.empty(), host.get().claim("test"));
+    }
+    try (ServerSocket taken =
+        new ServerSocket(6443, 1, root ? harness.hostAddress() : harness.address)) {
+      harness.start();
+      Await.until(
+          ControlHarness.PATIENCE,
+          "the reason to be told for " + taken,
+          () ->
+              harness.tree.runnables().peek().orElseThrow().stream()
+                  .anyMatch(
+                      each ->
+                          each.dn().endsWith("kube-apiserver")
+                              && each.lastError().contains("address already in use")));
+    }
+    awaitAll();
+    if (host.isPresent()) {
+      host.get().release("test");
+      assertNotNull(
+          NetworkInterface.getByInetAddress(harness.hostAddress()), "the role still claims it");
     }
   }
 }
