@@ -133,14 +133,14 @@ final class ControlMaterial {
     List<InetAddress> addresses = new ArrayList<>(place.all());
     addresses.add(settings.services().at(1));
     return CertificateTemplate.server(
-        "kube-apiserver",
-        List.of(
-            "kubernetes",
-            "kubernetes.default",
-            service,
-            service + "." + settings.domain(),
-            "localhost",
-            place.node().text()),
+            "kube-apiserver",
+            List.of(
+                "kubernetes",
+                "kubernetes.default",
+                service,
+                service + "." + settings.domain(),
+                "localhost",
+                place.node().text()),
             addresses)
         .withLifetime(lifetime);
   }

@@ -181,8 +181,7 @@ final class ControlHarness implements AutoCloseable {
     plane =
         new ControlPlane(
             settings(),
-            new ControlParts(
-                cluster, network, this::folder, processes, health, Optional::empty),
+            new ControlParts(cluster, network, this::folder, processes, health, Optional::empty),
             lifetime);
     subtree = tree.organ("roles");
     subtree.run("plane", plane::run);

@@ -79,7 +79,8 @@ class KubernetesProgramsTest {
   }
 
   @Test
-  @DisplayName("a program that tells no version, or that cannot be run, is refused in its own words")
+  @DisplayName(
+      "a program that tells no version, or that cannot be run, is refused in its own words")
   void damaged() throws Exception {
     write("kube-apiserver", "hello");
     assertTrue(refusal().contains("does not tell its version"), refusal());
@@ -93,8 +94,7 @@ class KubernetesProgramsTest {
   @DisplayName("without a folder the refusal says how to get one")
   void none() {
     String refusal =
-        assertThrows(
-                KubernetesProgramException.class, () -> KubernetesPrograms.find(" ", NEEDED))
+        assertThrows(KubernetesProgramException.class, () -> KubernetesPrograms.find(" ", NEEDED))
             .getMessage();
     assertTrue(refusal.contains("polis provision kubernetes"), refusal);
     assertTrue(refusal.contains("dev.polis.kubernetes.programs"), refusal);
