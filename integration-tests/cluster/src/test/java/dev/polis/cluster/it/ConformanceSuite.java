@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -53,7 +54,8 @@ record ConformanceSuite(Path folder) {
       return Optional.empty();
     }
     try (var found = Files.newDirectoryStream(folder, ARCHIVES)) {
-      return Optional.ofNullable(found.iterator().hasNext() ? found.iterator().next() : null);
+      Iterator<Path> archives = found.iterator();
+      return archives.hasNext() ? Optional.of(archives.next()) : Optional.empty();
     }
   }
 
