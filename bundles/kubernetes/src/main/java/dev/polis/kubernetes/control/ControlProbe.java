@@ -1,7 +1,7 @@
 package dev.polis.kubernetes.control;
 
-/** Asks one program of the control plane how it is. */
-interface ControlProbe {
+/** Asks one of Kubernetes' programs how it is. */
+public interface ControlProbe {
 
   /** Returns whether it does its work. */
   boolean ready() throws InterruptedException;

@@ -4,6 +4,7 @@ import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.logtree.convert.KlogConverter;
+import dev.polis.logtree.convert.LineConverter;
 import dev.polis.process.ProcessException;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
@@ -17,7 +18,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * Runs one program of the control plane as a child process: starts or adopts it, publishes when it
  * does not answer, and ends one that hangs, so that it is started again.
  */
-final class ControlProcess implements Task {
+public final class ControlProcess implements Task {
 
   /** The condition of a program that was never ready since this code runs. */
   private static final String STARTING = "kubernetes-program-starting";
@@ -41,6 +42,7 @@ final class ControlProcess implements Task {
   private final ControlProbe probe;
   private final HealthRegistry health;
   private final String role;
+  private final LineConverter converter;
 
   /**
    * Makes the task of one program.
@@ -53,11 +55,23 @@ final class ControlProcess implements Task {
       ControlProbe probe,
       HealthRegistry health,
       String role) {
+    this(processes, spec, probe, health, role, new KlogConverter());
+  }
+
+  /** Makes the task of one program that has a log format of its own. */
+  public ControlProcess(
+      ProcessManager processes,
+      ProcessSpec spec,
+      ControlProbe probe,
+      HealthRegistry health,
+      String role,
+      LineConverter converter) {
     this.processes = processes;
     this.spec = spec;
     this.probe = probe;
     this.health = health;
     this.role = role;
+    this.converter = converter;
   }
 
   @Override
@@ -65,7 +79,7 @@ final class ControlProcess implements Task {
     AtomicBoolean answered = new AtomicBoolean();
     context.run("watch", child -> watch(child, answered));
     try {
-      new ProcessTask(processes, spec, () -> ready(answered), new KlogConverter()).run(context);
+      new ProcessTask(processes, spec, () -> ready(answered), converter).run(context);
     } catch (ProcessException ended) {
       throw new ProcessException(
           "%s; the last error in it: %s".formatted(ended.getMessage(), lastError()), ended);

@@ -3,21 +3,24 @@ package dev.polis.kubernetes.worker;
 import dev.polis.api.containers.ContainersStatus;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
+import dev.polis.health.HealthRegistry;
+import dev.polis.kubernetes.control.ControlProbe;
+import dev.polis.kubernetes.control.ControlProcess;
 import dev.polis.logtree.convert.LineConverter;
 import dev.polis.process.LocalHttp;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
-import dev.polis.process.ProcessTask;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.net.HttpURLConnection;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * Runs one of the worker's programs inside the sandbox, once the container runtime serves and the
- * certificates are there.
+ * certificates are there. One that does not answer any more is started again.
  */
 final class ChildTask implements Task {
 
@@ -32,13 +35,27 @@ final class ChildTask implements Task {
     ProcessSpec prepare(ContainersStatus.Running runtime) throws IOException, InterruptedException;
   }
 
-  /** Says where a program tells that it is ready. */
-  record Health(InetSocketAddress at, String path) {
-    boolean ready() {
+  /**
+   * Asks a program over HTTP.
+   *
+   * @param path at which it answers with 200 once it does its work
+   */
+  record Probe(InetSocketAddress at, String path) implements ControlProbe {
+    @Override
+    public boolean ready() {
+      return status().filter(code -> code == HttpURLConnection.HTTP_OK).isPresent();
+    }
+
+    @Override
+    public boolean alive() {
+      return status().isPresent();
+    }
+
+    private Optional<Integer> status() {
       try {
-        return LocalHttp.get(at, path, ANSWER, MOST_BYTES).status() == HttpURLConnection.HTTP_OK;
-      } catch (IOException notYet) {
-        return false;
+        return Optional.of(LocalHttp.get(at, path, ANSWER, MOST_BYTES).status());
+      } catch (IOException silent) {
+        return Optional.empty();
       }
     }
   }
@@ -47,7 +64,8 @@ final class ChildTask implements Task {
   private final Value<ContainersStatus> runtime;
   private final Value<WorkerCredentials> credentials;
   private final Preparation preparation;
-  private final Health health;
+  private final Probe probe;
+  private final HealthRegistry health;
   private final LineConverter converter;
 
   ChildTask(
@@ -55,12 +73,14 @@ final class ChildTask implements Task {
       Value<ContainersStatus> runtime,
       Value<WorkerCredentials> credentials,
       Preparation preparation,
-      Health health,
+      Probe probe,
+      HealthRegistry health,
       LineConverter converter) {
     this.processes = processes;
     this.runtime = runtime;
     this.credentials = credentials;
     this.preparation = preparation;
+    this.probe = probe;
     this.health = health;
     this.converter = converter;
   }
@@ -71,7 +91,7 @@ final class ChildTask implements Task {
       certified.get();
     }
     ProcessSpec spec = preparation.prepare(awaitRuntime());
-    new ProcessTask(processes, spec, health::ready, converter).run(context);
+    new ControlProcess(processes, spec, probe, health, WorkerService.ROLE, converter).run(context);
   }
 
   private ContainersStatus.Running awaitRuntime() throws InterruptedException {

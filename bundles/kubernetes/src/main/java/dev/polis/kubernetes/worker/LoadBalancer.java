@@ -72,7 +72,7 @@ final class LoadBalancer implements Task {
       listener.bind(at, BACKLOG);
     } catch (IOException e) {
       throw new IOException(
-          "the load balancer cannot listen at %s: %s; end the program that has the port, or set dev.polis.kubernetes.balancer_port"
+          "the load balancer cannot listen at %s: %s; end the program that has the port, or set dev.polis.kubernetes.balancer.port"
               .formatted(at, e.getMessage()),
           e);
     }
@@ -102,7 +102,11 @@ final class LoadBalancer implements Task {
         controllers,
         now -> {
           log.info("API servers: %s", now);
-          pool.set(now);
+          // The last controller's API server runs until its role has ended, and a worker whose role
+          // ends with it still needs it.
+          if (!now.isEmpty()) {
+            pool.set(now);
+          }
         });
     return null;
   }

@@ -170,7 +170,8 @@ public final class WorkerService implements RolePlugin {
             credentials,
             proxy::prepare,
             ProxyFiles.HEALTH_PORT,
-            "/healthz",
+            // The other path fails for a node that is being deleted, too.
+            "/livez",
             new KlogConverter()));
   }
 
@@ -201,7 +202,8 @@ public final class WorkerService implements RolePlugin {
         parts.containers().status(),
         credentials,
         preparation,
-        new ChildTask.Health(at, path),
+        new ChildTask.Probe(at, path),
+        parts.health(),
         converter);
   }
 

@@ -229,4 +229,21 @@ class LoadBalancerTest {
       }
     }
   }
+
+  @Test
+  @DisplayName(
+      "the last controller is used until its API server ends, also after its role was taken")
+  void lastOne() throws Exception {
+    Echo last = new Echo();
+    use(last);
+    Await.until(SOON, "the controller to be known", this::answers);
+    try (Socket socket = connect()) {
+      assertTrue(echoes(socket));
+      use();
+      for (int i = 0; i < 20; i++) {
+        assertTrue(answers());
+        assertTrue(echoes(socket));
+      }
+    }
+  }
 }
