@@ -88,7 +88,7 @@ final class ContainersRun implements Task {
     boolean there = isolated ? namespaces.exist() : parts.processes().lives(RuntimeProcess.NAME);
     if (!there) {
       state.starting("a look at what this machine can do");
-      disk.prepare(new MachineCheck(parts.settings(), parts.files()).check(request));
+      disk.prepare(new MachineCheck(parts.settings(), parts.files(), programs).check(request));
     }
     state.starting("the sandbox");
     if (isolated) {

@@ -38,6 +38,11 @@ final class MachineCheck {
       mkdir -p "$1/memory" && mount -t tmpfs polis-trial "$1/memory" && try overlay overlay "$1/memory"
       try veth ip link add polis0 type veth peer name polis1
       try bridge ip link add polis2 type bridge
+      packets() {
+        printf 'table ip polis { chain outgoing { type nat hook postrouting priority 100; masquerade; }; }' | nft -f -
+      }
+      if [ -d "$2" ]; then mount -t overlay -o "lowerdir=$2:/usr" overlay /usr; fi
+      if command -v nft > /dev/null; then try nftables packets; fi
       """;
 
   private static final String MISSING = "polis-missing: ";
@@ -48,7 +53,8 @@ final class MachineCheck {
       Map.of(
           "overlay", "overlay file systems (CONFIG_OVERLAY_FS)",
           "veth", "virtual network devices (CONFIG_VETH)",
-          "bridge", "network bridges (CONFIG_BRIDGE)");
+          "bridge", "network bridges (CONFIG_BRIDGE)",
+          "nftables", "address translation by nftables (CONFIG_NF_TABLES, CONFIG_NFT_MASQ)");
 
   private static final List<String> NAMESPACES = List.of("net", "mnt", "pid", "ipc", "uts");
 
@@ -56,11 +62,13 @@ final class MachineCheck {
 
   private final ContainersSettings settings;
   private final ContainersFiles files;
+  private final RuntimePrograms programs;
   private final SystemCommands commands = new SystemCommands();
 
-  MachineCheck(ContainersSettings settings, ContainersFiles files) {
+  MachineCheck(ContainersSettings settings, ContainersFiles files, RuntimePrograms programs) {
     this.settings = settings;
     this.files = files;
+    this.programs = programs;
   }
 
   /** Refuses a user that cannot make a sandbox. */
@@ -141,7 +149,8 @@ final class MachineCheck {
                       "-c",
                       TRIAL,
                       "trial",
-                      place.toString()))
+                      place.toString(),
+                      programs.overUsr().toString()))
               .output();
       return judge(said);
     } finally {

@@ -374,6 +374,16 @@ class ContainersTest {
   }
 
   @Test
+  @DisplayName("a machine that can run containers is found to lack nothing")
+  void machine() throws Exception {
+    harness.files().create();
+    RuntimePrograms programs = RuntimePrograms.find(harness.programs().toString());
+    assertTrue(
+        new MachineCheck(harness.settings(), harness.files(), programs).check(harness.request));
+    assertFalse(Files.exists(harness.files().probe().path()), "the trial left its folder behind");
+  }
+
+  @Test
   @DisplayName("an image is pulled from the mirror of its registry")
   void mirror(@TempDir Path folder) throws Exception {
     byte[] busybox = Files.readAllBytes(harness.programs().resolve("bin/busybox"));

@@ -60,6 +60,8 @@ class MachineCheckTest {
     String message =
         refusal(() -> MachineCheck.judge("polis-missing: veth\npolis-missing: bridge\n"));
     assertTrue(message.contains("CONFIG_VETH") && message.contains("CONFIG_BRIDGE"), message);
+    assertTrue(
+        refusal(() -> MachineCheck.judge("polis-missing: nftables")).contains("CONFIG_NF_TABLES"));
   }
 
   @Test
