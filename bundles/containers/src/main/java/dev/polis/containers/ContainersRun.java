@@ -95,7 +95,7 @@ final class ContainersRun implements Task {
       return Optional.of(namespaces.ensure(request, disk.imageFile()));
     }
     SandboxRecord.of(request).write(parts.files().record());
-    disk.mountOnMachine();
+    disk.mountOnMachine(request.folders());
     return Optional.empty();
   }
 

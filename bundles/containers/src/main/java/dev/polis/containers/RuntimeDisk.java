@@ -75,20 +75,22 @@ final class RuntimeDisk {
   }
 
   /** Mounts the image file, if there is one, where there is no namespace that would do it. */
-  void mountOnMachine() throws IOException, InterruptedException {
+  void mountOnMachine(List<Path> folders) throws IOException, InterruptedException {
     Path runtime = files.runtime().path();
-    if (imageFile() && Mounts.at(runtime).isEmpty()) {
-      new SystemCommands()
-          .require(
-              "mount the image of containers",
-              List.of(
-                  "mount",
-                  "-t",
-                  "ext4",
-                  "-o",
-                  "loop",
-                  files.image().path().toString(),
-                  runtime.toString()));
+    if (!imageFile() || Mounts.at(runtime).isPresent()) {
+      return;
+    }
+    SystemCommands commands = new SystemCommands();
+    String image = files.image().path().toString();
+    commands.require(
+        "mount the image of containers",
+        List.of("mount", "-t", "ext4", "-o", "loop", image, runtime.toString()));
+    for (Path folder : folders) {
+      Path inside = Files.createDirectories(runtime.resolve(folder.getFileName()));
+      Files.createDirectories(folder);
+      commands.require(
+          "show " + folder + " in the image",
+          List.of("mount", "--bind", inside.toString(), folder.toString()));
     }
   }
 }

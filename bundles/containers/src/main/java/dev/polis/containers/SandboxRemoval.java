@@ -135,9 +135,12 @@ final class SandboxRemoval {
   /** Unmounts what containers and the runtime had mounted, the last first. */
   private void unmount() throws IOException {
     List<Path> points = new ArrayList<>();
+    // Other folders of the image have the same device.
+    String device = Mounts.at(files.runtime().path()).map(Mounts.Mount::source).orElse("");
     for (Mounts.Mount mount : Mounts.list()) {
       if (mount.point().startsWith(RuntimeConfiguration.STATE)
-          || mount.point().startsWith(files.runtime().path())) {
+          || mount.point().startsWith(files.runtime().path())
+          || mount.source().equals(device)) {
         points.addFirst(mount.point());
       }
     }

@@ -6,6 +6,7 @@ import dev.polis.process.Commands;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -51,6 +52,11 @@ final class SandboxSetup {
       printf '%s' "$resolver" > /etc/resolv.conf
       if [ -n "$image" ]; then
         mount -t ext4 -o loop "$image" "$runtime"
+        shift 8
+        for folder; do
+          mkdir -p "$folder" "$runtime/${folder##*/}"
+          mount --bind "$runtime/${folder##*/}" "$folder"
+        done
       fi
       ip link set dev lo up
       ip address add "$address/32" dev eth0
@@ -85,24 +91,26 @@ final class SandboxSetup {
       throws IOException, InterruptedException {
     link(request, process);
     List<String> script =
-        List.of(
-            "nsenter",
-            "--target",
-            Long.toString(process),
-            "--net",
-            "--mount",
-            "sh",
-            "-c",
-            SCRIPT,
-            "sandbox",
-            files.state().toString(),
-            programs.toString(),
-            files.scratch().path().toString(),
-            request.address().getHostAddress(),
-            request.hostAddress().getHostAddress(),
-            resolver(),
-            imageFile ? files.image().path().toString() : "",
-            files.runtime().path().toString());
+        new ArrayList<>(
+            List.of(
+                "nsenter",
+                "--target",
+                Long.toString(process),
+                "--net",
+                "--mount",
+                "sh",
+                "-c",
+                SCRIPT,
+                "sandbox",
+                files.state().toString(),
+                programs.toString(),
+                files.scratch().path().toString(),
+                request.address().getHostAddress(),
+                request.hostAddress().getHostAddress(),
+                resolver(),
+                imageFile ? files.image().path().toString() : "",
+                files.runtime().path().toString()));
+    request.folders().forEach(folder -> script.add(folder.toString()));
     Commands.Result said = commands.run(script);
     if (!said.ok()) {
       throw new ContainersException(

@@ -93,7 +93,8 @@ final class ContainersHarness implements AutoCloseable {
             apart ? address(2 * pair) : own,
             apart ? address(2 * pair + 1) : own,
             folder.resolve("root/data/cni"),
-            List.of("10.244.0.0/16"));
+            List.of("10.244.0.0/16"),
+            List.of(folder.resolve("root/data/kubelet")));
   }
 
   /** Returns an address of the range for tests of networks, 198.18.0.0/15. */

@@ -325,6 +325,8 @@ class ContainersTest {
       Sandbox sandbox = instance.start().sandbox();
       long container = harness.container(sandbox, "one");
       assertTrue(alive(container));
+      String kubelet = harness.root.data().path().resolve("kubelet") + " type ext4";
+      assertTrue(inside(sandbox, "mount").contains(kubelet), inside(sandbox, "mount"));
       assertTrue(Files.exists(harness.files().image().path()));
       assertTrue(
           inside(sandbox, "mount").contains(harness.files().runtime().path() + " type ext4"));
@@ -419,7 +421,8 @@ class ContainersTest {
             wanted.hostAddress(),
             wanted.address(),
             wanted.networkFolder(),
-            List.of("192.0.2.0/24"));
+            List.of("192.0.2.0/24"),
+            List.of());
     new Commands().run(PATIENCE, List.of("ip", "link", "set", "dev", "lo", "up"));
     new Commands()
         .run(

@@ -32,7 +32,8 @@ class MachineCheckTest {
         InetAddress.ofLiteral("198.18.2.4"),
         InetAddress.ofLiteral("198.18.2.5"),
         Path.of("/nowhere"),
-        List.of(ranges));
+        List.of(ranges),
+        List.of());
   }
 
   private static String refusal(org.junit.jupiter.api.function.Executable check) {

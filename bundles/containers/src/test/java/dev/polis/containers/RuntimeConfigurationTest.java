@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.containers.ContainersException;
+import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.layout.Root;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -85,6 +87,26 @@ class RuntimeConfigurationTest {
     requireLines(
         RuntimeConfiguration.mirror(URI.create("https://mirror.example")),
         List.of("[host.\"https://mirror.example\"]", "capabilities = [\"pull\", \"resolve\"]"));
+  }
+
+  @Test
+  @DisplayName(
+      "D-39 no registry has a mirror unless an operator names one, and one that is dropped goes")
+  void mirrors() throws Exception {
+    DirectoryPlacement mirrors = new ContainersFiles(Root.at(folder)).mirrors();
+    RegistryMirrors.write(ContainersSettings.mirrors(""), mirrors);
+    assertEquals(List.of(), mirrors.list());
+    assertFalse(text("2.4.2").contains("http"), text("2.4.2"));
+    assertFalse(text("1.7.24").contains("http"), text("1.7.24"));
+    RegistryMirrors.write(
+        ContainersSettings.mirrors("docker.io=https://one.example,a.io=https://two.example"),
+        mirrors);
+    assertEquals(List.of("a.io", "docker.io"), mirrors.list());
+    RegistryMirrors.write(ContainersSettings.mirrors("a.io=https://three.example"), mirrors);
+    assertEquals(List.of("a.io"), mirrors.list());
+    assertTrue(
+        Files.readString(mirrors.path().resolve("a.io/hosts.toml"))
+            .contains("[host.\"https://three.example\"]"));
   }
 
   @ParameterizedTest

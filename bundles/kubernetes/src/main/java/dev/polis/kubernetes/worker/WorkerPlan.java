@@ -9,6 +9,7 @@ import dev.polis.pki.NodeId;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.util.List;
 
 /**
  * Says how this node's worker is run: decided before anything is started.
@@ -69,6 +70,8 @@ record WorkerPlan(
         "p" + digits.substring(0, NAME_DIGITS),
         addresses.host(),
         addresses.worker(),
-        files.network());
+        files.network(),
+        List.of(settings.pods().toString(), settings.services().toString()),
+        List.of(files.kubelet()));
   }
 }

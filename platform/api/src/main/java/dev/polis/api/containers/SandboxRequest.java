@@ -17,6 +17,8 @@ import java.util.List;
  * @param networkFolder where the runtime finds its CNI configuration; the caller writes it there
  * @param ranges of addresses that containers will use, such as {@code 10.244.0.0/16}; a start is
  *     refused if the machine has routes to them already
+ * @param folders of the data volume that need a file system of the kernel, such as the kubelet's,
+ *     which asks for its device; where the volume's is one of user space, they show others inside
  */
 public record SandboxRequest(
     Isolation isolation,
@@ -24,7 +26,8 @@ public record SandboxRequest(
     InetAddress hostAddress,
     InetAddress address,
     Path networkFolder,
-    List<String> ranges) {
+    List<String> ranges,
+    List<Path> folders) {
 
   private static final String NAME = "[a-z0-9]{1,8}";
 
@@ -35,6 +38,7 @@ public record SandboxRequest(
           "sandbox name \"%s\" does not match %s".formatted(name, NAME));
     }
     ranges = List.copyOf(ranges);
+    folders = List.copyOf(folders);
   }
 
   /** Describes a sandbox whose addresses nobody looks at beforehand. */
@@ -44,7 +48,7 @@ public record SandboxRequest(
       InetAddress hostAddress,
       InetAddress address,
       Path networkFolder) {
-    this(isolation, name, hostAddress, address, networkFolder, List.of());
+    this(isolation, name, hostAddress, address, networkFolder, List.of(), List.of());
   }
 
   /** Returns whether both describe the same sandbox, whatever addresses are looked at before. */
