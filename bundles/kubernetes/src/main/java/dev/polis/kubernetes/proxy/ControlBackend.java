@@ -22,8 +22,7 @@ public final class ControlBackend implements ProxyBackend.Source {
           + " says why";
 
   private final Value<Optional<ControlAccess>> plane;
-  // Guarded by this.
-  private Optional<Found> latest = Optional.empty();
+  private Found latest; // null before the first access; guarded by this
 
   /** What was found for an access; equal for the same one, so that connections can be kept. */
   private record Found(ControlAccess access, ProxyBackend.Present backend) {}
@@ -51,16 +50,15 @@ public final class ControlBackend implements ProxyBackend.Source {
   }
 
   private synchronized ProxyBackend backend(ControlAccess access) {
-    if (latest.filter(found -> found.access().equals(access)).isEmpty()) {
+    if (latest == null || !latest.access().equals(access)) {
       URI server = access.server();
       latest =
-          Optional.of(
-              new Found(
-                  access,
-                  new ProxyBackend.Present(
-                      new InetSocketAddress(server.getHost(), server.getPort()),
-                      KubeKeys.client(access.keys(), KubeIdentity.AUTH_PROXY_CLIENT))));
+          new Found(
+              access,
+              new ProxyBackend.Present(
+                  new InetSocketAddress(server.getHost(), server.getPort()),
+                  KubeKeys.client(access.keys(), KubeIdentity.AUTH_PROXY_CLIENT)));
     }
-    return latest.orElseThrow().backend();
+    return latest.backend();
   }
 }

@@ -15,10 +15,9 @@ import java.util.Set;
  * @param target path and query, as they came
  * @param head all header fields
  * @param body where the body ends
- * @param upgrade the protocol that the client wants to change to; empty for none
+ * @param protocol that the client wants to change to; empty for none
  */
-record HttpRequest(
-    String method, String target, HttpHead head, HttpBody body, Optional<String> upgrade) {
+record HttpRequest(String method, String target, HttpHead head, HttpBody body, String protocol) {
 
   /** What clients of Kubernetes change to: exec, attach and port-forward. */
   private static final Set<String> PROTOCOLS = Set.of("spdy/3.1", "websocket");
@@ -74,7 +73,7 @@ record HttpRequest(
       throw HttpSyntaxException.bad("the request has no Host");
     }
     HttpRequest request =
-        new HttpRequest(method, target, head, HttpBody.ofRequest(head), upgrade(head));
+        new HttpRequest(method, target, head, HttpBody.ofRequest(head), upgrade(head).orElse(""));
     if (request.upgrade().isPresent() && !request.body().empty()) {
       throw HttpSyntaxException.bad("a request that changes the protocol has a body");
     }
@@ -95,6 +94,11 @@ record HttpRequest(
         ? head.single("Upgrade")
             .filter(protocol -> PROTOCOLS.contains(protocol.toLowerCase(Locale.ROOT)))
         : Optional.empty();
+  }
+
+  /** Returns the protocol that the client wants to change to. */
+  Optional<String> upgrade() {
+    return Optional.of(protocol).filter(named -> !named.isEmpty());
   }
 
   /** Returns whether the client waits for leave to send the body. */
