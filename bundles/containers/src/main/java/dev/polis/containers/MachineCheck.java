@@ -48,6 +48,11 @@ final class MachineCheck {
   private static final String MISSING = "polis-missing: ";
   private static final String VOLUME = "volume";
 
+  /**
+   * File systems of user space may carry overlays, but have no device, for which the kubelet asks.
+   */
+  private static final String USER_SPACE = "fuse";
+
   /** What each trial needs of the kernel, by its name in the kernel's configuration. */
   private static final Map<String, String> FEATURES =
       Map.of(
@@ -152,7 +157,7 @@ final class MachineCheck {
                       place.toString(),
                       programs.overUsr().toString()))
               .output();
-      return judge(said);
+      return judge(said) && !Files.getFileStore(files.path()).type().startsWith(USER_SPACE);
     } finally {
       FileTree.delete(place);
     }
