@@ -1,0 +1,56 @@
+package dev.polis.kubernetes.control;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.polis.api.roles.RoleName;
+import dev.polis.api.roles.RoleRecord;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.common.NodeLabels;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class NodeLabelTaskTest {
+
+  private static NodeLabels.Pair pair(String key, String value) {
+    return NodeLabels.Pair.newBuilder().setKey(key).setValue(value).build();
+  }
+
+  private static Node node() {
+    return Node.newBuilder()
+        .setRoles(
+            RoleRecord.of(List.of(RoleName.KUBERNETES_CONTROLLER, RoleName.KUBERNETES_WORKER)))
+        .setLabels(
+            NodeLabels.newBuilder()
+                .addPairs(pair("example.com/rack", "r7"))
+                .addPairs(pair("example.com/secret", "x"))
+                .addPairs(pair("zone", "")))
+        .build();
+  }
+
+  @Test
+  @DisplayName(
+      "a node of Kubernetes is labelled with each role, and with no label that no rule names")
+  void roles() {
+    assertEquals(
+        Map.of(
+            "node-role.kubernetes.io/KubernetesController", "",
+            "node-role.kubernetes.io/KubernetesWorker", ""),
+        NodeLabelTask.labels(node(), List.of()));
+  }
+
+  @Test
+  @DisplayName("a label is copied when any rule is found in its key=value")
+  void rules() {
+    assertEquals(
+        Map.of(
+            "example.com/rack", "r7",
+            "zone", "",
+            "node-role.kubernetes.io/KubernetesController", "",
+            "node-role.kubernetes.io/KubernetesWorker", ""),
+        NodeLabelTask.labels(
+            node(), List.of(Pattern.compile("/rack=r[0-9]$"), Pattern.compile("^zone="))));
+  }
+}
