@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import dev.polis.fixtures.Await;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -55,7 +56,8 @@ class KubernetesDownIT {
 
       node.node().stop();
 
-      assertEquals(List.of(), List.copyOf(alive(pods)), "processes of Pods after polis down");
+      // A process whose parent was killed too is seen until init has taken note of its end.
+      Await.until("the processes of Pods to be gone", () -> alive(pods).isEmpty());
       assertEquals(List.of(), traces.left());
       assertEquals(List.of(), node.node().leftovers());
     }
