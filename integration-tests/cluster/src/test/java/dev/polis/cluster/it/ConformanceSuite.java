@@ -131,8 +131,17 @@ record ConformanceSuite(Path folder) {
             "--num-nodes=1"));
     Finished finished =
         Finished.of(command, Map.of("HOME", report.toString()), within.plusMinutes(2));
-    Files.writeString(report.resolve("output.txt"), finished.all());
-    return outcomes(report);
+    Map<String, Outcome> outcomes = outcomes(report);
+    if (outcomes.isEmpty()) {
+      throw new AssertionError("the suite reported no test: " + end(finished.all()));
+    }
+    return outcomes;
+  }
+
+  /** The last lines, where it says why it ended. */
+  private static String end(String output) {
+    List<String> lines = output.lines().toList();
+    return String.join("\n", lines.subList(Math.max(0, lines.size() - 60), lines.size()));
   }
 
   /** The suite's expressions are Go's, which know no \Q. */

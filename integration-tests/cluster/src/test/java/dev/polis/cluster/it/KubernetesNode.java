@@ -71,12 +71,7 @@ final class KubernetesNode implements AutoCloseable {
     }
     options.addAll(List.of(more));
     KubernetesNode started =
-        new KubernetesNode(
-            // The kubelet finds no room on a FUSE filesystem, which an encrypted volume may be
-            // here.
-            TestNode.prepared(state, address, "--storage-policy", "needs-insecure"),
-            programs,
-            List.copyOf(options));
+        new KubernetesNode(TestNode.prepared(state, address), programs, List.copyOf(options));
     try {
       started.up();
       started.node.takeOwnership();
