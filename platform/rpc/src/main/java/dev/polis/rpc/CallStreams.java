@@ -7,6 +7,8 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Serves calls whose answer is a stream without end: each on a virtual thread of its own, or fed by
@@ -51,6 +53,10 @@ public final class CallStreams implements AutoCloseable {
 
   private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
   private final Set<CallFeed<?>> feeds = ConcurrentHashMap.newKeySet();
+
+  // A thread that is known is one that was started: nobody can wait for another.
+  private final Lock starting = new ReentrantLock();
+
   private volatile boolean closed;
 
   /**
@@ -72,13 +78,16 @@ public final class CallStreams implements AutoCloseable {
             .unstarted(Context.current().wrap(() -> run(call, sink, body)));
     call.setOnReadyHandler(sink.ready::release);
     call.setOnCancelHandler(thread::interrupt);
-    threads.add(thread);
-    // Looked at after the thread is known, as close looks at the threads after it has said so.
-    if (closed) {
-      threads.remove(thread);
-      throw replaced();
+    starting.lock();
+    try {
+      if (closed) {
+        throw replaced();
+      }
+      threads.add(thread);
+      thread.start();
+    } finally {
+      starting.unlock();
     }
-    thread.start();
   }
 
   /**
@@ -154,8 +163,7 @@ public final class CallStreams implements AutoCloseable {
    */
   @Override
   public void close() {
-    closed = true;
-    Set<Thread> ending = Set.copyOf(threads);
+    Set<Thread> ending = closing();
     ending.forEach(Thread::interrupt);
     feeds.forEach(feed -> feed.end(replaced()));
     long end = System.nanoTime() + PATIENCE.toNanos();
@@ -167,6 +175,17 @@ public final class CallStreams implements AutoCloseable {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Refuses new streams, and returns the threads of those there are, which were all started. */
+  private Set<Thread> closing() {
+    starting.lock();
+    try {
+      closed = true;
+      return Set.copyOf(threads);
+    } finally {
+      starting.unlock();
     }
   }
 

@@ -121,6 +121,9 @@ final class RpcSwapTest {
           undisturbed.get(SWAPS / 2),
           undisturbed.get(SWAPS * 99 / 100),
           slowestOfSwaps);
+    } finally {
+      // Whatever failed, the callers do not go on calling what is gone.
+      over = true;
     }
   }
 

@@ -30,6 +30,9 @@ class ConformanceIT {
   /** More make two cores slower, not faster: most tests wait for a Pod. */
   private static final int PROCESSES = 6;
 
+  /** They stay after the run, for whoever wants to know why a test failed. */
+  private static final Path REPORTS = Path.of("target", "conformance").toAbsolutePath();
+
   private static final Duration SHORT_LIMIT = Duration.ofMinutes(15);
   private static final Duration LONG_LIMIT = Duration.ofHours(3);
 
@@ -47,7 +50,9 @@ class ConformanceIT {
                     Assumptions.abort(
                         "there is no archive of the conformance suite beside the checkout; POLIS_KUBERNETES_ARCHIVES may name its folder"));
     suite = ConformanceSuite.unpacked(archive, directory.resolve("suite"));
-    node = KubernetesNode.started(directory.resolve("n"), "127.0.61.1");
+    node =
+        KubernetesNode.started(
+            directory.resolve("n"), "127.0.61.1", "--set", "dev.polis.debug.kubeconfig=true");
     node.awaitReady();
     node.loadImages(suite.images());
   }
@@ -67,7 +72,7 @@ class ConformanceIT {
       names = new String(list.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
     }
     requirePassed(
-        names, suite.run(node, names, PROCESSES, directory.resolve("short"), SHORT_LIMIT));
+        names, suite.run(node, names, PROCESSES, REPORTS.resolve("short"), SHORT_LIMIT));
   }
 
   @Test
@@ -83,9 +88,9 @@ class ConformanceIT {
     Map<String, Outcome> outcomes = new TreeMap<>();
     long began = System.nanoTime();
     outcomes.putAll(
-        suite.run(node, parallel, PROCESSES, directory.resolve("parallel"), LONG_LIMIT));
+        suite.run(node, parallel, PROCESSES, REPORTS.resolve("parallel"), LONG_LIMIT));
     if (!serial.isEmpty()) {
-      outcomes.putAll(suite.run(node, serial, 1, directory.resolve("serial"), LONG_LIMIT));
+      outcomes.putAll(suite.run(node, serial, 1, REPORTS.resolve("serial"), LONG_LIMIT));
     }
     System.out.printf(
         "conformance: %d of %d tests passed in %d s%n",

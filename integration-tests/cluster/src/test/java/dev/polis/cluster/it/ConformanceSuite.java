@@ -123,7 +123,7 @@ record ConformanceSuite(Path folder) {
     }
     command.addAll(
         List.of(
-            "--kubeconfig=" + node.kubeconfig(),
+            "--kubeconfig=" + node.administrator(),
             "--provider=skeleton",
             "--kubectl-path=" + node.program("kubectl"),
             "--report-dir=" + report,
@@ -131,6 +131,7 @@ record ConformanceSuite(Path folder) {
             "--num-nodes=1"));
     Finished finished =
         Finished.of(command, Map.of("HOME", report.toString()), within.plusMinutes(2));
+    Files.writeString(report.resolve("output.txt"), finished.all());
     Map<String, Outcome> outcomes = outcomes(report);
     if (outcomes.isEmpty()) {
       throw new AssertionError("the suite reported no test: " + end(finished.all()));

@@ -5,7 +5,12 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.rpc.RpcClients;
+import dev.polis.wire.api.GetDebugKubeconfigRequest;
+import dev.polis.wire.api.NodeDebugServiceGrpc;
+import io.grpc.ManagedChannel;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -29,6 +34,7 @@ final class KubernetesNode implements AutoCloseable {
   static final List<String> ROLES = List.of("KubernetesController", "KubernetesWorker");
 
   private static final int PROXY_PORT = 6444;
+  private static final int DEBUG_PORT = 7837;
 
   private final TestNode node;
   private final Path programs;
@@ -140,6 +146,29 @@ final class KubernetesNode implements AutoCloseable {
 
   Path kubeconfig() {
     return node.state().resolve("kubeconfig-of-test");
+  }
+
+  /**
+   * Writes credentials of an administrator at the API server itself; the suite of Kubernetes knows
+   * no names of servers that differ from their addresses. The node was started with {@code
+   * dev.polis.debug.kubeconfig=true}.
+   */
+  Path administrator() throws Exception {
+    ManagedChannel channel =
+        RpcClients.plaintext(new InetSocketAddress(node.address(), DEBUG_PORT));
+    try {
+      String credentials =
+          NodeDebugServiceGrpc.newBlockingStub(channel)
+              .getDebugKubeconfig(
+                  GetDebugKubeconfigRequest.newBuilder()
+                      .setId("tests")
+                      .addGroups("system:masters")
+                      .build())
+              .getDebugKubeconfig();
+      return Files.writeString(node.state().resolve("kubeconfig-of-administrator"), credentials);
+    } finally {
+      channel.shutdownNow();
+    }
   }
 
   Path program(String name) {
