@@ -139,7 +139,9 @@ final class SandboxNamespaces {
     }
     Set<Long> inside = NamespaceProcesses.within(List.of(record.get().mountNamespace()));
     inside.retainAll(NamespaceProcesses.within(List.of(record.get().networkNamespace())));
-    return inside.stream().filter(SandboxSetup::isComplete).findFirst();
+    return inside.stream()
+        .filter(process -> SandboxSetup.isOf(process, record.get().cgroup()))
+        .findFirst();
   }
 
   private ProcessSpec spec() {

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -80,6 +81,13 @@ record SandboxRecord(
   /** Returns the namespaces that were made. */
   List<String> namespaces() {
     return Stream.of(mountNamespace, networkNamespace).filter(each -> !each.isEmpty()).toList();
+  }
+
+  /** Returns the processes that are in the namespaces, and see that they are this sandbox's. */
+  Set<Long> inside() throws IOException {
+    Set<Long> found = NamespaceProcesses.within(namespaces());
+    found.removeIf(process -> !SandboxSetup.isOf(process, cgroup));
+    return found;
   }
 
   /** Returns whether the machine has not been started anew since. */

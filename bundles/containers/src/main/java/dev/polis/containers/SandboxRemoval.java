@@ -76,7 +76,7 @@ final class SandboxRemoval {
     processes.stop(RuntimeProcess.NAME);
     killAll(() -> beside(record, cgroups), "containers");
     processes.stop(SandboxNamespaces.NAME);
-    killAll(() -> NamespaceProcesses.within(record.namespaces()), "the sandbox");
+    killAll(record::inside, "the sandbox");
     if (record.isolation() == Isolation.MACHINE) {
       unmount();
     } else {
@@ -91,7 +91,7 @@ final class SandboxRemoval {
   private Set<Long> beside(SandboxRecord record, Cgroups cgroups) throws IOException {
     Set<Long> found = new TreeSet<>(cgroups.processes(record.cgroup()));
     if (record.isolation() == Isolation.NAMESPACES) {
-      found.addAll(NamespaceProcesses.within(record.namespaces()));
+      found.addAll(record.inside());
     } else if (!programs.isBlank()) {
       Path shim = Path.of(programs).toAbsolutePath().resolve("bin/containerd-shim-runc-v2");
       found.addAll(NamespaceProcesses.running(shim));

@@ -14,8 +14,8 @@ import java.util.stream.Stream;
 /** Makes mounts and network devices in new namespaces, once. */
 final class SandboxSetup {
 
-  /** Lies in the sandbox's own /run when everything was made. */
-  private static final String COMPLETE = "run/polis-sandbox";
+  /** Lies in the sandbox's own /run when everything was made, and holds the name of its cgroup. */
+  private static final String MARK = "run/polis-sandbox";
 
   /**
    * Runs inside. /usr gets the programs that the machine lacks, /var and /etc are written to in
@@ -28,7 +28,7 @@ final class SandboxSetup {
       """
       set -eu
       export PATH=/usr/sbin:/usr/bin:/sbin:/bin
-      state=$1 programs=$2 scratch=$3 address=$4 host=$5 resolver=$6 image=$7 runtime=$8
+      state=$1 programs=$2 scratch=$3 address=$4 host=$5 resolver=$6 image=$7 runtime=$8 mark=$9
       mount --make-rshared /
       mount -t tmpfs -o mode=0755,size=256m polis-sandbox "$scratch"
       exec 7<"$state" 8<"$programs"
@@ -52,7 +52,7 @@ final class SandboxSetup {
       printf '%s' "$resolver" > /etc/resolv.conf
       if [ -n "$image" ]; then
         mount -t ext4 -o loop "$image" "$runtime"
-        shift 8
+        shift 9
         for folder; do
           mkdir -p "$folder" "$runtime/${folder##*/}"
           mount --bind "$runtime/${folder##*/}" "$folder"
@@ -64,7 +64,7 @@ final class SandboxSetup {
       ip route add "$host" dev eth0 scope link
       ip route add default via "$host" dev eth0
       echo 1 > /proc/sys/net/ipv4/ip_forward
-      : > /run/polis-sandbox
+      printf '%s' "$mark" > /run/polis-sandbox
       """;
 
   /** Where systemd-resolved keeps the servers that it asks itself. */
@@ -83,7 +83,23 @@ final class SandboxSetup {
 
   /** Returns whether the namespaces of a process were set up to the end. */
   static boolean isComplete(long process) {
-    return Files.exists(Path.of("/proc", Long.toString(process), "root", COMPLETE));
+    return Files.exists(mark(process));
+  }
+
+  /**
+   * Returns whether a process is in the sandbox of that cgroup. The kernel gives the number of a
+   * namespace that has ended to the next one, which may be anybody's.
+   */
+  static boolean isOf(long process, String cgroup) {
+    try {
+      return Files.readString(mark(process)).equals(cgroup);
+    } catch (IOException goneOrNone) {
+      return false;
+    }
+  }
+
+  private static Path mark(long process) {
+    return Path.of("/proc", Long.toString(process), "root", MARK);
   }
 
   /** Sets up the namespaces that a process is in. */
@@ -109,7 +125,8 @@ final class SandboxSetup {
                 request.hostAddress().getHostAddress(),
                 resolver(),
                 imageFile ? files.image().path().toString() : "",
-                files.runtime().path().toString()));
+                files.runtime().path().toString(),
+                SandboxRecord.cgroup(request)));
     request.folders().forEach(folder -> script.add(folder.toString()));
     Commands.Result said = commands.run(script);
     if (!said.ok()) {

@@ -421,18 +421,18 @@ class ContainersTest {
             wanted.hostAddress(),
             wanted.address(),
             wanted.networkFolder(),
-            List.of("192.0.2.0/24"),
+            List.of("203.0.113.0/24"),
             List.of());
     new Commands().run(PATIENCE, List.of("ip", "link", "set", "dev", "lo", "up"));
     new Commands()
         .run(
             PATIENCE,
-            List.of("ip", "route", "add", "192.0.2.128/25", "dev", "lo", "table", "main"));
+            List.of("ip", "route", "add", "203.0.113.128/25", "dev", "lo", "table", "main"));
     try {
       instance.containers.start(clash);
-      assertTrue(failure(instance).contains("192.0.2.128/25"), failure(instance));
+      assertTrue(failure(instance).contains("203.0.113.128/25"), failure(instance));
     } finally {
-      new Commands().run(PATIENCE, List.of("ip", "route", "delete", "192.0.2.128/25", "dev", "lo"));
+      new Commands().run(PATIENCE, List.of("ip", "route", "delete", "203.0.113.128/25", "dev", "lo"));
     }
     ContainersHarness.Instance full =
         harness.instance(

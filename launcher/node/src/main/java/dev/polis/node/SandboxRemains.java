@@ -32,6 +32,9 @@ final class SandboxRemains {
   /** Of the organ that makes the sandbox, in its folder. */
   private static final String RECORD = "containers/sandbox.json";
 
+  /** Lies inside a sandbox, and holds the name of its cgroup. */
+  private static final String MARK = "run/polis-sandbox";
+
   /** One file for each role that has put the address inside on the loopback device. */
   private static final String ADDRESSES = "kubernetes-address";
 
@@ -127,7 +130,10 @@ final class SandboxRemains {
     return alive.isEmpty();
   }
 
-  /** Returns the processes of the cgroup, and those in the sandbox's namespaces. */
+  /**
+   * Returns the processes of the cgroup, and those in the sandbox's namespaces. The kernel gives the
+   * number of a namespace that has ended to the next one, so the sandbox has a mark.
+   */
   private static Set<Long> processes(String cgroup, List<String> namespaces) throws IOException {
     Set<Long> found = new TreeSet<>();
     for (Path top : cgroups(cgroup)) {
@@ -140,7 +146,8 @@ final class SandboxRemains {
     }
     try (DirectoryStream<Path> all = Files.newDirectoryStream(PROC, "[0-9]*")) {
       for (Path process : all) {
-        if (namespaces.stream().anyMatch(namespace -> isIn(process, namespace))) {
+        if (namespaces.stream().anyMatch(namespace -> isIn(process, namespace))
+            && isMarked(process, cgroup)) {
           found.add(Long.valueOf(process.getFileName().toString()));
         }
       }
@@ -160,6 +167,15 @@ final class SandboxRemains {
           .toString()
           .equals(namespace);
     } catch (IOException gone) {
+      return false;
+    }
+  }
+
+  /** Tells whether a process sees the mark that the organ {@code containers} leaves inside. */
+  private static boolean isMarked(Path process, String cgroup) {
+    try {
+      return Files.readString(process.resolve("root").resolve(MARK)).equals(cgroup);
+    } catch (IOException goneOrNone) {
       return false;
     }
   }

@@ -72,8 +72,7 @@ class SandboxRemainsTest {
         System.getProperty("user.name").equals("root"),
         "a sandbox is made of namespaces, which needs root");
     Process inside =
-        new ProcessBuilder("unshare", "--net", "--mount", "sh", "-c", "echo in; exec sleep 1000")
-            .start();
+        inside(NAME);
     try {
       assertEquals('i', inside.getInputStream().read());
       run("ip", "link", "add", NAME, "type", "veth", "peer", "name", NAME + "p");
@@ -105,6 +104,39 @@ class SandboxRemainsTest {
     } finally {
       inside.destroyForcibly();
     }
+  }
+
+  @Test
+  @DisplayName("a process of somebody else, whose namespace got the number of ours, is left alone")
+  void numberOfAnother() throws Exception {
+    assumeTrue(
+        System.getProperty("user.name").equals("root"),
+        "a sandbox is made of namespaces, which needs root");
+    Process another = inside("polis-another");
+    try {
+      assertEquals('i', another.getInputStream().read());
+      String boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+      record(boot, NAME, namespace(another, "mnt"), namespace(another, "net"));
+
+      assertEquals(List.of(), remains.remove());
+      assertTrue(another.isAlive());
+    } finally {
+      another.destroyForcibly();
+    }
+  }
+
+  /** A process in namespaces of its own, with the mark of a sandbox. */
+  private static Process inside(String mark) throws IOException {
+    return new ProcessBuilder(
+            "unshare",
+            "--net",
+            "--mount",
+            "sh",
+            "-c",
+            "mount -t tmpfs polis-run /run; printf '%s' \"$0\" > /run/polis-sandbox; echo in;"
+                + " exec sleep 1000",
+            mark)
+        .start();
   }
 
   private void record(String boot, String name, String mount, String network) throws IOException {
