@@ -432,7 +432,8 @@ class ContainersTest {
       instance.containers.start(clash);
       assertTrue(failure(instance).contains("203.0.113.128/25"), failure(instance));
     } finally {
-      new Commands().run(PATIENCE, List.of("ip", "route", "delete", "203.0.113.128/25", "dev", "lo"));
+      new Commands()
+          .run(PATIENCE, List.of("ip", "route", "delete", "203.0.113.128/25", "dev", "lo"));
     }
     ContainersHarness.Instance full =
         harness.instance(

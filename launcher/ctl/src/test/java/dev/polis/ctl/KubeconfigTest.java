@@ -103,7 +103,7 @@ class KubeconfigTest {
     config.merge("polis-test", CA.certificate(), List.of(controller("c", "127.0.0.3")), PLUGIN);
     config.merge("polis", CA.certificate(), List.of(controller("b", "127.0.0.2")), PLUGIN);
     assertEquals(
-        List.of("polis-test-cccccccc", "polis-bbbbbbbb"), names(parsed(config), "clusters"));
+        List.of("polis-bbbbbbbb", "polis-test-cccccccc"), names(parsed(config), "clusters"));
   }
 
   @ParameterizedTest

@@ -131,8 +131,8 @@ final class SandboxRemains {
   }
 
   /**
-   * Returns the processes of the cgroup, and those in the sandbox's namespaces. The kernel gives the
-   * number of a namespace that has ended to the next one, so the sandbox has a mark.
+   * Returns the processes of the cgroup, and those in the sandbox's namespaces. The kernel gives
+   * the number of a namespace that has ended to the next one, so the sandbox has a mark.
    */
   private static Set<Long> processes(String cgroup, List<String> namespaces) throws IOException {
     Set<Long> found = new TreeSet<>();

@@ -71,8 +71,7 @@ class SandboxRemainsTest {
     assumeTrue(
         System.getProperty("user.name").equals("root"),
         "a sandbox is made of namespaces, which needs root");
-    Process inside =
-        inside(NAME);
+    Process inside = inside(NAME);
     try {
       assertEquals('i', inside.getInputStream().read());
       run("ip", "link", "add", NAME, "type", "veth", "peer", "name", NAME + "p");

@@ -38,7 +38,7 @@ final class NodeLabelTask implements Task {
   private static final String ROLE_LABEL = "node-role.kubernetes.io/";
 
   /** Who is noted as the owner of these labels, so that one that is not wanted any more goes. */
-  private static final String MANAGER = "polis-label";
+  private static final String MANAGER = "polis.labels";
 
   /** The condition of a cluster whose labels cannot be copied. */
   private static final String FAILED = "kubernetes-labels-not-copied";

@@ -71,8 +71,7 @@ class ConformanceIT {
     try (InputStream list = ConformanceIT.class.getResourceAsStream(SHORT)) {
       names = new String(list.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
     }
-    requirePassed(
-        names, suite.run(node, names, PROCESSES, REPORTS.resolve("short"), SHORT_LIMIT));
+    requirePassed(names, suite.run(node, names, PROCESSES, REPORTS.resolve("short"), SHORT_LIMIT));
   }
 
   @Test
@@ -87,8 +86,7 @@ class ConformanceIT {
     List<String> parallel = names.stream().filter(name -> !name.contains("[Serial]")).toList();
     Map<String, Outcome> outcomes = new TreeMap<>();
     long began = System.nanoTime();
-    outcomes.putAll(
-        suite.run(node, parallel, PROCESSES, REPORTS.resolve("parallel"), LONG_LIMIT));
+    outcomes.putAll(suite.run(node, parallel, PROCESSES, REPORTS.resolve("parallel"), LONG_LIMIT));
     if (!serial.isEmpty()) {
       outcomes.putAll(suite.run(node, serial, 1, REPORTS.resolve("serial"), LONG_LIMIT));
     }
