@@ -2,6 +2,7 @@ package dev.polis.debug;
 
 import dev.polis.api.containers.Containers;
 import dev.polis.api.containers.ContainersException;
+import dev.polis.api.containers.ContainersStatus;
 import dev.polis.rpc.RpcException;
 import io.grpc.Status;
 import java.io.IOException;
@@ -22,6 +23,19 @@ final class DebugImages {
    */
   DebugImages(Supplier<Optional<Containers>> runtime) {
     this.runtime = runtime;
+  }
+
+  /**
+   * Refuses before anything of an archive has come if the runtime does not run.
+   *
+   * @throws RpcException FAILED_PRECONDITION, naming what the runtime does
+   */
+  void requireRunning() {
+    ContainersStatus now = found().status().peek().orElseThrow();
+    if (!(now instanceof ContainersStatus.Running)) {
+      throw RpcException.failedPrecondition(
+          now.text() + "; it runs on nodes with the role KubernetesWorker");
+    }
   }
 
   /**

@@ -13,6 +13,10 @@ import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.containers.Containers;
 import dev.polis.api.containers.ContainersException;
+import dev.polis.api.containers.ContainersStatus;
+import dev.polis.api.containers.Isolation;
+import dev.polis.api.containers.Sandbox;
+import dev.polis.api.containers.SandboxRequest;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
@@ -68,6 +72,7 @@ import java.lang.annotation.Annotation;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Dictionary;
 import java.util.List;
@@ -513,6 +518,17 @@ class DebugTest {
     return end.get(10, TimeUnit.SECONDS);
   }
 
+  private static MutableValue<ContainersStatus> running() {
+    InetAddress here = InetAddress.getLoopbackAddress();
+    SandboxRequest request =
+        new SandboxRequest(Isolation.MACHINE, "test", here, here, Path.of("/net.d"));
+    return new MutableValue<>(
+        new ContainersStatus.Running(
+            new Sandbox(request, List.of(), "", Path.of("/polis-test"), "/usr/bin"),
+            Path.of("/run/containerd.sock"),
+            "containerd of a test"));
+  }
+
   @Test
   @DisplayName("an image archive reaches the container runtime whole, however it is cut")
   void imagesAreLoaded() throws Exception {
@@ -523,6 +539,9 @@ class DebugTest {
             (method, arguments) -> {
               if (method.equals("images")) {
                 return List.of("k8s.local/pause:1");
+              }
+              if (method.equals("status")) {
+                return running();
               }
               try {
                 size.set(((InputStream) arguments[0]).readAllBytes().length);
@@ -549,6 +568,9 @@ class DebugTest {
         fake(
             Containers.class,
             (method, arguments) -> {
+              if (method.equals("status")) {
+                return running();
+              }
               throw new ContainersException("the archive has no index.json");
             });
     Status refused = loadImage(new byte[1000], new byte[1000], new byte[1000]);
