@@ -1,5 +1,6 @@
 package dev.polis.curator;
 
+import dev.polis.api.kubernetes.LoopbackLink;
 import dev.polis.wire.curator.stored.Node;
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -12,16 +13,12 @@ import java.util.Set;
  * at a loopback address, that of its sandbox, which the node names.
  *
  * <p>A node cannot name just any address: it could then answer for another one's kubelet. The range
- * of sandboxes is configured at the nodes and is 2^17 addresses wide at least; within it the
- * sandbox of the node 127.a.b.c has the place (b × 256 + c) × 2 + 1, which are its last 17 bits.
+ * of sandboxes is configured at the nodes and is 2^17 addresses wide at least; within it each
+ * sandbox has the place of {@link LoopbackLink}, which are its last 17 bits.
  */
 final class WorkerAddress {
 
-  private static final int PLACE_BITS = 17;
-  private static final int PLACE = (1 << PLACE_BITS) - 1;
-
-  /** Of an IPv4 address, all but the first two bytes. */
-  private static final int PAIR = 0xffff;
+  private static final int PLACE = (1 << LoopbackLink.BITS) - 1;
 
   private WorkerAddress() {}
 
@@ -60,7 +57,7 @@ final class WorkerAddress {
     if (!mayHaveOne
         || !(address instanceof Inet4Address)
         || address.isLoopbackAddress()
-        || (number(address) & PLACE) != place(own)) {
+        || (number(address) & PLACE) != LoopbackLink.of(own).worker()) {
       throw Refusal.denied(
           "worker_address %s is not this node's, which is reached at %s: leave it empty, or name the address of its sandbox",
           named, own.getHostAddress());
@@ -74,10 +71,6 @@ final class WorkerAddress {
     } catch (IllegalArgumentException e) {
       throw Refusal.invalid("worker_address \"%s\" is not an IPv4 or IPv6 address", named);
     }
-  }
-
-  private static int place(InetAddress loopback) {
-    return 2 * (number(loopback) & PAIR) + 1;
   }
 
   private static int number(InetAddress address) {

@@ -47,7 +47,6 @@ public final class HttpsTask<N> implements Task {
     void await() throws InterruptedException;
   }
 
-  private final Service service;
   private final ListenerTask<N> task;
 
   /**
@@ -63,7 +62,6 @@ public final class HttpsTask<N> implements Task {
       Value<N> network,
       Function<N, Optional<InetAddress>> address) {
     this(
-        service,
         new ListenerTask<>(
             service.announcement(),
             (here, log) -> open(service, here, log),
@@ -72,8 +70,7 @@ public final class HttpsTask<N> implements Task {
             address));
   }
 
-  private HttpsTask(Service service, ListenerTask<N> task) {
-    this.service = service;
+  private HttpsTask(ListenerTask<N> task) {
     this.task = task;
   }
 
@@ -82,7 +79,7 @@ public final class HttpsTask<N> implements Task {
    * replaced. For one that ends before the next one begins, such as the run of a role.
    */
   public HttpsTask<N> keepingItsPort() {
-    return new HttpsTask<>(service, task.keepingItsPort());
+    return new HttpsTask<>(task.keepingItsPort());
   }
 
   /** Serves until cancelled. */

@@ -15,8 +15,8 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Runs one program of the control plane as a child process: starts or adopts it, publishes when it
- * does not answer, and ends one that hangs, so that it is started again.
+ * Runs one of Kubernetes' programs as a child process: starts or adopts it, publishes when it does
+ * not answer, and ends one that hangs, so that it is started again.
  */
 public final class ControlProcess implements Task {
 

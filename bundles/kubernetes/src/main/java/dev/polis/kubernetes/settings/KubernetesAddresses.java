@@ -1,5 +1,6 @@
 package dev.polis.kubernetes.settings;
 
+import dev.polis.api.kubernetes.LoopbackLink;
 import java.net.InetAddress;
 
 /**
@@ -15,16 +16,13 @@ import java.net.InetAddress;
  */
 public record KubernetesAddresses(InetAddress host, InetAddress worker) {
 
-  private static final int BYTE = 0xff;
-
   /** Derives them from the node's address. */
   public static KubernetesAddresses of(InetAddress node, AddressRange links) {
     if (!node.isLoopbackAddress()) {
       return new KubernetesAddresses(node, node);
     }
-    byte[] bytes = node.getAddress();
-    int pair = (bytes[bytes.length - 2] & BYTE) * (BYTE + 1) + (bytes[bytes.length - 1] & BYTE);
-    return new KubernetesAddresses(links.at(2 * pair), links.at(2 * pair + 1));
+    LoopbackLink places = LoopbackLink.of(node);
+    return new KubernetesAddresses(links.at(places.host()), links.at(places.worker()));
   }
 
   /** Returns whether they are derived, and therefore have to be given to a network device. */

@@ -118,10 +118,11 @@ public final class WorkerService implements RolePlugin {
       context.run("node-health", StatusHealth.task(node, health, NodeHealth::ofNode));
       context.run(
           "volumes", new VolumeProvisioner(provisioner, plan, files.volumes(), credentials));
-      context.run("node-object", at -> deleteNodeAtEnd(at, kubelet, plan));
+      context.run("node-object", at -> whenRemoved(at, () -> deleteNode(at.log(), kubelet, plan)));
       startKubelet(context, plan, files, credentials);
       context.run("pod-network", new PodNetworkTask(parts.containers(), plan, files, node));
-      context.run("drain", at -> drainAtEnd(at, kubelet, plan));
+      context.run(
+          "drain", at -> whenRemoved(at, () -> new NodeDrain(kubelet, plan, at.log()).run()));
       context.healthy();
       awaitOtherAddress(plan);
     }
@@ -226,28 +227,22 @@ public final class WorkerService implements RolePlugin {
     return context.stopReason().filter(StopReason.ROLE_REMOVED::equals).isPresent();
   }
 
-  private static void drainAtEnd(Context context, KubeClient kubelet, WorkerPlan plan)
-      throws InterruptedException {
+  /** Does something once the role is removed, and nothing if the run ends for another reason. */
+  private static void whenRemoved(Context context, EndOfRole work) throws InterruptedException {
     context.healthy();
     try {
       context.awaitCancelled();
     } finally {
       if (removed(context)) {
-        new NodeDrain(kubelet, plan, context.log()).run();
+        work.run();
       }
     }
   }
 
-  private static void deleteNodeAtEnd(Context context, KubeClient kubelet, WorkerPlan plan)
-      throws InterruptedException {
-    context.healthy();
-    try {
-      context.awaitCancelled();
-    } finally {
-      if (removed(context)) {
-        deleteNode(context.log(), kubelet, plan);
-      }
-    }
+  /** Undoes a part of what the role did. */
+  @FunctionalInterface
+  private interface EndOfRole {
+    void run() throws InterruptedException;
   }
 
   private static void deleteNode(Log log, KubeClient kubelet, WorkerPlan plan)

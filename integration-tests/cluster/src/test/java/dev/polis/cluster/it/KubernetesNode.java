@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
@@ -247,13 +248,26 @@ final class KubernetesNode implements AutoCloseable {
     node.ctl("image", "load", archive.toString()).requireSuccess("image load");
   }
 
-  /** Expects no network device, address, cgroup or mount of the worker, which was Ready before. */
-  void requireNothingLeft() throws Exception {
+  /** Waits until no network device, address, cgroup or mount of the worker is left. */
+  void awaitNothingLeft() throws Exception {
+    AtomicReference<List<String>> left = new AtomicReference<>(List.of());
+    try {
+      Await.until(
+          PATIENCE,
+          "nothing to be left of the roles",
+          () -> {
+            left.set(left());
+            return left.get().isEmpty();
+          });
+    } catch (AssertionError late) {
+      throw new AssertionError("the roles left this behind: " + left.get(), late);
+    }
+  }
+
+  private List<String> left() throws Exception {
     List<String> left = new ArrayList<>(traces.orElseThrow().left());
     node.mounts().stream().filter(mount -> mount.contains("containers")).forEach(left::add);
-    if (!left.isEmpty()) {
-      throw new AssertionError("the worker left this behind: " + left);
-    }
+    return left;
   }
 
   /** The start times of the processes of all Pods by their ids; short-lived ones are left out. */

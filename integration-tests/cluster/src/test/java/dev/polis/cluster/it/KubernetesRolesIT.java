@@ -70,7 +70,7 @@ class KubernetesRolesIT {
       for (int time = 1; time <= TIMES; time++) {
         node.removeRoles();
         Await.until(KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended(node));
-        node.requireNothingLeft();
+        node.awaitNothingLeft();
         node.addRoles();
         node.awaitReady();
         requireStarts(node, time + 1);

@@ -65,6 +65,8 @@ final class FaultNode implements AutoCloseable {
 
   private static final int CALL_SECONDS = 30;
 
+  private static final int LINES_OF_A_REPORT = 10;
+
   private final Distribution distribution = Distribution.built();
   private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
   private final NodeProcesses processes;
@@ -179,13 +181,22 @@ final class FaultNode implements AutoCloseable {
   void requireAlive() throws IOException {
     if (!process.isAlive()) {
       throw new AssertionError(
-          "the node has ended with %d:%n%s".formatted(process.exitValue(), said()));
+          "the node has ended with %d; its last lines:%n%s"
+              .formatted(process.exitValue(), lastLines()));
     }
   }
 
   /** What it has printed; its log says more. */
   String said() throws IOException {
     return Files.readString(output(), StandardCharsets.UTF_8);
+  }
+
+  /** Why a node ended stands at the end of what it printed, and a report shows few lines. */
+  private String lastLines() throws IOException {
+    List<String> lines = said().lines().toList();
+    return String.join(
+        System.lineSeparator(),
+        lines.subList(Math.max(0, lines.size() - LINES_OF_A_REPORT), lines.size()));
   }
 
   /** The etcd that runs for this node now, or nothing between two of them. */
