@@ -18,19 +18,30 @@ public final class DidYouMean {
    * @param known all words that would have been accepted
    */
   public static String among(String word, Collection<String> known) {
-    String lower = word.toLowerCase(Locale.ROOT);
     return known.stream()
-        .min(
-            Comparator.comparingInt(
-                    (String other) -> distance(lower, other.toLowerCase(Locale.ROOT)))
-                .thenComparing(Comparator.naturalOrder()))
-        .filter(
-            other ->
-                distance(lower, other.toLowerCase(Locale.ROOT))
-                    <= Math.max(1, other.length() / TOLERANCE))
-        .map(other -> "; did you mean \"" + other + "\"?")
+        .filter(other -> Math.abs(other.length() - word.length()) <= tolerance(other))
+        .map(other -> new Guess(other, word))
+        .filter(guess -> guess.distance <= tolerance(guess.word))
+        .min(Comparator.comparingInt(Guess::distance).thenComparing(Guess::word))
+        .map(guess -> "; did you mean \"" + guess.word + "\"?")
         .orElse(
             known.isEmpty() ? "; there is none at all" : "; there are " + String.join(", ", known));
+  }
+
+  /**
+   * Returns how many letters of a known word may be wrong. An unknown word whose length differs by
+   * more is never compared: it comes from a peer and may be as long as a message.
+   */
+  private static int tolerance(String known) {
+    return Math.max(1, known.length() / TOLERANCE);
+  }
+
+  private record Guess(String word, int distance) {
+    Guess(String known, String unknown) {
+      this(
+          known,
+          DidYouMean.distance(unknown.toLowerCase(Locale.ROOT), known.toLowerCase(Locale.ROOT)));
+    }
   }
 
   /**
