@@ -3,6 +3,7 @@ package dev.polis.benchmarks;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumSet;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -23,7 +24,8 @@ final class Bench implements Callable<Integer> {
     curator,
     watch,
     micro,
-    swaps
+    swaps,
+    kubernetes
   }
 
   @Option(names = "--quick", description = "Few samples: shows that all works, within 90 s.")
@@ -40,8 +42,19 @@ final class Bench implements Callable<Integer> {
       split = ",",
       paramLabel = "PART",
       description =
-          "Measures only these: ${COMPLETION-CANDIDATES}. Without it all but swaps, which fetches Apache Karaf.")
-  Set<Part> only = EnumSet.complementOf(EnumSet.of(Part.swaps));
+          "Measures only these: ${COMPLETION-CANDIDATES}. Without it all but swaps, which fetches Apache Karaf, and kubernetes, which needs root.")
+  Set<Part> only = EnumSet.complementOf(EnumSet.of(Part.swaps, Part.kubernetes));
+
+  @Option(
+      names = "--baseline",
+      paramLabel = "DIR",
+      description =
+          "A folder with shell scripts that run the same programs of Kubernetes, beside which it is measured.")
+  Path baseline; // null: the figures stand alone
+
+  /** Parts that start nodes of their own. */
+  private static final Set<Part> BY_THEMSELVES =
+      EnumSet.of(Part.micro, Part.swaps, Part.kubernetes);
 
   /** Runs the command. */
   public static void main(String[] arguments) {
@@ -55,7 +68,7 @@ final class Bench implements Callable<Integer> {
     Report report = new Report();
     Path folder = Files.createTempDirectory(settings.work(), "bench");
     try {
-      if (only.stream().anyMatch(part -> part != Part.micro && part != Part.swaps)) {
+      if (!BY_THEMSELVES.containsAll(only)) {
         node(report, settings, folder);
       }
       if (only.contains(Part.micro)) {
@@ -64,6 +77,9 @@ final class Bench implements Callable<Integer> {
       }
       if (only.contains(Part.swaps)) {
         SwapBenchmark.run(report, settings, folder);
+      }
+      if (only.contains(Part.kubernetes)) {
+        KubernetesBenchmark.run(report, settings, folder, Optional.ofNullable(baseline));
       }
     } finally {
       NodeUnderTest.delete(folder);

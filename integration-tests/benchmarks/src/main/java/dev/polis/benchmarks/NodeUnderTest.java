@@ -18,17 +18,29 @@ final class NodeUnderTest implements AutoCloseable {
 
   private final Settings settings;
   private final Path state;
+  private final List<String> more;
   private Timed running; // null until started
 
-  private NodeUnderTest(Settings settings, Path state) {
+  private NodeUnderTest(Settings settings, Path state, List<String> more) {
     this.settings = settings;
     this.state = state;
+    this.more = List.copyOf(more);
   }
 
   /** A node that was never started. */
   static NodeUnderTest fresh(Settings settings) throws IOException, InterruptedException {
+    return fresh(settings, List.of());
+  }
+
+  /**
+   * A node that was never started.
+   *
+   * @param more options of each of its starts
+   */
+  static NodeUnderTest fresh(Settings settings, List<String> more)
+      throws IOException, InterruptedException {
     NodeUnderTest node =
-        new NodeUnderTest(settings, Files.createTempDirectory(settings.work(), "node"));
+        new NodeUnderTest(settings, Files.createTempDirectory(settings.work(), "node"), more);
     node.ctl(
         "params",
         "make",
@@ -78,18 +90,22 @@ final class NodeUnderTest implements AutoCloseable {
   }
 
   private List<String> run() {
-    return List.of(
-        "run",
-        "--state",
-        state.toString(),
-        "--address",
-        ADDRESS,
-        "--etcd",
-        settings.etcd().toString(),
-        "--security",
-        "insecure",
-        "--parameters",
-        owner().resolve("parameters.json").toString());
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "run",
+                "--state",
+                state.toString(),
+                "--address",
+                ADDRESS,
+                "--etcd",
+                settings.etcd().toString(),
+                "--security",
+                "insecure",
+                "--parameters",
+                owner().resolve("parameters.json").toString()));
+    arguments.addAll(more);
+    return arguments;
   }
 
   private List<String> launcher(List<String> options, List<String> arguments) throws IOException {

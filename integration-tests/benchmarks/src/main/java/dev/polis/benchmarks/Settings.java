@@ -17,6 +17,7 @@ import java.util.List;
  * @param sources the folder with the benchmarks' sources, some of which are compiled once more
  * @param karaf an unpacked Apache Karaf; empty if there is none
  * @param karafJava the home of a Java on which it runs
+ * @param kubernetes the folder with Kubernetes' programs; empty if there is none
  */
 record Settings(
     boolean quick,
@@ -27,7 +28,8 @@ record Settings(
     List<String> aotOptions,
     Path sources,
     String karaf,
-    String karafJava) {
+    String karafJava,
+    String kubernetes) {
 
   static Settings read(boolean quick) {
     return new Settings(
@@ -39,7 +41,8 @@ record Settings(
         List.of(property("polis.aot").split(" ")),
         path("polis.sources"),
         property("polis.karaf"),
-        property("polis.karaf.java"));
+        property("polis.karaf.java"),
+        property("polis.kubernetes"));
   }
 
   private static Path path(String name) {
@@ -101,6 +104,20 @@ record Settings(
 
   Duration betweenSwaps() {
     return Duration.ofMillis(500);
+  }
+
+  /** Starts that end everything before and after, so that each takes half a minute. */
+  int powerOns() {
+    return quick ? 1 : 3;
+  }
+
+  int pods() {
+    return quick ? 3 : 10;
+  }
+
+  /** How long the CPU time of Kubernetes' programs is counted while nobody calls them. */
+  Duration kubernetesIdle() {
+    return quick ? Duration.ofSeconds(10) : Duration.ofSeconds(30);
   }
 
   int streams() {

@@ -7,7 +7,8 @@
  *        ├── CuratorBenchmark ──▶ the node's curator  beside  the etcd it writes to
  *        ├── WatchBenchmark ────▶ 1,000 streams of the curator  beside  1,000 watches of etcd
  *        ├── MicroBenchmark ────▶ JMH forks with the node's own JVM options
- *        └── SwapBenchmark ─────▶ one bundle replaced in a node, in a bare Felix, in Apache Karaf
+ *        ├── SwapBenchmark ─────▶ one bundle replaced in a node, in a bare Felix, in Apache Karaf
+ *        └── KubernetesBenchmark▶ a node with both roles of Kubernetes  beside  shell scripts
  *                 │
  *                 ▼
  *              Report: one row for each figure, with its baseline, its ratio, its aim

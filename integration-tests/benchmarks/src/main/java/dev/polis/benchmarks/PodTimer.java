@@ -1,0 +1,115 @@
+package dev.polis.benchmarks;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.polis.kubernetes.client.KubeClient;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Predicate;
+import java.util.stream.LongStream;
+
+/** Makes Pods of one image that is there already, and measures how long they take. */
+final class PodTimer {
+
+  /** The Pod that stays, whatever is started and stopped around it. */
+  static final String LASTING = "lasting";
+
+  private static final String PODS = "/api/v1/namespaces/default/pods";
+
+  /** Without it no Pod is admitted; it is made soon after the API server is ready. */
+  private static final String SERVICE_ACCOUNT =
+      "/api/v1/namespaces/default/serviceaccounts/default";
+
+  private static final Duration POLL = Duration.ofMillis(100);
+
+  private final ApiAccess access;
+  private final String image;
+
+  PodTimer(ApiAccess access, String image) {
+    this.access = access;
+    this.image = image;
+  }
+
+  /** Makes the Pod that stays, and waits until it is Ready. */
+  void makeLasting() throws IOException, InterruptedException, TimeoutException {
+    try (KubeClient client = access.client();
+        ObjectWatch pods = ObjectWatch.of(access, PODS)) {
+      while (client.find(SERVICE_ACCOUNT).isEmpty()) {
+        Thread.sleep(POLL);
+      }
+      create(client, LASTING);
+      pods.await(ready(LASTING));
+    }
+  }
+
+  /** Makes Pods one after the other; returns the time from the request to Ready of each. */
+  Latencies createdToReady(int count) throws IOException, InterruptedException, TimeoutException {
+    List<Long> nanos = new ArrayList<>();
+    try (KubeClient client = access.client();
+        ObjectWatch pods = ObjectWatch.of(access, PODS)) {
+      pods.await(ready(LASTING));
+      for (int i = 0; i < count; i++) {
+        String name = "timed-" + i;
+        long began = System.nanoTime();
+        create(client, name);
+        nanos.add(pods.await(ready(name)) - began);
+        client.delete(PODS + "/" + name);
+        pods.awaitGone(name);
+      }
+    }
+    return Latencies.of(nanos.stream().flatMapToLong(LongStream::of));
+  }
+
+  private void create(KubeClient client, String name) throws IOException, InterruptedException {
+    client.create(
+        PODS,
+        JsonParser.parseString(
+                """
+                {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "%s"},
+                 "spec": {"terminationGracePeriodSeconds": 1,
+                          "containers": [{"name": "c", "image": "%s", "imagePullPolicy": "Never"}]}}
+                """
+                    .formatted(name, image))
+            .getAsJsonObject());
+  }
+
+  /** Returns the identity of the container of the Pod that stays. */
+  String lastingContainer() throws InterruptedException, TimeoutException {
+    try (ObjectWatch pods = ObjectWatch.of(access, PODS)) {
+      pods.await(ready(LASTING));
+      return container(pods.object(LASTING));
+    }
+  }
+
+  /** Waits until the API says that the Pod that stays is Ready; returns when that was. */
+  long awaitLasting() throws InterruptedException, TimeoutException {
+    try (ObjectWatch pods = ObjectWatch.of(access, PODS)) {
+      return pods.await(ready(LASTING));
+    }
+  }
+
+  /** Waits until the Pod that stays is Ready with another container; returns when that was. */
+  long awaitOtherContainer(String before) throws InterruptedException, TimeoutException {
+    try (ObjectWatch pods = ObjectWatch.of(access, PODS)) {
+      return pods.await(pod -> ready(LASTING).test(pod) && !container(pod).equals(before));
+    }
+  }
+
+  private static Predicate<JsonObject> ready(String name) {
+    return pod ->
+        pod.getAsJsonObject("metadata").get("name").getAsString().equals(name)
+            && ObjectWatch.ready(pod);
+  }
+
+  private static String container(JsonObject pod) {
+    return pod.getAsJsonObject("status")
+        .getAsJsonArray("containerStatuses")
+        .get(0)
+        .getAsJsonObject()
+        .get("containerID")
+        .getAsString();
+  }
+}

@@ -1,0 +1,141 @@
+package dev.polis.benchmarks;
+
+import com.google.protobuf.ByteString;
+import dev.polis.pki.UserCredentials;
+import dev.polis.rpc.RpcClients;
+import dev.polis.wire.api.GetDebugKubeconfigRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.NodeDebugServiceGrpc;
+import dev.polis.wire.api.UpdateNodeRolesRequest;
+import io.grpc.ManagedChannel;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+
+/** Runs a node that gets both roles of Kubernetes. */
+final class RoleNode implements AutoCloseable {
+
+  /** The image that each worker has from its start. */
+  static final String IMAGE = "polis.local/pause:1";
+
+  private static final int PROXY_PORT = 6444;
+  private static final int DEBUG_PORT = 7837;
+
+  private final NodeUnderTest node;
+  private final String option;
+
+  private RoleNode(NodeUnderTest node, String option) {
+    this.node = node;
+    this.option = option;
+  }
+
+  /**
+   * Starts a new node, of which the cluster's owner has taken ownership.
+   *
+   * @param option of its JVM
+   */
+  static RoleNode started(Settings settings, String option)
+      throws IOException, InterruptedException {
+    String programs = settings.kubernetes();
+    RoleNode started =
+        new RoleNode(
+            NodeUnderTest.fresh(
+                settings,
+                List.of(
+                    "--set",
+                    "dev.polis.kubernetes.programs=" + programs,
+                    "--set",
+                    "dev.polis.containers.programs=" + programs,
+                    "--set",
+                    "dev.polis.debug.kubeconfig=true")),
+            option);
+    try {
+      started.up();
+      started.node.ctl("--state", started.node.state().toString(), "takeownership");
+      return started;
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      started.close();
+      throw e;
+    }
+  }
+
+  NodeUnderTest node() {
+    return node;
+  }
+
+  /** Starts the node's process again. */
+  void up() throws IOException, InterruptedException {
+    node.up(option);
+  }
+
+  /** Adds both roles; returns nanoseconds from the call to a Node object that is Ready. */
+  long rolesToReady() throws IOException, InterruptedException, TimeoutException {
+    try (ClusterAccess access = new ClusterAccess(node)) {
+      ManagementGrpc.ManagementBlockingStub management =
+          ManagementGrpc.newBlockingStub(access.asOwner());
+      UpdateNodeRolesRequest both =
+          UpdateNodeRolesRequest.newBuilder()
+              .setPubkey(ByteString.copyFrom(access.nodeKey()))
+              .setKubernetesController(true)
+              .setKubernetesWorker(true)
+              .build();
+      long began = System.nanoTime();
+      management.updateNodeRoles(both);
+      try (ObjectWatch nodes = ObjectWatch.nodes(proxy())) {
+        return nodes.await(ObjectWatch::ready) - began;
+      }
+    }
+  }
+
+  private UserCredentials owner() throws IOException {
+    Path owner = node.owner();
+    return UserCredentials.fromPem(
+        Files.readString(owner.resolve("owner-key.pem")),
+        Files.readString(owner.resolve("owner.pem")),
+        Files.readString(owner.resolve("ca.pem")));
+  }
+
+  /** Returns the owner's way through the authenticating proxy. */
+  ApiAccess proxy() throws IOException {
+    return ApiAccess.proxy(NodeUnderTest.ADDRESS, PROXY_PORT, owner());
+  }
+
+  /** Returns the same user's way to the API server itself. */
+  ApiAccess direct() throws IOException {
+    ManagedChannel channel =
+        RpcClients.plaintext(new InetSocketAddress(NodeUnderTest.ADDRESS, DEBUG_PORT));
+    try {
+      return ApiAccess.kubeconfig(
+          NodeDebugServiceGrpc.newBlockingStub(channel)
+              .getDebugKubeconfig(
+                  GetDebugKubeconfigRequest.newBuilder().setId(owner().user()).build())
+              .getDebugKubeconfig());
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  /** Ends the node's process; all it has started goes on. */
+  void endProcess() throws InterruptedException {
+    node.terminate();
+  }
+
+  /** Ends everything in order, as a power-off does. */
+  void powerOff() throws IOException, InterruptedException {
+    node.down();
+  }
+
+  Components components() throws IOException {
+    Components components = Components.of(node.state());
+    components.add(KubernetesBenchmark.JVM, node.pid());
+    return components;
+  }
+
+  @Override
+  public void close() throws IOException {
+    node.close();
+  }
+}
