@@ -37,6 +37,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
@@ -72,38 +73,55 @@ public final class WorkerService implements RolePlugin {
     this.parts = parts;
   }
 
-  /** Runs the worker's programs until cancelled. */
+  /**
+   * Runs the worker's programs until cancelled. This run itself does not fail, so that the role
+   * also ends in order while the programs cannot be started.
+   */
   @Override
   public void run(Context context) throws Exception {
-    try (HealthScope health = parts.health().role(ROLE, "")) {
-      NodeCredentials self = awaitCredentials();
-      InetAddress address = awaitAddress();
-      WorkerPlan plan = plan(self, address);
-      awaitVolume();
-      WorkerFiles files = new WorkerFiles(parts.storage()::folder);
-      HostAddress host =
-          new HostAddress(parts.storage().folder(HostAddress.FOLDER), plan.addresses().host());
-      claim(host, plan);
-      try (LeaderConnection leader =
-          new LeaderConnection(
-              this::credentials,
-              new InetSocketAddress(address, parts.curatorPort()),
-              context.subLog("resolver"))) {
-        run(context, plan, files, leader, health);
-      } finally {
-        if (context.stopReason().filter(StopReason::endsWork).isPresent()) {
-          clean(context, plan, files, host);
-        }
+    MutableValue<Boolean> working = new MutableValue<>();
+    try (HealthScope health = parts.health().role(ROLE, "");
+        Watcher<Boolean> watcher = working.watch()) {
+      context.run("worker", child -> work(child, health, working));
+      watcher.get();
+      context.healthy();
+      context.awaitCancelled();
+    } finally {
+      if (context.stopReason().filter(StopReason::endsWork).isPresent()) {
+        // Also what an earlier run left behind that this one has not adopted.
+        end(context);
       }
     }
   }
 
-  private void run(
+  private void work(Context context, HealthScope health, MutableValue<Boolean> working)
+      throws Exception {
+    NodeCredentials self = awaitCredentials();
+    InetAddress address = awaitAddress();
+    WorkerPlan plan = plan(self, address);
+    awaitVolume();
+    WorkerFiles files = new WorkerFiles(parts.storage()::folder);
+    claim(plan);
+    try (LeaderConnection leader =
+        new LeaderConnection(
+            this::credentials,
+            new InetSocketAddress(address, parts.curatorPort()),
+            context.subLog("resolver"))) {
+      serve(context, plan, files, leader, health, working);
+    } finally {
+      if (context.stopReason().filter(StopReason::endsWork).isPresent()) {
+        new MachineNetwork(plan).clean(context.log());
+      }
+    }
+  }
+
+  private void serve(
       Context context,
       WorkerPlan plan,
       WorkerFiles files,
       LeaderConnection leader,
-      HealthScope health)
+      HealthScope health,
+      MutableValue<Boolean> working)
       throws InterruptedException, RestartRequest {
     MutableValue<WorkerCredentials> credentials = new MutableValue<>();
     try (KubeClient kubelet = client(plan, credentials, WorkerCredentials::kubelet);
@@ -124,6 +142,7 @@ public final class WorkerService implements RolePlugin {
       context.run(
           "drain", at -> whenRemoved(at, () -> new NodeDrain(kubelet, plan, at.log()).run()));
       context.healthy();
+      working.set(true);
       awaitOtherAddress(plan);
     }
   }
@@ -257,18 +276,34 @@ public final class WorkerService implements RolePlugin {
     }
   }
 
-  private static void clean(Context context, WorkerPlan plan, WorkerFiles files, HostAddress host)
-      throws InterruptedException, IOException {
-    new MachineNetwork(plan).clean(context.log());
-    if (plan.addresses().derived()) {
-      host.release(CLAIM)
+  /** Ends what runs of the worker, in order, whoever started it. */
+  private void end(Context context) throws InterruptedException, IOException {
+    for (String name : List.of(KubeletFiles.NAME, ProxyFiles.NAME, DnsFiles.NAME)) {
+      parts.processes().stop(name);
+    }
+    parts.containers().stop();
+    Optional<KubernetesAddresses> addresses =
+        parts
+            .network()
+            .status()
+            .peek()
+            .flatMap(NetworkStatus::address)
+            .map(address -> KubernetesAddresses.of(address, settings.links()))
+            .filter(KubernetesAddresses::derived);
+    if (addresses.isPresent()) {
+      host(addresses.get())
+          .release(CLAIM)
           .ifPresent(
               problem ->
                   context.log().warning("the node's address for Kubernetes stays: %s", problem));
     }
     if (removed(context)) {
-      files.deleteConfiguration();
+      new WorkerFiles(parts.storage()::folder).deleteConfiguration();
     }
+  }
+
+  private HostAddress host(KubernetesAddresses addresses) throws IOException {
+    return new HostAddress(parts.storage().folder(HostAddress.FOLDER), addresses.host());
   }
 
   // ---- what is decided before anything is started
@@ -286,12 +321,11 @@ public final class WorkerService implements RolePlugin {
         requirements.isolation(address, parts.network().ownsInterfaces()));
   }
 
-  private static void claim(HostAddress host, WorkerPlan plan)
-      throws IOException, InterruptedException, WorkerException {
+  private void claim(WorkerPlan plan) throws IOException, InterruptedException, WorkerException {
     if (!plan.addresses().derived()) {
       return;
     }
-    Optional<String> problem = host.claim(CLAIM);
+    Optional<String> problem = host(plan.addresses()).claim(CLAIM);
     if (problem.isPresent()) {
       throw new WorkerException(
           "this node has no address that its worker reaches it at: " + problem.get());

@@ -96,6 +96,14 @@ final class KubernetesNode implements AutoCloseable {
     node.up(options.toArray(String[]::new));
   }
 
+  /** Starts the node's process again with programs that are not there. */
+  void upWithoutPrograms(Path nowhere) throws Exception {
+    node.up(
+        Stream.concat(
+                options.stream(), Stream.of("--set", "dev.polis.kubernetes.programs=" + nowhere))
+            .toArray(String[]::new));
+  }
+
   TestNode node() {
     return node;
   }
@@ -108,8 +116,24 @@ final class KubernetesNode implements AutoCloseable {
 
   void removeRoles() throws Exception {
     for (String role : ROLES.reversed()) {
-      node.ctl("node", "role", "remove", node.id(), role).requireSuccess("role remove " + role);
+      removeRole(role);
     }
+  }
+
+  void removeRole(String role) throws Exception {
+    node.ctl("node", "role", "remove", node.id(), role).requireSuccess("role remove " + role);
+  }
+
+  /** Waits until the API knows no node any more, nor the lease by which one says that it lives. */
+  void awaitNoNodeObject() throws Exception {
+    Await.until(
+        PATIENCE,
+        "the Node object and its lease to be gone",
+        () ->
+            json("get", "nodes").getAsJsonArray("items").isEmpty()
+                && json("get", "leases", "-n", "kube-node-lease")
+                    .getAsJsonArray("items")
+                    .isEmpty());
   }
 
   /** The owner's certificate is a file, so that no program has to be run for each command. */

@@ -11,12 +11,15 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Takes the roles of Kubernetes from a node and gives them back: in between nothing of them is left
- * on the machine, and afterwards Pods are back with their data. {@code -Dpolis.long=true} does it 5
- * times, else once.
+ * on the machine, and afterwards Pods are back with their data. The worker goes first, or both at
+ * once. {@code -Dpolis.long=true} does it 5 times, else once.
  */
 class KubernetesRolesIT {
 
   private static final int TIMES = Boolean.getBoolean("polis.long") ? 5 : 1;
+
+  private static final String CONTROLLER = KubernetesNode.ROLES.getFirst();
+  private static final String WORKER = KubernetesNode.ROLES.getLast();
 
   private static final List<String> PROGRAMS =
       List.of(
@@ -62,19 +65,45 @@ class KubernetesRolesIT {
   @DisplayName("roles that are removed and added again leave nothing in between, and lose no data")
   void removedAndAdded() throws Exception {
     KubernetesNode.assumeSupported();
+    FirewallRules before = FirewallRules.ofHost();
     try (KubernetesNode node = KubernetesNode.started(directory.resolve("n"), "127.0.63.1")) {
       node.awaitReady();
       node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
       node.apply(WRITER);
       requireStarts(node, 1);
       for (int time = 1; time <= TIMES; time++) {
-        node.removeRoles();
+        if (time % 2 == 1) {
+          node.removeRole(WORKER);
+          node.awaitNoNodeObject();
+          node.removeRole(CONTROLLER);
+        } else {
+          node.removeRoles();
+        }
         Await.until(KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended(node));
         node.awaitNothingLeft();
+        assertEquals(before, FirewallRules.ofHost());
         node.addRoles();
         node.awaitReady();
         requireStarts(node, time + 1);
       }
+    }
+  }
+
+  @Test
+  @DisplayName("roles that are removed while they cannot start leave nothing of an earlier run")
+  void removedWhileTheyCannotStart() throws Exception {
+    KubernetesNode.assumeSupported();
+    try (KubernetesNode node = KubernetesNode.started(directory.resolve("n"), "127.0.63.2")) {
+      node.awaitReady();
+      node.node().killJvm();
+      node.upWithoutPrograms(directory.resolve("nowhere"));
+      Await.until(
+          KubernetesNode.PATIENCE,
+          "the worker to say that its programs are missing",
+          () -> node.node().ctl("explain", WORKER).all().contains("nowhere"));
+      node.removeRoles();
+      Await.until(KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended(node));
+      node.awaitNothingLeft();
     }
   }
 
