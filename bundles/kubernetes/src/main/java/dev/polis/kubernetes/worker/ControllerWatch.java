@@ -6,7 +6,9 @@ import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesSettings;
+import dev.polis.logtree.Log;
 import dev.polis.resolver.LeaderConnection;
+import dev.polis.rpc.BlockingStreams;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import dev.polis.wire.curator.CuratorGrpc;
@@ -25,30 +27,34 @@ import java.util.TreeMap;
 
 /**
  * Watches which nodes have the role KubernetesController, and publishes where their API servers
- * are. What was known stays while the leader cannot be asked.
+ * are. What was known, also to an earlier run, stays while the leader cannot be asked.
  */
 final class ControllerWatch implements Task {
 
   private final LeaderConnection connection;
   private final KubernetesSettings settings;
+  private final KnownControllers known;
   private final MutableValue<Set<InetSocketAddress>> controllers;
 
   ControllerWatch(
       LeaderConnection connection,
       KubernetesSettings settings,
+      KnownControllers known,
       MutableValue<Set<InetSocketAddress>> controllers) {
     this.connection = connection;
     this.settings = settings;
+    this.known = known;
     this.controllers = controllers;
   }
 
   @Override
   public void run(Context context) throws InterruptedException {
+    known.read(context.log()).ifPresent(this::publish);
     context.healthy();
     Backoff backoff = connection.backoff();
     while (true) {
       try {
-        follow(backoff);
+        follow(context.log(), backoff);
       } catch (StatusException e) {
         context.log().warning("the watch of the controllers ended: %s", e.getMessage());
       }
@@ -56,7 +62,7 @@ final class ControllerWatch implements Task {
     }
   }
 
-  private void follow(Backoff backoff) throws InterruptedException, StatusException {
+  private void follow(Log log, Backoff backoff) throws InterruptedException, StatusException {
     BlockingClientCall<?, WatchEvent> call =
         CuratorGrpc.newBlockingV2Stub(connection.channel())
             .withWaitForReady()
@@ -68,11 +74,16 @@ final class ControllerWatch implements Task {
     try {
       for (WatchEvent event = call.read(); event != null; event = call.read()) {
         backoff.reset();
-        found.accept(event).ifPresent(this::publish);
+        found.accept(event).ifPresent(now -> remember(now, log));
       }
     } finally {
-      call.cancel("this watch is over", null);
+      BlockingStreams.end(call, "this watch is over");
     }
+  }
+
+  private void remember(Set<InetSocketAddress> now, Log log) {
+    known.write(now, log);
+    publish(now);
   }
 
   private void publish(Set<InetSocketAddress> now) {

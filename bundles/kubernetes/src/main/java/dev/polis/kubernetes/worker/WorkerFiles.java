@@ -50,6 +50,7 @@ final class WorkerFiles {
   final FilePlacement proxyConfiguration;
   final FilePlacement netservicesKubeconfig;
   final FilePlacement corefile;
+  final FilePlacement controllers;
 
   private final List<FilePlacement> configuration;
 
@@ -81,6 +82,7 @@ final class WorkerFiles {
     this.proxyConfiguration = own.declareFile("kube-proxy.json", Mode.PUBLIC);
     this.netservicesKubeconfig = own.declareFile("netservices.kubeconfig", Mode.PUBLIC);
     this.corefile = own.declareFile("Corefile", Mode.PUBLIC);
+    this.controllers = own.declareFile("controllers", Mode.PUBLIC);
     this.configuration =
         List.of(
             kubeletConfiguration,
@@ -89,7 +91,8 @@ final class WorkerFiles {
             resolver,
             proxyConfiguration,
             netservicesKubeconfig,
-            corefile);
+            corefile,
+            controllers);
     network.create();
     kernel.create();
   }

@@ -158,7 +158,10 @@ public final class WorkerService implements RolePlugin {
     context.run(
         "certificates",
         new CertificateTask(leader, plan, files, health, credentials, InstantSource.system()));
-    context.run("controllers", new ControllerWatch(leader, settings, controllers));
+    context.run(
+        "controllers",
+        new ControllerWatch(
+            leader, settings, new KnownControllers(files.controllers), controllers));
     context.run(
         "controllers-health", StatusHealth.task(controllers, health, NodeHealth::ofControllers));
     HandshakeProbe probe =
