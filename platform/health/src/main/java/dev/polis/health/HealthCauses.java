@@ -8,11 +8,15 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Follows the organs that an organ needs, to find which of them is the root of a trouble. */
 final class HealthCauses {
   private final Map<String, HealthStatus> organs;
   private final Function<String, Set<String>> needs;
+
+  /** The reasons that roles give themselves. */
+  private final Set<String> ofRoles;
 
   /**
    * Looks at one moment.
@@ -28,13 +32,35 @@ final class HealthCauses {
                 Collectors.toMap(
                     HealthStatus::name, Function.identity(), (first, second) -> first));
     this.needs = needs;
+    this.ofRoles =
+        statuses.stream()
+            .filter(status -> status.kind() == HealthKind.ROLE)
+            .flatMap(status -> status.conditions().stream())
+            .map(HealthCondition::reason)
+            .collect(Collectors.toSet());
   }
 
   /** Returns a status, then those of the organs below it that do not work, the deepest last. */
   List<HealthStatus> chain(HealthStatus status) {
     Set<HealthStatus> found = new LinkedHashSet<>();
     follow(status, found);
-    return List.copyOf(found);
+    return status.kind() == HealthKind.ROLE
+        ? found.stream().flatMap(each -> each == status ? Stream.of(each) : ownPart(each)).toList()
+        : List.copyOf(found);
+  }
+
+  /**
+   * Returns the status of an organ without what it has from roles: the organ that runs roles fails
+   * with each of them, and of one role another one is no cause.
+   */
+  private Stream<HealthStatus> ownPart(HealthStatus organ) {
+    List<HealthCondition> own =
+        organ.conditions().stream()
+            .filter(condition -> !ofRoles.contains(condition.reason()))
+            .toList();
+    return own.isEmpty()
+        ? Stream.empty()
+        : Stream.of(HealthStatus.of(organ.name(), organ.kind(), organ.since(), own));
   }
 
   private void follow(HealthStatus status, Set<HealthStatus> found) {

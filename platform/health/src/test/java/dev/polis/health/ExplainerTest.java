@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -197,6 +198,25 @@ final class ExplainerTest {
             "storage: the disk is full"),
         explained.causes());
     assertEquals("free", explained.remedies().getFirst());
+  }
+
+  @Test
+  @DisplayName("what another role suffers from is no cause of a role, and nothing is said twice")
+  void rolesSideBySide() {
+    HealthScope organ = health.organ("roles", "");
+    for (String role : List.of("Controller", "Worker")) {
+      HealthCondition failed =
+          HealthCondition.down(
+              "of-" + role.toLowerCase(Locale.ROOT), role + "'s program failed", "");
+      health.role(role, "").set(failed);
+      organ.set(failed);
+    }
+    assertEquals(List.of("Worker: Worker's program failed"), explain("Worker").causes());
+
+    organ.set(HealthCondition.down("own", "no role record arrives", ""));
+    assertEquals(
+        List.of("Worker: Worker's program failed", "roles: no role record arrives"),
+        explain("Worker").causes());
   }
 
   @Test
