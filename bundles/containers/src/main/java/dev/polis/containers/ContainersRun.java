@@ -72,10 +72,11 @@ final class ContainersRun implements Task {
       }
       images.ensurePause(programs.program("busybox"), parts.files().path());
       context.healthy();
-      state.serve(
+      ContainersStatus.Running running =
           new ContainersStatus.Running(
-              sandbox, RuntimeConfiguration.SOCKET, "containerd " + programs.containerd()));
-      stay(containerd, holder);
+              sandbox, RuntimeConfiguration.SOCKET, "containerd " + programs.containerd());
+      state.serve(running);
+      stay(containerd, holder, running);
     }
   }
 
@@ -124,7 +125,8 @@ final class ContainersRun implements Task {
   }
 
   /** Waits until containerd or the keeper of the namespaces ends. */
-  private static void stay(RuntimeProcess containerd, Optional<ManagedProcess> holder)
+  private void stay(
+      RuntimeProcess containerd, Optional<ManagedProcess> holder, ContainersStatus.Running running)
       throws InterruptedException {
     while (!containerd.hasEnded()) {
       if (holder.filter(process -> !process.running()).isPresent()) {
@@ -132,7 +134,12 @@ final class ContainersRun implements Task {
             "the process that keeps the sandbox ended: %s; another one is put in its place"
                 .formatted(holder.get().status().peek().orElseThrow().text()));
       }
-      containerd.requireAnswer();
+      if (containerd.isSilent()) {
+        state.starting(containerd.silence());
+        if (containerd.awaitAnswer()) {
+          state.serve(running);
+        }
+      }
     }
     throw containerd.endedWhileServing();
   }

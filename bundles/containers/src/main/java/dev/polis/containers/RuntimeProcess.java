@@ -41,7 +41,10 @@ final class RuntimeProcess implements AutoCloseable {
   private static final int ASK_EVERY = 10;
 
   /** It answers in a millisecond; on a machine that swaps, in seconds. */
-  private static final Duration ANSWER = Duration.ofSeconds(15);
+  private static final Duration ANSWER = Duration.ofSeconds(5);
+
+  /** One that is silent is given this in addition before it is ended. */
+  private static final Duration LAST_CHANCE = Duration.ofSeconds(10);
 
   /** containerd ends in milliseconds: its containers are not its own. */
   private static final Duration GRACE = Duration.ofSeconds(5);
@@ -135,22 +138,37 @@ final class RuntimeProcess implements AutoCloseable {
     return hasEnded(status, PACE);
   }
 
+  /** Returns whether containerd runs and does not answer; asks only now and then. */
+  boolean isSilent() throws InterruptedException {
+    pauses++;
+    return pauses % ASK_EVERY == 0
+        && !RuntimeProbe.answers(socket, ANSWER)
+        && !hasEnded(status, Duration.ZERO);
+  }
+
+  /** Returns what is waited for while containerd is silent. */
+  String silence() {
+    return "containerd (pid %d), which has not answered for %d s; after %d s it is ended and started again"
+        .formatted(process.pid(), ANSWER.toSeconds(), ANSWER.plus(LAST_CHANCE).toSeconds());
+  }
+
   /**
-   * Ends a containerd that runs and does not answer; asks only now and then.
+   * Ends a silent containerd if it goes on not to answer.
    *
+   * @return whether it answers again; if not, it has ended by itself
    * @throws ContainersException if it was ended
    */
-  void requireAnswer() throws InterruptedException {
-    pauses++;
-    if (pauses % ASK_EVERY != 0
-        || RuntimeProbe.answers(socket, ANSWER)
-        || hasEnded(status, Duration.ZERO)) {
-      return;
+  boolean awaitAnswer() throws InterruptedException {
+    if (RuntimeProbe.answers(socket, LAST_CHANCE)) {
+      return true;
+    }
+    if (hasEnded(status, Duration.ZERO)) {
+      return false;
     }
     process.stop();
     throw new ContainersException(
         "containerd (pid %d) did not answer for %d s and was ended; containers run on"
-            .formatted(process.pid(), ANSWER.toSeconds()));
+            .formatted(process.pid(), ANSWER.plus(LAST_CHANCE).toSeconds()));
   }
 
   private boolean hasEnded(Watcher<ProcessStatus> ending, Duration within)

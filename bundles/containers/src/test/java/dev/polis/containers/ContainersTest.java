@@ -164,6 +164,13 @@ class ContainersTest {
     assertTrue(new Commands().run(PATIENCE, List.of("sh", "-c", "kill -STOP " + before)).ok());
     Await.until(
         PATIENCE,
+        "the status that names it",
+        () -> {
+          String now = instance.containers.status().peek().orElseThrow().text();
+          return now.contains("pid " + before) && now.contains("has not answered");
+        });
+    Await.until(
+        PATIENCE,
         "another containerd",
         () ->
             instance
