@@ -24,6 +24,9 @@ final class KubeStatus {
   private static final String UNKNOWN = "UNKNOWN";
   private static final String READY = "Ready";
 
+  /** The organ that runs containerd. */
+  private static final String CONTAINERS = "containers";
+
   /**
    * One line of it.
    *
@@ -64,7 +67,7 @@ final class KubeStatus {
     KubeStatus status = new KubeStatus(session);
     boolean asked = false;
     for (KubeEndpoint each : KubeEndpoint.of(nodes, port)) {
-      asked |= status.addController(each, !asked);
+      asked |= status.addController(each, asked ? List.of() : nodes, !asked);
     }
     for (Node node : nodes) {
       if (KubeEndpoint.has(node, KubeEndpoint.WORKER)) {
@@ -102,10 +105,12 @@ final class KubeStatus {
   /**
    * Adds a controller.
    *
+   * @param members the nodes of the cluster
    * @param all whether to ask it for the rest of the cluster too
    * @return whether it was asked for the rest
    */
-  private boolean addController(KubeEndpoint endpoint, boolean all) throws InterruptedException {
+  private boolean addController(KubeEndpoint endpoint, List<Node> members, boolean all)
+      throws InterruptedException {
     try (KubeApi api =
         new KubeApi(endpoint, session.credentials(), Duration.ofSeconds(session.timeout()))) {
       String version =
@@ -115,7 +120,7 @@ final class KubeStatus {
       if (all) {
         addLeader(api, "kube-controller-manager", version);
         addLeader(api, "kube-scheduler", version);
-        addNodes(api);
+        addNodes(api, members);
       }
       return all;
     } catch (CtlException away) {
@@ -133,15 +138,8 @@ final class KubeStatus {
       return;
     }
     try {
-      Optional<Status> found =
-          session
-              .call(() -> session.health(address).getHealth(GetHealthRequest.getDefaultInstance()))
-              .getStatusesList()
-              .stream()
-              .filter(status -> status.getName().equals(role))
-              .findFirst();
       rows.add(
-          found
+          find(role, address)
               .map(
                   status ->
                       new Row(
@@ -156,6 +154,16 @@ final class KubeStatus {
     } catch (CtlException away) {
       rows.add(new Row(kind, role, node, UNKNOWN, version, away.getMessage()));
     }
+  }
+
+  /** Asks a node how one of its organs or roles stands. */
+  private Optional<Status> find(String name, String address) throws InterruptedException {
+    return session
+        .call(() -> session.health(address).getHealth(GetHealthRequest.getDefaultInstance()))
+        .getStatusesList()
+        .stream()
+        .filter(status -> status.getName().equals(name))
+        .findFirst();
   }
 
   /** Adds a component of which one instance leads; its lease says whether it lives. */
@@ -180,11 +188,15 @@ final class KubeStatus {
     }
   }
 
-  private void addNodes(KubeApi api) throws InterruptedException {
-    api.find("/api/v1/nodes")
-        .map(list -> KubeJson.list(list, "items"))
-        .orElse(List.of())
-        .forEach(this::addNode);
+  private void addNodes(KubeApi api, List<Node> members) throws InterruptedException {
+    Optional<JsonObject> list = api.find("/api/v1/nodes");
+    if (list.isEmpty()) {
+      return;
+    }
+    for (JsonObject node : KubeJson.list(list.get(), "items")) {
+      addNode(node);
+      addRuntime(node, members);
+    }
   }
 
   private void addNode(JsonObject node) {
@@ -206,13 +218,32 @@ final class KubeStatus {
         rows.add(new Row("condition", type, name, DOWN, "", reason));
       }
     }
-    rows.add(
-        new Row(
-            "component",
-            "container runtime",
-            name,
-            UP,
-            KubeJson.text(node, "status", "nodeInfo", "containerRuntimeVersion"),
-            ""));
+  }
+
+  /**
+   * Adds the container runtime of a node, as the node itself says it stands: Kubernetes learns of
+   * it from the kubelet alone, which may be the one that does not work.
+   */
+  private void addRuntime(JsonObject node, List<Node> members) throws InterruptedException {
+    String name = KubeJson.text(node, "metadata", "name");
+    String version = KubeJson.text(node, "status", "nodeInfo", "containerRuntimeVersion");
+    String address =
+        members.stream()
+            .filter(member -> member.getId().equals(name))
+            .map(KubeStatus::address)
+            .findFirst()
+            .orElse("");
+    String state = UNKNOWN;
+    String reason = "no node of this cluster that has reported an address has this name";
+    if (!address.isEmpty()) {
+      try {
+        Optional<Status> found = find(CONTAINERS, address);
+        state = found.map(status -> HealthReport.word(status.getLevel())).orElse(DOWN);
+        reason = found.map(Status::getReason).orElse("the node does not run the organ containers");
+      } catch (CtlException away) {
+        reason = away.getMessage();
+      }
+    }
+    rows.add(new Row("component", "container runtime", name, state, version, reason));
   }
 }

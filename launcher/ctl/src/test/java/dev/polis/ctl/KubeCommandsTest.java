@@ -203,6 +203,12 @@ class KubeCommandsTest {
                       .setKind(Kind.KIND_ROLE)
                       .setLevel(Level.LEVEL_WAITING)
                       .setReason("it waits for containerd"))
+              .addStatuses(
+                  Status.newBuilder()
+                      .setName("containers")
+                      .setKind(Kind.KIND_ORGAN)
+                      .setLevel(Level.LEVEL_WAITING)
+                      .setReason("containerd has not answered for 5 s"))
               .build());
       caller.onCompleted();
     }
@@ -396,7 +402,9 @@ class KubeCommandsTest {
     assertTrue(row(run, "kube-controller-manager", "UP"), run.out());
     assertTrue(row(run, "kube-scheduler", "DOWN", "one led last"), run.out());
     assertTrue(row(run, "kubelet", ID, "UP", "v1.36.3"), run.out());
-    assertTrue(row(run, "container runtime", "containerd://2.4.2"), run.out());
+    assertTrue(
+        row(run, "container runtime", "WAITING", "containerd://2.4.2", "has not answered"),
+        run.out());
     assertTrue(row(run, "condition", "DiskPressure", "the disk is full"), run.out());
     assertTrue(!run.out().contains("PIDPressure"), "what is fine is not worth a line");
     JsonObject first =
