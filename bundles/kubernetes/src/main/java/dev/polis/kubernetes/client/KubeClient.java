@@ -6,6 +6,7 @@ import com.google.gson.JsonParser;
 import com.google.gson.JsonSyntaxException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.ConnectException;
 import java.net.HttpURLConnection;
 import java.net.URI;
 import java.net.URLEncoder;
@@ -143,7 +144,7 @@ public final class KubeClient implements AutoCloseable {
       throws IOException, InterruptedException {
     String query = (path.contains("?") ? "&" : "?") + "watch=true&allowWatchBookmarks=true";
     HttpResponse<Stream<String>> response =
-        http.send(request(path + query).GET().build(), BodyHandlers.ofLines());
+        exchange(request(path + query).GET().build(), BodyHandlers.ofLines());
     try (Stream<String> lines = response.body()) {
       if (response.statusCode() != HttpURLConnection.HTTP_OK) {
         throw refusal(
@@ -173,12 +174,22 @@ public final class KubeClient implements AutoCloseable {
 
   private JsonObject send(HttpRequest.Builder builder) throws IOException, InterruptedException {
     HttpRequest request = builder.timeout(ANSWER).build();
-    HttpResponse<String> response = http.send(request, BodyHandlers.ofString());
+    HttpResponse<String> response = exchange(request, BodyHandlers.ofString());
     if (response.statusCode() / 100 != HttpURLConnection.HTTP_OK / 100) {
       throw refusal(
           response.statusCode(), response.body(), request.method() + " " + request.uri().getPath());
     }
     return JsonParser.parseString(response.body()).getAsJsonObject();
+  }
+
+  private <T> HttpResponse<T> exchange(HttpRequest request, HttpResponse.BodyHandler<T> reader)
+      throws IOException, InterruptedException {
+    try {
+      return http.send(request, reader);
+    } catch (ConnectException wordless) {
+      // The JDK's client does not say where nobody listens, nor that nobody does.
+      throw new IOException("no connection to the API server at " + server, wordless);
+    }
   }
 
   private static KubeException refusal(int code, String body, String request) {

@@ -203,8 +203,8 @@ public final class ControlPlane {
         access.set(Optional.of(way));
         Reconciler reconciler = reconciler(api);
         reconciler.first(context.log());
-        start(specs.controllerManager(), new HealthzProbe(manager));
-        start(specs.scheduler(), new HealthzProbe(scheduler));
+        start(specs.controllerManager(), new HealthzProbe(manager, api));
+        start(specs.scheduler(), new HealthzProbe(scheduler, api));
         context.run("reconciler", child -> reconciler.run(child, parts.health(), ROLE));
         context.run("labels", child -> copyLabels(child, api));
         context.healthy();

@@ -5,14 +5,17 @@ import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.logtree.convert.KlogConverter;
 import dev.polis.logtree.convert.LineConverter;
+import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessException;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
 import dev.polis.process.ProcessTask;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Runs one of Kubernetes' programs as a child process: starts or adopts it, publishes when it does
@@ -76,67 +79,103 @@ public final class ControlProcess implements Task {
 
   @Override
   public void run(Context context) throws Exception {
-    AtomicBoolean answered = new AtomicBoolean();
-    context.run("watch", child -> watch(child, answered));
+    Life life = new Life(logged());
+    context.run("watch", life::watch);
     try {
-      new ProcessTask(processes, spec, () -> ready(answered), converter).run(context);
+      new ProcessTask(processes, spec, life::ready, converter).run(context);
     } catch (ProcessException ended) {
-      throw new ProcessException(
-          "%s; the last error in it: %s".formatted(ended.getMessage(), lastError()), ended);
+      // It holds what the other one says, which would be shown twice as its cause.
+      throw new ProcessException(life.reason(ended));
     }
   }
 
-  private boolean ready(AtomicBoolean answered) throws InterruptedException {
-    boolean ready = probe.ready();
-    answered.compareAndSet(false, ready);
-    return ready;
+  private long logged() throws IOException {
+    Path log = processes.log(spec.name());
+    return Files.exists(log) ? Files.size(log) : 0;
   }
 
-  private String lastError() {
-    return KlogTail.lastError(processes.log(spec.name()));
-  }
+  /** The life of one process of the program. */
+  private final class Life {
 
-  /** Asks again and again whether the program answers. */
-  private void watch(Context context, AtomicBoolean answered) throws InterruptedException {
-    context.healthy();
-    try (HealthScope scope = health.role(role, "")) {
-      long heard = System.nanoTime();
-      while (true) {
-        if (probe.alive()) {
-          heard = System.nanoTime();
-          answered.set(true);
-          scope.clear(STARTING);
-          scope.clear(SILENT);
+    private volatile long logStart;
+    private volatile boolean answered;
+
+    /** How it was found to hang, for which it is ended; empty if it was not. */
+    private volatile String hung = "";
+
+    /**
+     * @param logStart how long the log was before; an adopted process has written all of it, as far
+     *     as is known
+     */
+    Life(long logStart) {
+      this.logStart = logStart;
+    }
+
+    boolean ready() throws InterruptedException {
+      boolean ready = probe.ready();
+      answered |= ready;
+      return ready;
+    }
+
+    private String lastError() {
+      return KlogTail.lastError(processes.log(spec.name()), logStart);
+    }
+
+    /** Returns why the process ended, for people. */
+    String reason(ProcessException ended) throws InterruptedException {
+      String how = hung.isEmpty() ? ended.getMessage() : hung;
+      String missing = probe.missing();
+      return "%s; the last error in its log: %s%s"
+          .formatted(how, lastError(), missing.isEmpty() ? "" : "; " + missing);
+    }
+
+    /** Asks again and again whether the program answers. */
+    void watch(Context context) throws InterruptedException {
+      context.healthy();
+      try (HealthScope scope = health.role(role, "")) {
+        long heard = System.nanoTime();
+        while (true) {
+          if (processes.find(spec.name()).filter(ManagedProcess::adopted).isPresent()) {
+            logStart = 0;
+          }
+          if (probe.alive()) {
+            heard = System.nanoTime();
+            answered = true;
+            scope.clear(STARTING);
+            scope.clear(SILENT);
+          }
+          Duration silence = Duration.ofNanos(System.nanoTime() - heard);
+          if (silence.compareTo(PATIENCE) > 0) {
+            publish(scope, silence);
+          }
+          if (silence.compareTo(answered ? HANGING : STUCK_AT_START) > 0) {
+            end(context, silence);
+          }
+          Thread.sleep(POLL);
         }
-        Duration silence = Duration.ofNanos(System.nanoTime() - heard);
-        if (silence.compareTo(PATIENCE) > 0) {
-          publish(scope, silence, answered.get());
-        }
-        if (silence.compareTo(answered.get() ? HANGING : STUCK_AT_START) > 0) {
-          context
-              .log()
-              .warning(
-                  "%s has not answered for %d s; it is ended and started again",
-                  spec.name(), silence.toSeconds());
-          processes.stop(spec.name());
-          // The run that this one belongs to ends with the process, and this one with it.
-          context.awaitCancelled();
-        }
-        Thread.sleep(POLL);
       }
     }
-  }
 
-  private void publish(HealthScope scope, Duration silence, boolean answered) {
-    String text =
-        "%s has not answered for %d s; the last error in its log: %s"
-            .formatted(spec.name(), silence.toSeconds(), lastError());
-    scope.set(
-        answered
-            ? HealthCondition.down(
-                SILENT,
-                text,
-                "nothing: it is started again after %d s of silence".formatted(HANGING.toSeconds()))
-            : HealthCondition.waiting(STARTING, text));
+    private void publish(HealthScope scope, Duration silence) {
+      String text =
+          "%s has not answered for %d s; the last error in its log: %s"
+              .formatted(spec.name(), silence.toSeconds(), lastError());
+      scope.set(
+          answered
+              ? HealthCondition.down(
+                  SILENT,
+                  text,
+                  "nothing: it is started again after %d s of silence"
+                      .formatted(HANGING.toSeconds()))
+              : HealthCondition.waiting(STARTING, text));
+    }
+
+    private void end(Context context, Duration silence) throws InterruptedException {
+      hung = "%s did not answer for %d s and was ended".formatted(spec.name(), silence.toSeconds());
+      context.log().warning("%s; it is started again", hung);
+      processes.stop(spec.name());
+      // The run that this one belongs to ends with the process, and this one with it.
+      context.awaitCancelled();
+    }
   }
 }

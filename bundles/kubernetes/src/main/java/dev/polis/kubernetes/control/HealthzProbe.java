@@ -2,8 +2,12 @@ package dev.polis.kubernetes.control;
 
 import dev.polis.kubernetes.client.KubeClient;
 
-/** Asks the controller manager or the scheduler how it is. */
-record HealthzProbe(KubeClient program) implements ControlProbe {
+/**
+ * Asks the controller manager or the scheduler how it is.
+ *
+ * @param api the API server, without which neither of them goes on
+ */
+record HealthzProbe(KubeClient program, KubeClient api) implements ControlProbe {
 
   private static final String HEALTH = "/healthz";
 
@@ -15,5 +19,10 @@ record HealthzProbe(KubeClient program) implements ControlProbe {
   @Override
   public boolean alive() throws InterruptedException {
     return program.answers(HEALTH);
+  }
+
+  @Override
+  public String missing() throws InterruptedException {
+    return api.answers(ApiServerProbe.READY) ? "" : "the API server is not ready";
   }
 }

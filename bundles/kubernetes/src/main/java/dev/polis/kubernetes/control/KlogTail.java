@@ -15,17 +15,27 @@ final class KlogTail {
 
   private static final int SHOWN_CHARACTERS = 400;
 
-  /** Lines of klog at level error or fatal, and what a program prints about its arguments. */
-  private static final Pattern TROUBLE = Pattern.compile("[EF]\\d{4} .*|Error: .*|panic: .*");
+  /**
+   * Lines of klog at level error or fatal, those of CoreDNS, and what a program prints about its
+   * arguments.
+   */
+  private static final Pattern TROUBLE =
+      Pattern.compile("[EF]\\d{4} .*|\\[(ERROR|FATAL)] .*|Error: .*|panic: .*");
 
   private static final Pattern HEADER = Pattern.compile("^[IWEF]\\d{4} \\S+\\s+\\d+ \\S+\\] ");
 
   private KlogTail() {}
 
-  /** Returns the last line that reports an error, without its header, or else the last line. */
-  static String lastError(Path log) {
+  /**
+   * Returns the last line that reports an error, without its header, or else the last line.
+   *
+   * @param from where to begin: what earlier runs of the program have logged is not the reason of
+   *     this one's end; a file that is shorter was truncated since, and is read from its beginning
+   */
+  static String lastError(Path log, long from) {
     try {
-      List<String> lines = tail(log).lines().filter(line -> !line.isBlank()).toList().reversed();
+      List<String> lines =
+          tail(log, from).lines().filter(line -> !line.isBlank()).toList().reversed();
       return lines.stream()
           .filter(line -> TROUBLE.matcher(line).matches())
           .findFirst()
@@ -37,9 +47,9 @@ final class KlogTail {
     }
   }
 
-  private static String tail(Path log) throws IOException {
+  private static String tail(Path log, long from) throws IOException {
     try (RandomAccessFile file = new RandomAccessFile(log.toFile(), "r")) {
-      long start = Math.max(0, file.length() - READ_BYTES);
+      long start = Math.max(from <= file.length() ? from : 0, file.length() - READ_BYTES);
       byte[] bytes = new byte[(int) (file.length() - start)];
       file.seek(start);
       file.readFully(bytes);

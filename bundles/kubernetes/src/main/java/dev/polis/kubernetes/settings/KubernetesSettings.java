@@ -46,20 +46,20 @@ public record KubernetesSettings(
   /** Refuses values that cannot work together, each by its key. */
   public KubernetesSettings {
     CHECK.range("port", port, 0, MAX_PORT);
-    CHECK.port("api_port", apiPort);
-    CHECK.port("balancer_port", balancerPort);
+    CHECK.port("api.port", apiPort);
+    CHECK.port("balancer.port", balancerPort);
     if (apiPort == balancerPort || apiPort == port || balancerPort == port) {
       throw CHECK.refuse(
-          "api_port",
+          "api.port",
           apiPort,
-          "but port is %d and balancer_port %d; give each a port of its own"
+          "but port is %d and balancer.port %d; give each a port of its own"
               .formatted(port, balancerPort));
     }
     CHECK.present("domain", domain);
     CHECK.oneOf("isolation", isolation, ISOLATIONS);
-    requireApart("pod_range", pods, "service_range", services);
-    requireApart("pod_range", pods, "link_range", links);
-    requireApart("service_range", services, "link_range", links);
+    requireApart("pod.range", pods, "service.range", services);
+    requireApart("pod.range", pods, "link.range", links);
+    requireApart("service.range", services, "link.range", links);
   }
 
   /** Checks what an operator set; a refusal names key, value and remedy. */
@@ -69,10 +69,10 @@ public record KubernetesSettings(
         config.programs(),
         config.api_port(),
         config.balancer_port(),
-        range("pod_range", config.pod_range(), PODS_PREFIX),
-        range("service_range", config.service_range(), SERVICES_PREFIX),
+        range("pod.range", config.pod_range(), PODS_PREFIX),
+        range("service.range", config.service_range(), SERVICES_PREFIX),
         config.domain(),
-        range("link_range", config.link_range(), LINKS_PREFIX),
+        range("link.range", config.link_range(), LINKS_PREFIX),
         config.isolation());
   }
 

@@ -73,7 +73,7 @@ class KubernetesAddressesTest {
                         LINKS,
                         "auto"))
             .getMessage();
-    assertTrue(refusal.contains("pod_range"), refusal);
-    assertTrue(refusal.contains("service_range=10.96.0.0/16"), refusal);
+    assertTrue(refusal.contains("pod.range"), refusal);
+    assertTrue(refusal.contains("service.range=10.96.0.0/16"), refusal);
   }
 }
