@@ -71,7 +71,17 @@ final class KubernetesNode implements AutoCloseable {
 
   /** Starts a node, takes ownership, and gives it both roles; the caller awaits what it needs. */
   static KubernetesNode started(Path state, String address, String... more) throws Exception {
-    Path programs = Path.of(System.getenv("POLIS_KUBERNETES"));
+    return started(programs(), state, address, more);
+  }
+
+  /** Returns the folder of the programs that tests run. */
+  static Path programs() {
+    return Path.of(System.getenv("POLIS_KUBERNETES"));
+  }
+
+  /** The same, with programs of the test's own. */
+  static KubernetesNode started(Path programs, Path state, String address, String... more)
+      throws Exception {
     List<String> options = new ArrayList<>();
     for (String pid : List.of("dev.polis.kubernetes", "dev.polis.containers")) {
       options.addAll(List.of("--set", pid + ".programs=" + programs));

@@ -1,0 +1,333 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dev.polis.fixtures.Await;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Kills, stops and breaks each child process of Kubernetes on one node: it is named with the reason
+ * where an operator looks, started again, and healed; the others and the Pods go on. {@code
+ * -Dpolis.long=true} stops the API server too, and makes each child fail at its start; else three.
+ */
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class KubernetesChildrenIT {
+
+  private static final String ADDRESS = "127.0.66.1";
+
+  private static final String CONTROLLER = "KubernetesController";
+  private static final String WORKER = "KubernetesWorker";
+  private static final String CONTROL_PLANE =
+      "root.roles.plugins.kubernetes_controller.plugin.control-plane.";
+  private static final String WORKER_PLUGIN = "root.roles.plugins.kubernetes_worker.plugin.";
+
+  /**
+   * A child process.
+   *
+   * @param role whose health it belongs to
+   * @param dn of the runnable that supervises it
+   */
+  private record Child(String program, String role, String dn) {
+    static Child ofController(String program) {
+      return new Child(program, CONTROLLER, CONTROL_PLANE + program);
+    }
+
+    static Child ofWorker(String program) {
+      return new Child(program, WORKER, WORKER_PLUGIN + program);
+    }
+  }
+
+  private static final Child API_SERVER = Child.ofController("kube-apiserver");
+  private static final Child CONTROLLER_MANAGER = Child.ofController("kube-controller-manager");
+  private static final Child SCHEDULER = Child.ofController("kube-scheduler");
+  private static final Child KUBELET = Child.ofWorker("kubelet");
+  private static final Child PROXY = Child.ofWorker("kube-proxy");
+  private static final Child DNS = Child.ofWorker("coredns");
+  private static final Child CONTAINERD =
+      new Child("containerd", WORKER, "root.containers.runtime.run");
+
+  private static final List<Child> ALL =
+      List.of(API_SERVER, CONTROLLER_MANAGER, SCHEDULER, KUBELET, PROXY, DNS, CONTAINERD);
+
+  /** These do without each other, so their silences may pass at the same time. */
+  private static final List<List<Child>> STOPPED_TOGETHER =
+      List.of(
+          List.of(CONTROLLER_MANAGER, SCHEDULER, KUBELET, PROXY, DNS, CONTAINERD),
+          List.of(API_SERVER));
+
+  private static final List<List<Child>> BROKEN_TOGETHER =
+      List.of(
+          List.of(KUBELET, DNS, SCHEDULER),
+          List.of(PROXY, CONTROLLER_MANAGER),
+          List.of(CONTAINERD),
+          List.of(API_SERVER));
+
+  /** Five pauses of 0.5 s × 1.5ⁿ, each half as long at least: 3.3 s, where none would take ms. */
+  private static final int STARTS = 6;
+
+  private static final long SHORTEST_MILLIS = 3_000;
+
+  /** Half of the fifth pause, 2.5 s. */
+  private static final long SHORTEST_LAST_MILLIS = 1_200;
+
+  private static final String POD =
+      """
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: untouched}
+      spec:
+        containers:
+        - name: web
+          image: %s
+          imagePullPolicy: Never
+          command: [httpd, -f, -p, "8080", -h, /]
+      """
+          .formatted(BusyboxImage.NAME);
+
+  @TempDir static Path directory;
+  private static KubernetesNode node;
+  private static FailingPrograms programs;
+  private static Map<Long, Long> pods;
+
+  @BeforeAll
+  static void start() throws Exception {
+    KubernetesNode.assumeSupported();
+    programs = FailingPrograms.linkedIn(directory.resolve("programs"));
+    node = KubernetesNode.started(programs.folder(), directory.resolve("n"), ADDRESS);
+    node.awaitReady();
+    node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
+    node.apply(POD);
+    node.said("wait", "--for=condition=Ready", "pod/untouched", "--timeout=120s");
+    awaitUp();
+    pods = node.podProcesses();
+  }
+
+  @AfterAll
+  static void sweep() {
+    if (node != null) {
+      node.close();
+    }
+  }
+
+  /** The first group alone unless the long form is wanted. */
+  private static List<List<Child>> wanted(List<List<Child>> groups) {
+    return Boolean.getBoolean("polis.long") ? groups : groups.subList(0, 1);
+  }
+
+  // ---- what an operator sees
+
+  private static JsonObject explained(String name) throws Exception {
+    return node.node().json("explain", name).getAsJsonObject();
+  }
+
+  /** The causes alone: the explanation of a role's word names all its programs anyway. */
+  private static String causes(String name) throws Exception {
+    JsonArray causes = explained(name).getAsJsonArray("causes");
+    return StreamSupport.stream(causes.spliterator(), false)
+        .map(JsonElement::getAsString)
+        .collect(Collectors.joining("\n"));
+  }
+
+  private static void awaitCause(String name, String... words) throws Exception {
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "explain %s to say %s".formatted(name, List.of(words)),
+        () -> {
+          String causes = causes(name);
+          return List.of(words).stream().allMatch(causes::contains);
+        });
+  }
+
+  private static void awaitUp() throws Exception {
+    for (String role : KubernetesNode.ROLES) {
+      try {
+        Await.until(
+            KubernetesNode.PATIENCE,
+            role + " to be UP",
+            () -> explained(role).get("level").getAsString().equals("UP"));
+      } catch (AssertionError late) {
+        throw new AssertionError(late.getMessage() + ": " + explained(role), late);
+      }
+    }
+    node.awaitReady();
+  }
+
+  private static void awaitAnother(Child child, long before) throws Exception {
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "another process of " + child.program(),
+        () ->
+            node.node().children(child.program()).stream()
+                .anyMatch(process -> process.pid() != before));
+  }
+
+  // ---- processes
+
+  private static long pid(Child child) {
+    return node.node().children(child.program()).getFirst().pid();
+  }
+
+  private static Map<Child, Long> pids(List<Child> children) {
+    Map<Child, Long> pids = new TreeMap<>((one, other) -> one.dn().compareTo(other.dn()));
+    children.forEach(child -> pids.put(child, pid(child)));
+    return pids;
+  }
+
+  private static void signal(String signal, long pid) throws Exception {
+    TestNode.finish(List.of("kill", "-" + signal, Long.toString(pid)), Map.of())
+        .requireSuccess("kill -" + signal);
+  }
+
+  /** The children that have no reason to notice what befalls these. */
+  private static List<Child> others(List<Child> these) {
+    return ALL.stream()
+        .filter(child -> !these.contains(child))
+        .filter(child -> !these.contains(API_SERVER) || child.role().equals(WORKER))
+        .toList();
+  }
+
+  private static void requireHealed(List<Child> children, Map<Child, Long> others)
+      throws Exception {
+    awaitUp();
+    assertEquals(others, pids(List.copyOf(others.keySet())), "the others, without " + children);
+    assertEquals(pods, node.podProcesses(), "processes of Pods");
+  }
+
+  @Test
+  @Order(1)
+  @DisplayName("each child that is killed is named, started again and healed; the others go on")
+  void killed() throws Exception {
+    for (Child child : ALL) {
+      Map<Child, Long> others = pids(others(List.of(child)));
+      long before = pid(child);
+      signal("KILL", before);
+      // The runnable remembers it; the role names it only until the next process works.
+      awaitCause(child.dn(), "%s (pid %d)".formatted(child.program(), before), "signal 9");
+      awaitAnother(child, before);
+      requireHealed(List.of(child), others);
+    }
+  }
+
+  @Test
+  @Order(2)
+  @DisplayName("children that are stopped are named, ended and started again; the others go on")
+  void stopped() throws Exception {
+    for (List<Child> children : wanted(STOPPED_TOGETHER)) {
+      Map<Child, Long> others = pids(others(children));
+      Map<Child, Long> before = pids(children);
+      try {
+        for (long pid : before.values()) {
+          signal("STOP", pid);
+        }
+        awaitNamed(children);
+        for (Child child : children) {
+          awaitAnother(child, before.get(child));
+          awaitCause(child.dn(), child.program(), "did not answer for", "was ended");
+        }
+      } finally {
+        for (long pid : before.values()) {
+          if (ProcessHandle.of(pid).isPresent()) {
+            signal("CONT", pid);
+          }
+        }
+      }
+      requireHealed(children, others);
+    }
+  }
+
+  /** Each is named by its role at some moment; containerd is ended before the others are. */
+  private static void awaitNamed(List<Child> children) throws Exception {
+    Set<Child> unnamed = new HashSet<>(children);
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the roles to name " + children,
+        () -> {
+          Map<String, String> causes =
+              Map.of(CONTROLLER, causes(CONTROLLER), WORKER, causes(WORKER));
+          unnamed.removeIf(
+              child ->
+                  causes
+                      .get(child.role())
+                      .lines()
+                      .anyMatch(
+                          cause ->
+                              cause.contains(child.program() + " ")
+                                  && cause.contains("has not answered for")));
+          return unnamed.isEmpty();
+        });
+    for (String role : children.stream().map(Child::role).distinct().toList()) {
+      assertTrue(
+          node.node()
+              .ctl("kube", "status")
+              .out()
+              .lines()
+              .anyMatch(line -> line.contains(role) && line.contains("DOWN")),
+          role);
+    }
+  }
+
+  @Test
+  @Order(3)
+  @DisplayName(
+      "children that fail at their start are named with their last words, started again after longer and longer pauses, and healed")
+  void brokenAtStart() throws Exception {
+    for (List<Child> children : wanted(BROKEN_TOGETHER)) {
+      Map<Child, Long> others = pids(others(children));
+      for (Child child : children) {
+        programs.fail(child.program());
+        signal("KILL", pid(child));
+      }
+      for (Child child : children) {
+        String words = FailingPrograms.lastWords(child.program());
+        awaitCause(child.role(), child.program(), words);
+        String other = child.role().equals(WORKER) ? CONTROLLER : WORKER;
+        assertFalse(causes(other).contains(words), other);
+        requireBackoff(child);
+      }
+      if (children.contains(API_SERVER)) {
+        signal("KILL", pid(SCHEDULER));
+        awaitCause(SCHEDULER.dn(), "signal 9", "the API server is not ready");
+      }
+      for (Child child : children) {
+        programs.mend(child.program());
+      }
+      for (Child child : children) {
+        awaitAnother(child, 0);
+      }
+      requireHealed(children, others);
+    }
+  }
+
+  private static void requireBackoff(Child child) throws Exception {
+    String program = child.program();
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "%d starts of %s".formatted(STARTS, program),
+        () -> programs.startTimes(program).size() >= STARTS);
+    List<Long> times = programs.startTimes(program);
+    long whole = times.get(STARTS - 1) - times.getFirst();
+    long last = times.get(STARTS - 1) - times.get(STARTS - 2);
+    assertTrue(whole >= SHORTEST_MILLIS, () -> program + " was started at " + times);
+    assertTrue(last >= SHORTEST_LAST_MILLIS, () -> program + " was started at " + times);
+  }
+}
