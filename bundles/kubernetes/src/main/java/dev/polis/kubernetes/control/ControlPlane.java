@@ -201,10 +201,10 @@ public final class ControlPlane {
         start(specs.apiServer(), new ApiServerProbe(api));
         awaitReady(api);
         access.set(Optional.of(way));
-        Reconciler reconciler = reconciler(api);
-        reconciler.first(context.log());
         start(specs.controllerManager(), new HealthzProbe(manager, api));
         start(specs.scheduler(), new HealthzProbe(scheduler, api));
+        Reconciler reconciler = reconciler(api);
+        reconciler.first(context.log());
         context.run("reconciler", child -> reconciler.run(child, parts.health(), ROLE));
         context.run("labels", child -> copyLabels(child, api));
         context.healthy();

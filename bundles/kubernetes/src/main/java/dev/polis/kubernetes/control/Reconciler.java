@@ -35,8 +35,11 @@ final class Reconciler {
   /** An API server that was started again is ready after a few seconds. */
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(3);
 
-  /** An API server takes a few seconds from ready to being able to create in all namespaces. */
-  private static final Duration RETRY = Duration.ofSeconds(1);
+  /**
+   * An API server that is ready may need a moment more until it can create in all namespaces, and
+   * workers wait for what is made here.
+   */
+  private static final Duration RETRY = Duration.ofMillis(200);
 
   private static final String LABELLED = "?labelSelector=polis.dev%2Fbuiltin%3Dtrue";
 

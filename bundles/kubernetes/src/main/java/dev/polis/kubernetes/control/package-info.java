@@ -5,9 +5,9 @@
  *   ControlPlane (one run for each address of the node)
  *      │ 1  ControlMaterial: keys from etcd ─▶ files of ControlFolder, 0600
  *      │ 2  HostAddress: the address on lo, on a node at a loopback address
- *      │ 3  kube-apiserver ── ready? ──▶ 4  Reconciler: roles, bindings, storage class
- *      │                                          │
- *      │    5  kube-controller-manager, kube-scheduler ◀┘      6  NodeLabelTask
+ *      │ 3  kube-apiserver ── ready? ─┬▶ 4  kube-controller-manager, kube-scheduler
+ *      │                              └▶ 5  Reconciler: roles, bindings, storage class
+ *      │ 6  NodeLabelTask
  *      └ 7  each ten minutes: ControlMaterial again; a changed authority or command starts anew
  *
  *   ControlProcess: one child process ─▶ ProcessTask (adopts, delivers the log) + its own probe

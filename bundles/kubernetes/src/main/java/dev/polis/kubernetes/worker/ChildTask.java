@@ -19,8 +19,9 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Runs one of the worker's programs inside the sandbox, once the container runtime serves and the
- * certificates are there. One that does not answer any more is started again.
+ * Runs one of the worker's programs inside the sandbox, once the container runtime serves, the
+ * certificates are there, and what else it needs. One that runs already is adopted without a wait,
+ * and one that does not answer any more is started again.
  */
 final class ChildTask implements Task {
 
@@ -64,6 +65,7 @@ final class ChildTask implements Task {
   private final Value<ContainersStatus> runtime;
   private final Value<WorkerCredentials> credentials;
   private final Preparation preparation;
+  private final ApiServerWait api;
   private final Probe probe;
   private final HealthRegistry health;
   private final LineConverter converter;
@@ -73,6 +75,7 @@ final class ChildTask implements Task {
       Value<ContainersStatus> runtime,
       Value<WorkerCredentials> credentials,
       Preparation preparation,
+      ApiServerWait api,
       Probe probe,
       HealthRegistry health,
       LineConverter converter) {
@@ -80,6 +83,7 @@ final class ChildTask implements Task {
     this.runtime = runtime;
     this.credentials = credentials;
     this.preparation = preparation;
+    this.api = api;
     this.probe = probe;
     this.health = health;
     this.converter = converter;
@@ -91,6 +95,9 @@ final class ChildTask implements Task {
       certified.get();
     }
     ProcessSpec spec = preparation.prepare(awaitRuntime());
+    if (!processes.lives(spec.name()) && !api.await()) {
+      context.log().info("%s is started, though no API server is ready", spec.name());
+    }
     new ControlProcess(processes, spec, probe, health, WorkerService.ROLE, converter).run(context);
   }
 

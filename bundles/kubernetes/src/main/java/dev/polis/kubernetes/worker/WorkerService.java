@@ -30,6 +30,7 @@ import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
 import dev.polis.process.ProcessManager;
+import dev.polis.process.ReadyProbe;
 import dev.polis.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;
@@ -49,6 +50,9 @@ public final class WorkerService implements RolePlugin {
   public static final String ROLE = "KubernetesWorker";
 
   private static final String CLAIM = "worker";
+
+  /** Where an API server says that it is ready. */
+  private static final String READY = "/readyz";
 
   /**
    * Holds what the role works with.
@@ -130,14 +134,15 @@ public final class WorkerService implements RolePlugin {
       // goes, then the network services, then the runtime, and the way to the API server last.
       startAccess(context, plan, files, leader, health, credentials);
       context.run("runtime", new RuntimeTask(parts.containers(), plan.sandbox(files), health));
-      startNetworkServices(context, plan, files, credentials);
+      ApiServerWait api = new ApiServerWait(() -> kubelet.answers(READY));
+      startNetworkServices(context, plan, files, credentials, api);
       MutableValue<Optional<JsonObject>> node = new MutableValue<>();
       context.run("node-watch", new NodeWatch(kubelet, plan, credentials, node));
       context.run("node-health", StatusHealth.task(node, health, NodeHealth::ofNode));
       context.run(
           "volumes", new VolumeProvisioner(provisioner, plan, files.volumes(), credentials));
       context.run("node-object", at -> whenRemoved(at, () -> deleteNode(at.log(), kubelet, plan)));
-      startKubelet(context, plan, files, credentials);
+      startKubelet(context, plan, files, credentials, api);
       context.run("pod-network", new PodNetworkTask(parts.containers(), plan, files, node));
       context.run(
           "drain", at -> whenRemoved(at, () -> new NodeDrain(kubelet, plan, at.log()).run()));
@@ -170,7 +175,11 @@ public final class WorkerService implements RolePlugin {
   }
 
   private void startNetworkServices(
-      Context context, WorkerPlan plan, WorkerFiles files, Value<WorkerCredentials> credentials) {
+      Context context,
+      WorkerPlan plan,
+      WorkerFiles files,
+      Value<WorkerCredentials> credentials,
+      ApiServerWait api) {
     MachineNetwork network = new MachineNetwork(plan);
     DnsFiles dns = new DnsFiles(plan, files);
     context.run(
@@ -182,6 +191,8 @@ public final class WorkerService implements RolePlugin {
               network.addDnsAddress(runtime.sandbox());
               return dns.prepare(runtime);
             },
+            // It answers for names of the world, too, for which it needs no API server.
+            new ApiServerWait(ReadyProbe.running()),
             DnsFiles.READY_PORT,
             "/ready",
             LineConverter.raw()));
@@ -192,6 +203,7 @@ public final class WorkerService implements RolePlugin {
             plan,
             credentials,
             proxy::prepare,
+            api,
             ProxyFiles.HEALTH_PORT,
             // The other path fails for a node that is being deleted, too.
             "/livez",
@@ -199,7 +211,11 @@ public final class WorkerService implements RolePlugin {
   }
 
   private void startKubelet(
-      Context context, WorkerPlan plan, WorkerFiles files, Value<WorkerCredentials> credentials) {
+      Context context,
+      WorkerPlan plan,
+      WorkerFiles files,
+      Value<WorkerCredentials> credentials,
+      ApiServerWait api) {
     KubeletFiles kubelet = new KubeletFiles(plan, files);
     context.run(
         KubeletFiles.NAME,
@@ -207,6 +223,7 @@ public final class WorkerService implements RolePlugin {
             plan,
             credentials,
             kubelet::prepare,
+            api,
             KubeletFiles.HEALTH_PORT,
             "/healthz",
             new KlogConverter()));
@@ -216,6 +233,7 @@ public final class WorkerService implements RolePlugin {
       WorkerPlan plan,
       Value<WorkerCredentials> credentials,
       ChildTask.Preparation preparation,
+      ApiServerWait api,
       int port,
       String path,
       LineConverter converter) {
@@ -225,6 +243,7 @@ public final class WorkerService implements RolePlugin {
         parts.containers().status(),
         credentials,
         preparation,
+        api,
         new ChildTask.Probe(at, path),
         parts.health(),
         converter);

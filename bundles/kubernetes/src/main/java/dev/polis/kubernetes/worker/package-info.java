@@ -16,6 +16,9 @@
  *      drain          evicts Pods when the role is taken away, 14 s at most
  * </pre>
  *
+ * <p><b>What waits for what.</b> Kubelet and service proxy are not started before an API server is
+ * ready: they would fail, and try again after growing pauses.
+ *
  * <p><b>Programs outlive code.</b> What a program is started with is the same in each run of the
  * node's process, so the next run adopts it. Certificates rotate in files that the programs read
  * again by themselves: the kubelet its server certificate at once, all clients theirs within five
