@@ -69,6 +69,10 @@ final class Components {
     pids.computeIfAbsent(name, key -> new ArrayList<>()).add(pid);
   }
 
+  boolean has(String name) {
+    return pids.containsKey(name);
+  }
+
   private static List<Found> all() {
     List<Found> found = new ArrayList<>();
     for (ProcessHandle handle : ProcessHandle.allProcesses().toList()) {
