@@ -57,8 +57,7 @@ final class ImageArchive {
       collect(in, found);
     } catch (EOFException | NumberFormatException | JsonParseException damaged) {
       throw new ContainersException(
-          "the archive is damaged or no tar; write it with \"docker save\" or as an OCI layout: "
-              + damaged.getMessage(),
+          "the archive is damaged, cut off or no tar; write it again with \"docker save\" or as an OCI layout",
           damaged);
     }
     Set<String> names = new TreeSet<>(ofIndex(found.get(INDEX)));
