@@ -39,7 +39,7 @@ class KubernetesChildrenIT {
   private static final String WORKER = "KubernetesWorker";
   private static final String CONTROL_PLANE =
       "root.roles.plugins.kubernetes_controller.plugin.control-plane.";
-  private static final String WORKER_PLUGIN = "root.roles.plugins.kubernetes_worker.plugin.";
+  private static final String WORKER_RUN = "root.roles.plugins.kubernetes_worker.plugin.worker.";
 
   /**
    * A child process.
@@ -53,7 +53,7 @@ class KubernetesChildrenIT {
     }
 
     static Child ofWorker(String program) {
-      return new Child(program, WORKER, WORKER_PLUGIN + program);
+      return new Child(program, WORKER, WORKER_RUN + program);
     }
   }
 
@@ -305,8 +305,9 @@ class KubernetesChildrenIT {
         requireBackoff(child);
       }
       if (children.contains(API_SERVER)) {
-        signal("KILL", pid(SCHEDULER));
-        awaitCause(SCHEDULER.dn(), "signal 9", "the API server is not ready");
+        // It may have ended by itself already, as it could not renew its lease.
+        node.node().children(SCHEDULER.program()).forEach(ProcessHandle::destroyForcibly);
+        awaitCause(SCHEDULER.dn(), "the API server is not ready");
       }
       for (Child child : children) {
         programs.mend(child.program());
