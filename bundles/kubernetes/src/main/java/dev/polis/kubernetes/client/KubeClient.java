@@ -4,6 +4,10 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonSyntaxException;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.ConnectException;
@@ -22,12 +26,17 @@ import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 
 /**
  * Makes requests to one API server as one user. Thread-safe; its owner closes it, which ends
  * requests and watches under way.
+ *
+ * <p>An API server reads the user's certificate from the connection with each request, and refuses
+ * it once it has expired. So a renewed certificate gets connections of its own: requests that begin
+ * from then on use those, and watches under way end where they began.
  */
 public final class KubeClient implements AutoCloseable {
 
@@ -43,26 +52,62 @@ public final class KubeClient implements AutoCloseable {
   private static final String APPLY = "application/apply-patch+yaml";
 
   private final URI server;
+  private final SSLContext tls;
+  private final Supplier<Optional<TlsIdentity>> user;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-  private final HttpClient http;
+
+  // Guarded by this.
+  private Connections latest;
+  private Connections before;
+
+  /**
+   * Connections of one certificate.
+   *
+   * @param user with whose certificate they were or will be made
+   */
+  private record Connections(Optional<TlsIdentity> user, HttpClient http) {}
 
   /**
    * Opens a client; nothing is connected yet.
    *
    * @param server such as {@code https://198.18.0.2:6443}
-   * @param tls with the user's certificate and the CA of the server
+   * @param user the newest certificate of the user with its key, whenever it is asked; empty for a
+   *     user without one
+   * @param trust which server is the right one
    */
-  public KubeClient(URI server, SSLContext tls) {
+  public KubeClient(URI server, Supplier<Optional<TlsIdentity>> user, TlsTrust trust) {
     this.server = server;
-    this.http =
-        HttpClient.newBuilder().sslContext(tls).connectTimeout(CONNECT).executor(threads).build();
+    this.user = user;
+    this.tls = TlsContexts.context(new TlsKeys(user), trust);
+    this.latest = connections(user.get());
+    this.before = latest;
+  }
+
+  private Connections connections(Optional<TlsIdentity> now) {
+    return new Connections(
+        now,
+        HttpClient.newBuilder().sslContext(tls).connectTimeout(CONNECT).executor(threads).build());
+  }
+
+  /**
+   * Returns the connections of the newest certificate. Those of the one before are left to requests
+   * and watches under way, and close by themselves when nobody has used them for half a minute.
+   */
+  private synchronized HttpClient http() {
+    Optional<TlsIdentity> now = user.get();
+    if (!latest.user().equals(now)) {
+      before.http().shutdownNow();
+      before = latest;
+      latest = connections(now);
+    }
+    return latest.http();
   }
 
   /** Returns whether a path answers with 200, such as {@code /readyz}. */
   public boolean answers(String path) throws InterruptedException {
     try {
       HttpResponse<String> response =
-          http.send(request(path).timeout(CONNECT).GET().build(), BodyHandlers.ofString());
+          http().send(request(path).timeout(CONNECT).GET().build(), BodyHandlers.ofString());
       return response.statusCode() == HttpURLConnection.HTTP_OK;
     } catch (IOException unreachable) {
       return false;
@@ -185,7 +230,7 @@ public final class KubeClient implements AutoCloseable {
   private <T> HttpResponse<T> exchange(HttpRequest request, HttpResponse.BodyHandler<T> reader)
       throws IOException, InterruptedException {
     try {
-      return http.send(request, reader);
+      return http().send(request, reader);
     } catch (ConnectException wordless) {
       // The JDK's client does not say where nobody listens, nor that nobody does.
       throw new IOException("no connection to the API server at " + server, wordless);
@@ -211,8 +256,9 @@ public final class KubeClient implements AutoCloseable {
   }
 
   @Override
-  public void close() {
-    http.shutdownNow();
+  public synchronized void close() {
+    latest.http().shutdownNow();
+    before.http().shutdownNow();
     threads.shutdownNow();
   }
 }

@@ -4,6 +4,7 @@ import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.pki.KubeKeys;
 import java.net.URI;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -21,6 +22,7 @@ public record ControlAccess(URI server, Supplier<KubeKeys> keys) {
 
   /** Opens such a client of another program of the control plane. */
   KubeClient open(URI other) {
-    return new KubeClient(other, KubeKeys.client(keys, KubeIdentity.MASTER));
+    return new KubeClient(
+        other, () -> Optional.of(keys.get().identity(KubeIdentity.MASTER)), KubeKeys.trust(keys));
   }
 }

@@ -10,6 +10,7 @@ import dev.polis.etcd.EtcdTls;
 import dev.polis.files.FileException;
 import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.pki.KubeKeys;
+import dev.polis.kubernetes.pki.KubeLifetimes;
 import dev.polis.kubernetes.pki.KubePki;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.pki.CertificateTemplate;
@@ -21,7 +22,6 @@ import java.net.InetAddress;
 import java.security.GeneralSecurityException;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,24 +46,24 @@ final class ControlMaterial {
   private final ControlPlace place;
   private final ControlFolder files;
   private final InstantSource clock;
-  private final Duration lifetime;
+  private final KubeLifetimes lifetimes;
 
   /**
    * Makes nothing yet.
    *
-   * @param lifetime of new certificates
+   * @param lifetimes of new certificates
    */
   ControlMaterial(
       KubernetesSettings settings,
       ControlPlace place,
       ControlFolder files,
       InstantSource clock,
-      Duration lifetime) {
+      KubeLifetimes lifetimes) {
     this.settings = settings;
     this.place = place;
     this.files = files;
     this.clock = clock;
-    this.lifetime = lifetime;
+    this.lifetimes = lifetimes;
   }
 
   /**
@@ -104,7 +104,7 @@ final class ControlMaterial {
   private KubeKeys keys(ClusterStatus cluster) throws InterruptedException {
     EtcdAccess access = cluster.consensusClient(ConsensusUser.KUBERNETES);
     try (EtcdClient etcd = EtcdClient.connect(access)) {
-      return new KubePki(etcd, clock, lifetime).ensure();
+      return new KubePki(etcd, clock, lifetimes).ensure();
     }
   }
 
@@ -142,7 +142,7 @@ final class ControlMaterial {
                 "localhost",
                 place.node().text()),
             addresses)
-        .withLifetime(lifetime);
+        .withLifetime(lifetimes.certificates());
   }
 
   /**

@@ -14,10 +14,10 @@ import dev.polis.health.HealthScope;
 import dev.polis.kubernetes.address.HostAddress;
 import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.kubernetes.pki.KubeKeys;
+import dev.polis.kubernetes.pki.KubeLifetimes;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
-import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiException;
@@ -65,19 +65,29 @@ public final class ControlPlane {
 
   private final KubernetesSettings settings;
   private final ControlParts parts;
-  private final Duration lifetime;
+  private final KubeLifetimes lifetimes;
+  private final InstantSource clock;
   private final MutableValue<Optional<ControlAccess>> access = new MutableValue<>(Optional.empty());
 
   /** Makes a control plane that does not run yet. */
   public ControlPlane(KubernetesSettings settings, ControlParts parts) {
-    this(settings, parts, CertificateTemplate.NODE_LIFETIME);
+    this(settings, parts, KubeLifetimes.STANDARD, InstantSource.system());
   }
 
-  /** Makes one whose certificates have another life. */
-  ControlPlane(KubernetesSettings settings, ControlParts parts, Duration lifetime) {
+  /**
+   * Makes one whose certificates have other lives.
+   *
+   * @param clock by which they are issued and renewed
+   */
+  ControlPlane(
+      KubernetesSettings settings,
+      ControlParts parts,
+      KubeLifetimes lifetimes,
+      InstantSource clock) {
     this.settings = settings;
     this.parts = parts;
-    this.lifetime = lifetime;
+    this.lifetimes = lifetimes;
+    this.clock = clock;
   }
 
   /** Returns the way to this node's API server; empty as long as it has not been ready. */
@@ -97,8 +107,7 @@ public final class ControlPlane {
       NodeId node = member.credentials().orElseThrow().id();
       ControlPlace place = place(node, address, health);
       ControlFolder files = new ControlFolder(parts.folders().folder(ControlFolder.FOLDER));
-      ControlMaterial material =
-          new ControlMaterial(settings, place, files, InstantSource.system(), lifetime);
+      ControlMaterial material = new ControlMaterial(settings, place, files, clock, lifetimes);
       new Run(context, programs, place, files, material, health).serve(member, network);
     } finally {
       access.set(Optional.empty());
@@ -272,7 +281,7 @@ public final class ControlPlane {
     }
 
     private Duration pause() {
-      Duration part = lifetime.dividedBy(REFRESHES);
+      Duration part = lifetimes.certificates().dividedBy(REFRESHES);
       return part.compareTo(LONGEST_REFRESH) < 0 ? part : LONGEST_REFRESH;
     }
 
@@ -289,9 +298,9 @@ public final class ControlPlane {
         health.set(
             HealthCondition.degraded(
                 NOT_RENEWED,
-                "the keys and certificates of Kubernetes cannot be checked: "
-                    + unavailable.getMessage(),
-                "nothing: it is tried again every ten minutes, and they are good for days"));
+                "the keys and certificates of Kubernetes cannot be checked, and the first of them ends at %s: %s"
+                    .formatted(keys.get().firstEnd(), unavailable.getMessage()),
+                "mend that before then; it is tried again every ten minutes"));
       }
     }
   }

@@ -12,6 +12,10 @@ import java.util.List;
 /**
  * Describes the control plane's processes. Each one's fingerprint holds the program and the files
  * that it reads only once, so that it is replaced when one of them changes, and only then.
+ *
+ * <p>The API server reads the certificates of authorities again when they change. Where it keeps a
+ * former one, in its trust in kubelets up to release 1.35, that is good for three more years, and
+ * the key is the same; so calls need not fail for a restart.
  */
 record ControlSpecs(ProcessSpec apiServer, ProcessSpec controllerManager, ProcessSpec scheduler) {
 
@@ -24,11 +28,7 @@ record ControlSpecs(ProcessSpec apiServer, ProcessSpec controllerManager, Proces
             "kube-apiserver",
             commands.apiServer(etcd),
             files,
-            List.of(
-                ControlFile.CA,
-                ControlFile.AGGREGATION_CA,
-                ControlFile.ETCD_CA,
-                ControlFile.SERVICE_ACCOUNT)),
+            List.of(ControlFile.ETCD_CA, ControlFile.SERVICE_ACCOUNT)),
         spec(
             commands,
             "kube-controller-manager",

@@ -17,8 +17,9 @@
  * once are the same after a restart, so they are adopted. What rotates is read again by them and
  * restarts nobody: the API server's certificate, its certificates as a client of etcd, kubelets and
  * other servers, the clients' certificates in kubeconfigs, and the configuration of encryption.
- * What is read once restarts those that read it: the certificates of authorities (after some six
- * years), the service account key (never), and another program under the same path.
+ * What is read once restarts those that read it: the certificates of authorities, after some six
+ * years, in the controller manager and the scheduler; the service account key (never); and another
+ * program under the same path. The essay of {@code pki} has a row for each.
  *
  * <p>Key and certificate of one identity are one file, so that no program finds one without the
  * other.

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 
 /**
@@ -95,6 +96,16 @@ public final class KubeKeys {
         .orElseThrow();
   }
 
+  /** Returns when the first of the certificates ends, those of the authorities included. */
+  public Instant firstEnd() {
+    return Stream.concat(
+            identities.values().stream().map(TlsIdentity::certificate),
+            Stream.of(ca(), aggregationCa()))
+        .map(each -> Renewal.of(each).notAfter())
+        .min(Instant::compareTo)
+        .orElseThrow();
+  }
+
   /**
    * Returns a TLS context that presents an identity of the newest keys, and trusts what their
    * authority has signed.
@@ -103,8 +114,16 @@ public final class KubeKeys {
    */
   public static SSLContext client(Supplier<KubeKeys> newest, KubeIdentity which) {
     return TlsContexts.context(
-        new TlsKeys(() -> Optional.of(newest.get().identity(which))),
-        TlsTrust.authority(TlsTrust.Source.of(() -> newest.get().ca(), Optional::empty)));
+        new TlsKeys(() -> Optional.of(newest.get().identity(which))), trust(newest));
+  }
+
+  /**
+   * Returns the trust in what the authority of the newest keys has signed.
+   *
+   * @param newest gives the keys at each handshake
+   */
+  public static TlsTrust trust(Supplier<KubeKeys> newest) {
+    return TlsTrust.authority(TlsTrust.Source.of(() -> newest.get().ca(), Optional::empty));
   }
 
   @Override

@@ -8,7 +8,6 @@ import dev.polis.pki.PkiBackend;
 import dev.polis.pki.PkiStore;
 import dev.polis.pki.TlsIdentity;
 import java.security.SecureRandom;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.EnumMap;
 import java.util.Map;
@@ -29,7 +28,7 @@ public final class KubePki {
   private static final SecureRandom RANDOM = new SecureRandom();
 
   private final PkiStore store;
-  private final Duration lifetime;
+  private final KubeLifetimes lifetimes;
 
   /**
    * Opens the store; nothing is read yet.
@@ -37,18 +36,18 @@ public final class KubePki {
    * @param client of the namespace of Kubernetes
    */
   public KubePki(EtcdClient client) {
-    this(client, InstantSource.system(), CertificateTemplate.NODE_LIFETIME);
+    this(client, InstantSource.system(), KubeLifetimes.STANDARD);
   }
 
   /**
    * Opens the store on a clock of its own.
    *
-   * @param lifetime of new certificates
+   * @param lifetimes of new certificates
    */
-  public KubePki(EtcdClient client, InstantSource clock, Duration lifetime) {
+  public KubePki(EtcdClient client, InstantSource clock, KubeLifetimes lifetimes) {
     this.store =
         new PkiStore(PkiBackend.etcd(client, client.kv(), KubernetesNames.PKI_PREFIX), clock);
-    this.lifetime = lifetime;
+    this.lifetimes = lifetimes;
   }
 
   /**
@@ -65,7 +64,9 @@ public final class KubePki {
     for (KubeIdentity each : KubeIdentity.values()) {
       PkiAuthority issuer = each.proxy() ? aggregation : id;
       identities.put(
-          each, issuer.ensureManaged(each.objectName(), each.template().withLifetime(lifetime)));
+          each,
+          issuer.ensureManaged(
+              each.objectName(), each.template().withLifetime(lifetimes.certificates())));
     }
     return new KubeKeys(
         id.authority(),
@@ -77,7 +78,8 @@ public final class KubePki {
   }
 
   private PkiAuthority authority(String name, String commonName) throws InterruptedException {
-    return store.ensureAuthority(name, CertificateTemplate.authority(commonName));
+    return store.ensureAuthority(
+        name, CertificateTemplate.authority(commonName).withLifetime(lifetimes.authorities()));
   }
 
   private static byte[] newEncryptionKey() {

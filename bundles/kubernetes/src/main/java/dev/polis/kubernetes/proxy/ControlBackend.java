@@ -5,6 +5,7 @@ import dev.polis.event.Watcher;
 import dev.polis.kubernetes.control.ControlAccess;
 import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.pki.KubeKeys;
+import dev.polis.pki.TlsIdentity;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
@@ -24,8 +25,12 @@ public final class ControlBackend implements ProxyBackend.Source {
   private final Value<Optional<ControlAccess>> plane;
   private Found latest; // null before the first access; guarded by this
 
-  /** What was found for an access; equal for the same one, so that connections can be kept. */
-  private record Found(ControlAccess access, ProxyBackend.Present backend) {}
+  /**
+   * What was found for an access with a certificate: the same backend for the same two, so that
+   * connections are kept. An API server reads the certificate from the connection with each request
+   * and refuses it once it has expired, so a renewed one needs connections of its own.
+   */
+  private record Found(ControlAccess access, TlsIdentity proxy, ProxyBackend.Present backend) {}
 
   /**
    * Makes it.
@@ -50,11 +55,13 @@ public final class ControlBackend implements ProxyBackend.Source {
   }
 
   private synchronized ProxyBackend backend(ControlAccess access) {
-    if (latest == null || !latest.access().equals(access)) {
+    TlsIdentity proxy = access.keys().get().identity(KubeIdentity.AUTH_PROXY_CLIENT);
+    if (latest == null || !latest.access().equals(access) || !latest.proxy().equals(proxy)) {
       URI server = access.server();
       latest =
           new Found(
               access,
+              proxy,
               new ProxyBackend.Present(
                   new InetSocketAddress(server.getHost(), server.getPort()),
                   KubeKeys.client(access.keys(), KubeIdentity.AUTH_PROXY_CLIENT)));

@@ -28,6 +28,9 @@ final class CertificateTask implements Task {
 
   private static final String NO_CERTIFICATES = "no-worker-certificates";
 
+  /** The condition of certificates that are good yet and cannot be renewed at present. */
+  private static final String NOT_RENEWED = "worker-certificates-not-renewed";
+
   /** A call without an answer for this long is made again. */
   private static final long CALL_SECONDS = 10;
 
@@ -92,14 +95,28 @@ final class CertificateTask implements Task {
       try {
         WorkerCertificates issued = WorkerCertificates.of(ask(keys));
         health.clear(NO_CERTIFICATES);
+        health.clear(NOT_RENEWED);
         return issued;
       } catch (StatusException e) {
         String reason = "the curator issues no certificates: " + e.getStatus().getDescription();
         context.log().warning("%s", reason);
-        health.set(HealthCondition.waiting(NO_CERTIFICATES, reason));
+        health.set(condition(reason));
         backoff.pause();
       }
     }
+  }
+
+  private HealthCondition condition(String reason) {
+    return credentials
+        .peek()
+        .map(
+            present ->
+                HealthCondition.degraded(
+                    NOT_RENEWED,
+                    "%s; the first of the present ones ends at %s"
+                        .formatted(reason, present.certificates().firstEnd()),
+                    "mend that before then; it is tried again and again"))
+        .orElseGet(() -> HealthCondition.waiting(NO_CERTIFICATES, reason));
   }
 
   private IssueCertificateResponse.KubernetesWorker ask(WorkerKeys keys)

@@ -109,7 +109,18 @@ record WorkerCertificates(
 
   /** Returns whether one of them is to be replaced. */
   boolean due(Instant now) {
-    return Stream.of(kubeletServer, kubeletClient, provisioner, netservices)
-        .anyMatch(certificate -> Renewal.of(certificate).due(now));
+    return ofPrograms().anyMatch(certificate -> Renewal.of(certificate).due(now));
+  }
+
+  /** Returns when the first of them ends. */
+  Instant firstEnd() {
+    return ofPrograms()
+        .map(certificate -> Renewal.of(certificate).notAfter())
+        .min(Instant::compareTo)
+        .orElseThrow();
+  }
+
+  private Stream<X509Certificate> ofPrograms() {
+    return Stream.of(kubeletServer, kubeletClient, provisioner, netservices);
   }
 }

@@ -25,9 +25,7 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.convert.KlogConverter;
 import dev.polis.logtree.convert.LineConverter;
 import dev.polis.pki.NodeCredentials;
-import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
-import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ReadyProbe;
@@ -257,9 +255,7 @@ public final class WorkerService implements RolePlugin {
         TlsTrust.Source.of(
             () -> credentials.peek().orElseThrow().certificates().ca(), Optional::empty);
     return new KubeClient(
-        plan.balancer(),
-        TlsContexts.context(
-            new TlsKeys(() -> credentials.peek().map(user)), TlsTrust.authority(trust)));
+        plan.balancer(), () -> credentials.peek().map(user), TlsTrust.authority(trust));
   }
 
   // ---- the end of the role

@@ -1,6 +1,5 @@
 package dev.polis.kubernetes.control;
 
-import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.cluster.ConsensusUser;
 import dev.polis.api.network.NetworkStatus;
@@ -21,30 +20,40 @@ import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.LiveTree;
+import dev.polis.fixtures.TcpProxy;
 import dev.polis.fixtures.TestPki;
 import dev.polis.health.HealthTable;
+import dev.polis.kubernetes.pki.KubeLifetimes;
+import dev.polis.kubernetes.proxy.AuthProxy;
+import dev.polis.kubernetes.proxy.ControlBackend;
 import dev.polis.kubernetes.settings.AddressRange;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
-import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.Renewal;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessRecord;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
 import java.io.IOException;
-import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
+import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.Assumptions;
 
 /**
@@ -61,6 +70,19 @@ final class ControlHarness implements AutoCloseable {
   private final Path folder = Files.createTempDirectory("polis-control");
   private final TestPki etcdPki = new TestPki();
   final EtcdFixture etcd;
+
+  /** Between the API server and etcd. */
+  final TcpProxy etcdWay;
+
+  /** The authority of the cluster's nodes and users. */
+  final CertificateAuthority authority = CertificateAuthority.create("Test cluster");
+
+  private final KeyPair nodeKey = Ed25519.generate();
+
+  /** How long the certificates are valid that consensus gives from now on. */
+  volatile Renewal etcdLife =
+      new Renewal(Instant.now().minus(Duration.ofDays(1)), Instant.now().plus(Duration.ofDays(1)));
+
   final InetAddress address;
   final LogTree logs = LogTree.create();
   final ProcessManager.OpenManager processes =
@@ -90,6 +112,7 @@ final class ControlHarness implements AutoCloseable {
             new byte[] {127, 99, (byte) random.nextInt(256), (byte) random.nextInt(1, 255)});
     network = new MutableValue<>(new NetworkStatus.Up(address));
     etcd = EtcdFixture.start(1, etcdPki.etcdArguments(folder, etcdPki.issue("etcd", "localhost")));
+    etcdWay = TcpProxy.to("127.0.0.1", etcd.member(0).clientPort());
     try (EtcdClient root = EtcdClient.connect(access("root", EtcdNamespace.ROOT))) {
       setUpUsers(root.admin());
     }
@@ -111,8 +134,11 @@ final class ControlHarness implements AutoCloseable {
   }
 
   EtcdAccess access(String user, EtcdNamespace namespace) {
-    TestPki.Identity identity = etcdPki.issue(user);
-    String port = etcd.member(0).endpoint().replaceFirst(".*:", "");
+    return access(user, namespace, etcd.member(0).clientPort());
+  }
+
+  private EtcdAccess access(String user, EtcdNamespace namespace, int port) {
+    TestPki.Identity identity = etcdPki.issueClient(user, etcdLife.notBefore(), etcdLife.notAfter());
     return new EtcdAccess(
         List.of(EtcdEndpoint.of("localhost:" + port)),
         new EtcdAccess.MutualTls(
@@ -122,33 +148,31 @@ final class ControlHarness implements AutoCloseable {
   }
 
   private ClusterStatus member() {
-    CertificateAuthority ca = CertificateAuthority.create("Test cluster");
-    KeyPair key = Ed25519.generate();
-    NodeCredentials credentials =
-        new NodeCredentials(key.getPrivate(), ca.issueNode(key.getPublic()), ca.certificate());
-    return (ClusterStatus)
-        Proxy.newProxyInstance(
-            ControlHarness.class.getClassLoader(),
-            new Class<?>[] {ClusterStatus.class},
-            (self, method, arguments) ->
-                switch (method.getName()) {
-                  case "credentials" -> Optional.of(credentials);
-                  case "state" -> ClusterState.HOME;
-                  case "consensusClient" -> access((ConsensusUser) arguments[0]);
-                  case "equals" -> self == arguments[0];
-                  case "hashCode" -> System.identityHashCode(self);
-                  case "toString" -> "a member";
-                  default -> throw new AssertionError("not to be asked: " + method);
-                });
+    return TestMember.of(
+        new NodeCredentials(
+            nodeKey.getPrivate(),
+            authority.issueNode(nodeKey.getPublic()),
+            authority.certificate()),
+        this::access);
+  }
+
+  /** Gives the node a new certificate, as the cluster organ does in time. */
+  void renewNode() {
+    cluster.set(member());
   }
 
   private EtcdAccess access(ConsensusUser user) {
-    return access(
-        user.userName(),
-        user == ConsensusUser.KUBERNETES ? EtcdNamespace.of("kubernetes") : EtcdNamespace.ROOT);
+    return user == ConsensusUser.KUBERNETES
+        ? access(user.userName(), EtcdNamespace.of("kubernetes"))
+        : access(user.userName(), EtcdNamespace.ROOT, etcdWay.port());
   }
 
   KubernetesSettings settings() {
+    return settings(programs);
+  }
+
+  /** Returns the settings of a controller with these programs. */
+  static KubernetesSettings settings(String programs) {
     return new KubernetesSettings(
         6444,
         programs,
@@ -173,16 +197,17 @@ final class ControlHarness implements AutoCloseable {
 
   /** Runs the control plane with new code, in place of the one before. */
   ControlPlane start() {
-    return start(CertificateTemplate.NODE_LIFETIME);
+    return start(KubeLifetimes.STANDARD, InstantSource.system());
   }
 
-  /** Runs it with certificates of another life. */
-  ControlPlane start(Duration lifetime) {
+  /** Runs it with certificates of other lives. */
+  ControlPlane start(KubeLifetimes lifetimes, InstantSource clock) {
     plane =
         new ControlPlane(
             settings(),
             new ControlParts(cluster, network, this::folder, processes, health, Optional::empty),
-            lifetime);
+            lifetimes,
+            clock);
     subtree = tree.organ("roles");
     subtree.run("plane", plane::run);
     return plane;
@@ -196,6 +221,29 @@ final class ControlHarness implements AutoCloseable {
 
   private String why() {
     return tree.runnables().peek().orElseThrow().toString();
+  }
+
+  /** Serves users of the cluster at the node's address, as the role does. */
+  void serveUsers() {
+    subtree.run(
+        "clients",
+        new AuthProxy(
+                "dev.polis.test",
+                settings().port(),
+                cluster,
+                network,
+                Optional::empty,
+                new ControlBackend(plane.access()))
+            ::run);
+  }
+
+  /** Returns a context with which a user of the cluster connects to it. */
+  SSLContext user(String name) {
+    KeyPair pair = Ed25519.generate();
+    return TlsContexts.context(
+        TlsKeys.fixed(
+            TlsIdentity.of(pair.getPrivate(), authority.issueUser(name, pair.getPublic()))),
+        TlsTrust.anyNode(TlsTrust.Source.of(authority.certificate())));
   }
 
   /** Stops the run for a reason, as the role server does, and lets it end its work. */
@@ -225,9 +273,8 @@ final class ControlHarness implements AutoCloseable {
       throw new AssertionError("interrupted while stopping the control plane", interrupted);
     }
     processes.close();
-    if (etcd != null) {
-      etcd.close();
-    }
+    etcdWay.close();
+    etcd.close();
     for (Path path : LiveTree.bottomUp(folder)) {
       Files.deleteIfExists(path);
     }

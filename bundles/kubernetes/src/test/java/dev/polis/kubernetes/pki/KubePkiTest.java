@@ -71,7 +71,7 @@ class KubePkiTest {
   }
 
   private KubePki pki() {
-    return new KubePki(client(), () -> now, MONTH);
+    return new KubePki(client(), () -> now, KubeLifetimes.STANDARD);
   }
 
   private static String everything(KubeKeys keys) {
@@ -170,10 +170,31 @@ class KubePkiTest {
   }
 
   @Test
+  @DisplayName(
+      "an authority with a third of its life left is certified anew for the same key: what it signed stays good")
+  void renewalOfAuthorities() throws Exception {
+    KubeKeys first = pki().ensure();
+    now = now.plus(CertificateTemplate.AUTHORITY_LIFETIME.dividedBy(4).multipliedBy(3));
+
+    KubeKeys second = pki().ensure();
+
+    assertNotEquals(first.ca(), second.ca());
+    assertNotEquals(first.aggregationCa(), second.aggregationCa());
+    for (KubeIdentity each : KubeIdentity.values()) {
+      first
+          .identity(each)
+          .certificate()
+          .verify((each.proxy() ? second.aggregationCa() : second.ca()).getPublicKey());
+    }
+    assertEquals(first.ca().getSubjectX500Principal(), second.ca().getSubjectX500Principal());
+    assertTrue(second.firstEnd().isAfter(now));
+  }
+
+  @Test
   @DisplayName("a client is issued with its groups for the time asked, and nothing of it is stored")
   void ephemeral() throws Exception {
     EtcdClient client = client();
-    KubeKeys keys = new KubePki(client, () -> now, MONTH).ensure();
+    KubeKeys keys = new KubePki(client, () -> now, KubeLifetimes.STANDARD).ensure();
     long before = client.kv().range(KeyRange.all()).count();
 
     TlsIdentity made = keys.issue("debugger", List.of("a", "b"), Duration.ofHours(1));
