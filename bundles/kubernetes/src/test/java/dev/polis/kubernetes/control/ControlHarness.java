@@ -138,7 +138,8 @@ final class ControlHarness implements AutoCloseable {
   }
 
   private EtcdAccess access(String user, EtcdNamespace namespace, int port) {
-    TestPki.Identity identity = etcdPki.issueClient(user, etcdLife.notBefore(), etcdLife.notAfter());
+    TestPki.Identity identity =
+        etcdPki.issueClient(user, etcdLife.notBefore(), etcdLife.notAfter());
     return new EtcdAccess(
         List.of(EtcdEndpoint.of("localhost:" + port)),
         new EtcdAccess.MutualTls(
