@@ -11,6 +11,7 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
@@ -19,9 +20,10 @@ import javax.net.ssl.SSLContext;
  * Holds the way of one user to the API of Kubernetes.
  *
  * @param server such as {@code https://198.18.0.2:6443}
- * @param tls with the user's certificate and the CA of the server
+ * @param user the user's key and certificate
+ * @param trust in the CA of the server
  */
-record ApiAccess(URI server, SSLContext tls) {
+record ApiAccess(URI server, TlsIdentity user, TlsTrust trust) {
 
   /** Returns the way of a user of the cluster, through the proxy of a node. */
   static ApiAccess proxy(String address, int port, UserCredentials user) {
@@ -47,8 +49,12 @@ record ApiAccess(URI server, SSLContext tls) {
   }
 
   private static ApiAccess of(URI server, TlsIdentity user, TlsTrust.Source trust) {
-    return new ApiAccess(
-        server, TlsContexts.context(TlsKeys.fixed(user), TlsTrust.authority(trust)));
+    return new ApiAccess(server, user, TlsTrust.authority(trust));
+  }
+
+  /** Returns what connections are made with. */
+  SSLContext tls() {
+    return TlsContexts.context(TlsKeys.fixed(user), trust);
   }
 
   private static String decoded(String text, String name) {
@@ -65,7 +71,7 @@ record ApiAccess(URI server, SSLContext tls) {
   }
 
   KubeClient client() {
-    return new KubeClient(server, tls);
+    return new KubeClient(server, () -> Optional.of(user), trust);
   }
 
   InetSocketAddress socket() {
