@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -95,7 +96,25 @@ class ConformanceIT {
         names.stream().filter(name -> outcomes.get(name) == Outcome.PASSED).count(),
         names.size(),
         Duration.ofNanos(System.nanoTime() - began).toSeconds());
+    printGroups(names, outcomes);
     requirePassed(names, outcomes);
+  }
+
+  private static void printGroups(List<String> names, Map<String, Outcome> outcomes) {
+    names.stream()
+        .collect(Collectors.groupingBy(ConformanceIT::group, TreeMap::new, Collectors.toList()))
+        .forEach(
+            (group, members) ->
+                System.out.printf(
+                    "conformance: %s %d of %d%n",
+                    group,
+                    members.stream().filter(name -> outcomes.get(name) == Outcome.PASSED).count(),
+                    members.size()));
+  }
+
+  /** Returns the part of a name in its first brackets, such as {@code sig-node}. */
+  private static String group(String name) {
+    return name.substring(1, name.indexOf(']'));
   }
 
   private static void requirePassed(List<String> names, Map<String, Outcome> outcomes) {

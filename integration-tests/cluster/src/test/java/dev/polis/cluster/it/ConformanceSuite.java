@@ -133,6 +133,8 @@ record ConformanceSuite(Path folder) {
         Finished.of(command, Map.of("HOME", report.toString()), within.plusMinutes(2));
     Files.writeString(report.resolve("output.txt"), finished.all());
     Map<String, Outcome> outcomes = outcomes(report);
+    // The report has all 7,579 tests of the suite, as skipped where nobody asked for them.
+    outcomes.keySet().retainAll(names);
     if (outcomes.isEmpty()) {
       throw new AssertionError("the suite reported no test: " + end(finished.all()));
     }
