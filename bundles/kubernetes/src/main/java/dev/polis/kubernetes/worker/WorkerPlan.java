@@ -44,8 +44,9 @@ record WorkerPlan(
     return settings.domain();
   }
 
-  /** Returns where the local load balancer listens. */
-  InetSocketAddress balancerAddress() {
+  /** Returns where the local load balancer of a worker listens. */
+  static InetSocketAddress balancer(
+      KubernetesSettings settings, KubernetesAddresses addresses, Isolation isolation) {
     InetAddress host =
         isolation == Isolation.MACHINE ? InetAddress.ofLiteral("127.0.0.1") : addresses.host();
     return new InetSocketAddress(host, settings.balancerPort());
@@ -53,7 +54,7 @@ record WorkerPlan(
 
   /** Returns the URL by which the worker's programs reach the API server. */
   URI balancer() {
-    InetSocketAddress at = balancerAddress();
+    InetSocketAddress at = balancer(settings, addresses, isolation);
     return URI.create("https://%s:%d".formatted(at.getAddress().getHostAddress(), at.getPort()));
   }
 

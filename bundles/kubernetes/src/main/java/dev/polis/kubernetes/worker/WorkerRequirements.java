@@ -20,9 +20,13 @@ final class WorkerRequirements {
     this.settings = settings;
   }
 
+  static boolean isRoot(String user) {
+    return "root".equals(user);
+  }
+
   /** Refuses a user who may not do what containers need. */
   void requireRoot(String user) throws WorkerException {
-    if (!"root".equals(user)) {
+    if (!isRoot(user)) {
       throw new WorkerException(
           "a worker needs root, for namespaces, mounts and cgroups, and this node runs as %s; start it as root, or take the role away: polisctl node role remove NODE KubernetesWorker"
               .formatted(user));

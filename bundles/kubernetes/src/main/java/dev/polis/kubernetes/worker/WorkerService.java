@@ -5,9 +5,7 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.containers.Containers;
 import dev.polis.api.network.Network;
-import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.RolePlugin;
-import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
@@ -16,9 +14,7 @@ import dev.polis.event.Watcher;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
-import dev.polis.kubernetes.address.HostAddress;
 import dev.polis.kubernetes.client.KubeClient;
-import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.Log;
@@ -47,8 +43,6 @@ public final class WorkerService implements RolePlugin {
   /** The role. */
   public static final String ROLE = "KubernetesWorker";
 
-  private static final String CLAIM = "worker";
-
   /** Where an API server says that it is ready. */
   private static final String READY = "/readyz";
 
@@ -68,11 +62,13 @@ public final class WorkerService implements RolePlugin {
 
   private final KubernetesSettings settings;
   private final Parts parts;
+  private final WorkerSite site;
 
   /** Makes the role; nothing is started. */
   public WorkerService(KubernetesSettings settings, Parts parts) {
     this.settings = settings;
     this.parts = parts;
+    this.site = new WorkerSite(settings, parts.network(), parts.storage());
   }
 
   /**
@@ -82,9 +78,15 @@ public final class WorkerService implements RolePlugin {
   @Override
   public void run(Context context) throws Exception {
     MutableValue<Boolean> working = new MutableValue<>();
+    Shared shared = new Shared(new MutableValue<>(), new MutableValue<>());
     try (HealthScope health = parts.health().role(ROLE, "");
         Watcher<Boolean> watcher = working.watch()) {
-      context.run("worker", child -> work(child, health, working));
+      // The way to the API server is there first and goes last.
+      if (WorkerRequirements.isRoot(System.getProperty("user.name"))) {
+        context.run(
+            "balancer", new BalancerTask(settings, site, shared.controllers(), shared.probe()));
+      }
+      context.run("worker", child -> work(child, health, shared, working));
       watcher.get();
       context.healthy();
       context.awaitCancelled();
@@ -96,20 +98,35 @@ public final class WorkerService implements RolePlugin {
     }
   }
 
-  private void work(Context context, HealthScope health, MutableValue<Boolean> working)
+  /**
+   * What outlives one run of the programs.
+   *
+   * @param controllers where the API servers are, once that is known
+   * @param credentials of the worker's programs, once there are any
+   */
+  private record Shared(
+      MutableValue<Set<InetSocketAddress>> controllers,
+      MutableValue<WorkerCredentials> credentials) {
+
+    HandshakeProbe probe() {
+      return new HandshakeProbe(() -> credentials.peek().map(known -> known.certificates().ca()));
+    }
+  }
+
+  private void work(
+      Context context, HealthScope health, Shared shared, MutableValue<Boolean> working)
       throws Exception {
     NodeCredentials self = awaitCredentials();
-    InetAddress address = awaitAddress();
+    InetAddress address = site.awaitAddress();
     WorkerPlan plan = plan(self, address);
-    awaitVolume();
-    WorkerFiles files = new WorkerFiles(parts.storage()::folder);
-    claim(plan);
+    WorkerFiles files = site.awaitFiles();
+    site.claim(plan.addresses());
     try (LeaderConnection leader =
         new LeaderConnection(
             this::credentials,
             new InetSocketAddress(address, parts.curatorPort()),
             context.subLog("resolver"))) {
-      serve(context, plan, files, leader, health, working);
+      serve(context, plan, files, leader, health, shared, working);
     } finally {
       if (context.stopReason().filter(StopReason::endsWork).isPresent()) {
         new MachineNetwork(plan).clean(context.log());
@@ -123,14 +140,15 @@ public final class WorkerService implements RolePlugin {
       WorkerFiles files,
       LeaderConnection leader,
       HealthScope health,
+      Shared shared,
       MutableValue<Boolean> working)
       throws InterruptedException, RestartRequest {
-    MutableValue<WorkerCredentials> credentials = new MutableValue<>();
+    MutableValue<WorkerCredentials> credentials = shared.credentials();
     try (KubeClient kubelet = client(plan, credentials, WorkerCredentials::kubelet);
         KubeClient provisioner = client(plan, credentials, WorkerCredentials::provisioner)) {
       // What is started last ends first: the node is emptied, the kubelet ends, the Node object
-      // goes, then the network services, then the runtime, and the way to the API server last.
-      startAccess(context, plan, files, leader, health, credentials);
+      // goes, then the network services, then the runtime.
+      startAccess(context, plan, files, leader, health, shared);
       context.run("runtime", new RuntimeTask(parts.containers(), plan.sandbox(files), health));
       ApiServerWait api = new ApiServerWait(() -> kubelet.answers(READY));
       startNetworkServices(context, plan, files, credentials, api);
@@ -146,7 +164,7 @@ public final class WorkerService implements RolePlugin {
           "drain", at -> whenRemoved(at, () -> new NodeDrain(kubelet, plan, at.log()).run()));
       context.healthy();
       working.set(true);
-      awaitOtherAddress(plan);
+      site.awaitOther(plan.addresses());
     }
   }
 
@@ -156,20 +174,18 @@ public final class WorkerService implements RolePlugin {
       WorkerFiles files,
       LeaderConnection leader,
       HealthScope health,
-      MutableValue<WorkerCredentials> credentials) {
-    MutableValue<Set<InetSocketAddress>> controllers = new MutableValue<>();
+      Shared shared) {
     context.run(
         "certificates",
-        new CertificateTask(leader, plan, files, health, credentials, InstantSource.system()));
+        new CertificateTask(
+            leader, plan, files, health, shared.credentials(), InstantSource.system()));
     context.run(
         "controllers",
         new ControllerWatch(
-            leader, settings, new KnownControllers(files.controllers), controllers));
+            leader, settings, new KnownControllers(files.controllers), shared.controllers()));
     context.run(
-        "controllers-health", StatusHealth.task(controllers, health, NodeHealth::ofControllers));
-    HandshakeProbe probe =
-        new HandshakeProbe(() -> credentials.peek().map(known -> known.certificates().ca()));
-    context.run("balancer", new LoadBalancer(plan.balancerAddress(), controllers, probe));
+        "controllers-health",
+        StatusHealth.task(shared.controllers(), health, NodeHealth::ofControllers));
   }
 
   private void startNetworkServices(
@@ -300,28 +316,10 @@ public final class WorkerService implements RolePlugin {
       parts.processes().stop(name);
     }
     parts.containers().stop();
-    Optional<KubernetesAddresses> addresses =
-        parts
-            .network()
-            .status()
-            .peek()
-            .flatMap(NetworkStatus::address)
-            .map(address -> KubernetesAddresses.of(address, settings.links()))
-            .filter(KubernetesAddresses::derived);
-    if (addresses.isPresent()) {
-      host(addresses.get())
-          .release(CLAIM)
-          .ifPresent(
-              problem ->
-                  context.log().warning("the node's address for Kubernetes stays: %s", problem));
-    }
+    site.release(context.log());
     if (removed(context)) {
-      new WorkerFiles(parts.storage()::folder).deleteConfiguration();
+      site.files().deleteConfiguration();
     }
-  }
-
-  private HostAddress host(KubernetesAddresses addresses) throws IOException {
-    return new HostAddress(parts.storage().folder(HostAddress.FOLDER), addresses.host());
   }
 
   // ---- what is decided before anything is started
@@ -332,22 +330,7 @@ public final class WorkerService implements RolePlugin {
     requirements.requireRoot(System.getProperty("user.name"));
     KubernetesPrograms programs = requirements.programs();
     return new WorkerPlan(
-        self.id(),
-        settings,
-        programs,
-        KubernetesAddresses.of(address, settings.links()),
-        requirements.isolation(address, parts.network().ownsInterfaces()));
-  }
-
-  private void claim(WorkerPlan plan) throws IOException, InterruptedException, WorkerException {
-    if (!plan.addresses().derived()) {
-      return;
-    }
-    Optional<String> problem = host(plan.addresses()).claim(CLAIM);
-    if (problem.isPresent()) {
-      throw new WorkerException(
-          "this node has no address that its worker reaches it at: " + problem.get());
-    }
+        self.id(), settings, programs, site.addresses(address), site.isolation(address));
   }
 
   private NodeCredentials awaitCredentials() throws InterruptedException {
@@ -358,32 +341,5 @@ public final class WorkerService implements RolePlugin {
 
   private NodeCredentials credentials() {
     return parts.cluster().status().peek().orElseThrow().credentials().orElseThrow();
-  }
-
-  private InetAddress awaitAddress() throws InterruptedException {
-    try (Watcher<NetworkStatus> watcher = parts.network().status().watch()) {
-      return watcher.get(status -> status.address().isPresent()).address().orElseThrow();
-    }
-  }
-
-  private void awaitVolume() throws InterruptedException {
-    try (Watcher<DataStatus> watcher = parts.storage().data().watch()) {
-      watcher.get(DataStatus.Mounted.class::isInstance);
-    }
-  }
-
-  /** Waits until the node has another address, for which everything is started anew. */
-  private void awaitOtherAddress(WorkerPlan plan) throws InterruptedException, RestartRequest {
-    try (Watcher<NetworkStatus> watcher = parts.network().status().watch()) {
-      NetworkStatus other =
-          watcher.get(
-              status ->
-                  status
-                      .address()
-                      .map(now -> KubernetesAddresses.of(now, settings.links()))
-                      .filter(now -> !now.equals(plan.addresses()))
-                      .isPresent());
-      throw new RestartRequest("the node's address is now " + other.address().orElseThrow());
-    }
   }
 }

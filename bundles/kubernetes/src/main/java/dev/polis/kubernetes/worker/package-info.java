@@ -3,9 +3,10 @@
  *
  * <pre>
  *   WorkerService (one run for each address of the node), in the order of start; the end is the reverse
+ *      balancer       HOST:6445 ─▶ all API servers in turn                │ the way of all below
+ *   worker, once the node is a member of its cluster
  *      certificates   keys made here ─▶ curator ─▶ files 0600            │ renewed in time
  *      controllers    curator's watch of nodes ─▶ where the API servers are; remembered in a file
- *      balancer       HOST:6445 ─▶ all API servers in turn                │ the way of all below
  *      runtime        Containers.start(sandbox)                           │ stopped with the role
  *      coredns, kube-proxy                     child processes in the sandbox, adopted
  *      node-watch     the Node object ─▶ health of the role
