@@ -52,8 +52,8 @@ public final class KubeClient implements AutoCloseable {
   private static final String APPLY = "application/apply-patch+yaml";
 
   private final URI server;
-  private final SSLContext tls;
   private final Supplier<Optional<TlsIdentity>> user;
+  private final TlsTrust trust;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
   // Guarded by this.
@@ -78,12 +78,15 @@ public final class KubeClient implements AutoCloseable {
   public KubeClient(URI server, Supplier<Optional<TlsIdentity>> user, TlsTrust trust) {
     this.server = server;
     this.user = user;
-    this.tls = TlsContexts.context(new TlsKeys(user), trust);
+    this.trust = trust;
     this.latest = connections(user.get());
     this.before = latest;
   }
 
   private Connections connections(Optional<TlsIdentity> now) {
+    // A context of its own: a TLS session that is resumed goes on with the certificate it began
+    // with.
+    SSLContext tls = TlsContexts.context(new TlsKeys(user), trust);
     return new Connections(
         now,
         HttpClient.newBuilder().sslContext(tls).connectTimeout(CONNECT).executor(threads).build());

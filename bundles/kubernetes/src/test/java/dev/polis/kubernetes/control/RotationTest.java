@@ -9,6 +9,7 @@ import com.google.gson.JsonParser;
 import dev.polis.fixtures.Await;
 import dev.polis.health.HealthLevel;
 import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.pki.KubeLifetimes;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.pki.CertificateTemplate;
@@ -94,6 +95,37 @@ class RotationTest {
         callers.requireNoFailure();
       }
       assertEquals(pids, pids(harness));
+    }
+  }
+
+  @Test
+  @DisplayName("clients of this code outlive the certificates that they began with")
+  void clientsOutliveTheirCertificates() throws Exception {
+    Duration life = Duration.ofMinutes(30);
+    behind = life.minusSeconds(70);
+    try (ControlHarness harness = ControlHarness.open()) {
+      startAll(harness, life, CertificateTemplate.AUTHORITY_LIFETIME);
+      ControlAccess access = harness.awaitAccess();
+      Instant end =
+          Renewal.of(access.keys().get().identity(KubeIdentity.MASTER).certificate())
+              .notAfter()
+              .plusSeconds(5);
+      try (KubeClient api = access.open();
+          HttpClient users = HttpClient.newBuilder().sslContext(harness.user("owner")).build();
+          SteadyCalls kept = SteadyCalls.every(PACE, "kept", _ -> api.list("/api/v1/namespaces"));
+          SteadyCalls user = SteadyCalls.every(PACE, "user", _ -> ask(users, proxy(harness)))) {
+        Await.until(
+            ControlHarness.PATIENCE,
+            "the first calls",
+            () -> kept.answered() > 0 && user.answered() > 0);
+        renewAll(harness);
+        Await.until(
+            ControlHarness.PATIENCE,
+            "the first certificates to have expired",
+            () -> Instant.now().isAfter(end));
+        assertEquals(List.of(), kept.failures(), "beside " + kept.answered() + " answered ones");
+        assertEquals(List.of(), user.failures(), "beside " + user.answered() + " answered ones");
+      }
     }
   }
 

@@ -297,7 +297,8 @@ class KubernetesRotationIT {
   /** Returns the authority of Kubernetes, as the curator has it. */
   private static CertificateAuthority authority(KubernetesNode node, Instant clock)
       throws Exception {
-    JsonObject status = node.node().json("etcd", "status").getAsJsonArray().get(0).getAsJsonObject();
+    JsonObject status =
+        node.node().json("etcd", "status").getAsJsonArray().get(0).getAsJsonObject();
     List<String> command =
         new ArrayList<>(Arrays.asList(status.get("etcdctl").getAsString().split(" ")));
     command.set(0, EtcdBinary.folder().resolve("etcdctl").toString());
@@ -305,7 +306,8 @@ class KubernetesRotationIT {
     command.subList(command.indexOf("get"), command.size()).clear();
     return new CertificateAuthority(
         Ed25519.privateKey(stored(command, "keys/id-ca-privkey.bin")),
-        Pem.certificate(stored(command, "issued/id-ca-cert.der")), () -> clock);
+        Pem.certificate(stored(command, "issued/id-ca-cert.der")),
+        () -> clock);
   }
 
   private static byte[] stored(List<String> etcdctl, String name) throws Exception {
