@@ -7,6 +7,7 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /** Says where the body of a message ends, and passes it on. */
 sealed interface HttpBody {
@@ -34,7 +35,10 @@ sealed interface HttpBody {
   int LONGEST_LINES = 4096;
 
   /** A petabyte, in decimal digits; more is an attempt to overflow. */
-  String LENGTH = "[0-9]{1,15}";
+  Pattern LENGTH = Pattern.compile("[0-9]{1,15}");
+
+  /** A chunk's length. */
+  Pattern CHUNK_LENGTH = Pattern.compile("[0-9A-Fa-f]{1,15}");
 
   /**
    * Returns the body of a request.
@@ -76,7 +80,7 @@ sealed interface HttpBody {
           "Transfer-Encoding is \"%s\"; only chunked is taken"
               .formatted(HttpHead.printable(encoding.get())));
     }
-    if (length.isPresent() && !length.get().matches(LENGTH)) {
+    if (length.isPresent() && !LENGTH.matcher(length.get()).matches()) {
       throw HttpSyntaxException.bad(
           "Content-Length is \"%s\", which is no number of bytes"
               .formatted(HttpHead.printable(length.get())));
@@ -188,7 +192,7 @@ sealed interface HttpBody {
   /** Reads the length of the next chunk; extensions, which nobody uses, are refused. */
   private static long length(InputStream in) throws IOException {
     String digits = line(in);
-    if (!digits.matches("[0-9A-Fa-f]{1,15}")) {
+    if (!CHUNK_LENGTH.matcher(digits).matches()) {
       throw HttpSyntaxException.bad(
           "a chunk says \"%s\", which is no length".formatted(HttpHead.printable(digits)));
     }

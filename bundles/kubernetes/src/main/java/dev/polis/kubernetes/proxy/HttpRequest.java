@@ -65,7 +65,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
 
   private static HttpRequest checked(String method, String target, HttpHead head)
       throws HttpSyntaxException {
-    if (!target.matches("/[!-~]*") || target.contains("#")) {
+    if (!isPath(target)) {
       throw HttpSyntaxException.bad(
           "\"%s\" is no path on this server".formatted(HttpHead.printable(target)));
     }
@@ -82,6 +82,17 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
           HttpCodes.EXPECTATION_FAILED, "only \"Expect: 100-continue\" is known");
     }
     return request;
+  }
+
+  /** Returns whether a target begins with a slash and has printable characters alone, but no #. */
+  private static boolean isPath(String target) {
+    for (int at = 0; at < target.length(); at++) {
+      char next = target.charAt(at);
+      if (next < '!' || next > '~' || next == '#') {
+        return false;
+      }
+    }
+    return target.startsWith("/");
   }
 
   private static boolean notContinue(String expectation) {
@@ -131,7 +142,9 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
 
   /** Returns the header fields to pass on, without those that a client may not choose. */
   List<HttpHead.Field> fields() {
-    return head.endToEnd().stream().filter(field -> !reserved(field.name())).toList();
+    List<HttpHead.Field> passed = head.endToEnd();
+    passed.removeIf(field -> reserved(field.name()));
+    return passed;
   }
 
   /** Returns whether a field says who the client is, which the proxy says itself. */

@@ -2,6 +2,7 @@ package dev.polis.kubernetes.proxy;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.regex.Pattern;
 
 /**
  * Holds a response without its body.
@@ -11,7 +12,7 @@ import java.io.InputStream;
  */
 record HttpResponse(int code, HttpHead head) {
 
-  private static final String LINE = "HTTP/1\\.1 [1-5][0-9]{2}( .*)?";
+  private static final Pattern LINE = Pattern.compile("HTTP/1\\.1 [1-5][0-9]{2}( .*)?");
 
   /** An API server sends at most one interim response; more would never end. */
   private static final int MOST_INTERIM = 8;
@@ -24,7 +25,7 @@ record HttpResponse(int code, HttpHead head) {
   static HttpResponse read(InputStream in) throws IOException {
     for (int interim = 0; interim < MOST_INTERIM; interim++) {
       HttpHead head = HttpHead.read(in);
-      if (!head.line().matches(LINE)) {
+      if (!LINE.matcher(head.line()).matches()) {
         throw HttpSyntaxException.bad(
             "the answer begins with \"%s\", which is no status"
                 .formatted(HttpHead.printable(head.line())));
