@@ -46,7 +46,7 @@ final class FailingPrograms {
   }
 
   /** Returns what a failing program says before it ends. */
-  static String lastWords(String program) {
+  static String lastLine(String program) {
     return "this %s was broken by a test".formatted(program);
   }
 
@@ -62,7 +62,7 @@ final class FailingPrograms {
         echo '%s' >&2
         exit 1
         """
-            .formatted(original(program), starts(program), lastWords(program)));
+            .formatted(original(program), starts(program), lastLine(program)));
     Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"));
     replace(program, script);
   }

@@ -289,7 +289,7 @@ class KubernetesChildrenIT {
   @Test
   @Order(3)
   @DisplayName(
-      "children that fail at their start are named with their last words, started again after longer and longer pauses, and healed")
+      "children that fail at their start are named with their last line, started again after longer and longer pauses, and healed")
   void brokenAtStart() throws Exception {
     for (List<Child> children : wanted(BROKEN_TOGETHER)) {
       Map<Child, Long> others = pids(others(children));
@@ -298,7 +298,7 @@ class KubernetesChildrenIT {
         signal("KILL", pid(child));
       }
       for (Child child : children) {
-        String words = FailingPrograms.lastWords(child.program());
+        String words = FailingPrograms.lastLine(child.program());
         awaitCause(child.role(), child.program(), words);
         String other = child.role().equals(WORKER) ? CONTROLLER : WORKER;
         assertFalse(causes(other).contains(words), other);
