@@ -144,7 +144,7 @@ final class KubernetesBenchmark {
     PodTimer timer = new PodTimer(cluster.access(), ScriptedCluster.IMAGE);
     timer.makeLasting();
     Latencies pods = timer.createdToReady(settings.pods());
-    Rest rest = rest(cluster.components());
+    Rest rest = rest(cluster::components);
     List<Long> cold = new ArrayList<>();
     for (int i = 0; i < settings.powerOns(); i++) {
       String before = timer.lastingContainer();
@@ -166,7 +166,7 @@ final class KubernetesBenchmark {
     PodTimer timer = new PodTimer(direct, RoleNode.IMAGE);
     timer.makeLasting();
     Latencies pods = timer.createdToReady(settings.pods());
-    Rest rest = rest(node.components());
+    Rest rest = rest(node::components);
     progress("power on");
     List<Long> adopted = new ArrayList<>();
     PodTimer proxied = new PodTimer(node.proxy(), RoleNode.IMAGE);
@@ -199,9 +199,17 @@ final class KubernetesBenchmark {
     return awaited.await() - began;
   }
 
-  private Rest rest(Components components) throws IOException, InterruptedException {
+  /** Finds the processes that run. */
+  @FunctionalInterface
+  private interface Finder {
+    Components find() throws IOException;
+  }
+
+  private Rest rest(Finder finder) throws IOException, InterruptedException {
     Duration over = settings.kubernetesIdle();
     IdleBenchmark.pass(settings.settle());
+    // Not before: the shim of the last Pod ends a moment after its Pod is gone.
+    Components components = finder.find();
     Map<String, Use> before = components.sample();
     IdleBenchmark.pass(over);
     Map<String, Use> after = components.sample();
