@@ -58,10 +58,10 @@ final class KubernetesBenchmark {
   private final Report report;
   private final Settings settings;
   private final StartBenchmark starts;
-  private final Optional<ScriptedCluster> scripts;
+  private final ScriptedCluster scripts; // null without a baseline
 
   private KubernetesBenchmark(
-      Report report, Settings settings, StartBenchmark starts, Optional<ScriptedCluster> scripts) {
+      Report report, Settings settings, StartBenchmark starts, ScriptedCluster scripts) {
     this.report = report;
     this.settings = settings;
     this.starts = starts;
@@ -84,13 +84,13 @@ final class KubernetesBenchmark {
             : ScriptedCluster.missing(baseline.get().toAbsolutePath());
     if (missing.isPresent()) {
       progress("there is no baseline: " + missing.get());
-      new KubernetesBenchmark(report, settings, starts, Optional.empty()).measure();
+      new KubernetesBenchmark(report, settings, starts, null).measure();
       report.note("The figures have no baseline: " + missing.get() + ".");
       return;
     }
     try (ScriptedCluster scripts =
         ScriptedCluster.prepared(settings, baseline.get().toAbsolutePath())) {
-      new KubernetesBenchmark(report, settings, starts, Optional.of(scripts)).measure();
+      new KubernetesBenchmark(report, settings, starts, scripts).measure();
     }
   }
 
@@ -103,8 +103,7 @@ final class KubernetesBenchmark {
       startNode(ready).close();
     }
     startScripts(scripted);
-    Optional<Figures> baseline =
-        scripts.isPresent() ? Optional.of(figures(scripts.get())) : Optional.empty();
+    Optional<Figures> baseline = scripts == null ? Optional.empty() : Optional.of(figures(scripts));
     stopScripts();
     try (RoleNode node = startNode(ready)) {
       figures(node, ready, scripted, baseline);
@@ -113,15 +112,15 @@ final class KubernetesBenchmark {
 
   private void startScripts(List<ScriptedCluster.Start> scripted)
       throws IOException, InterruptedException, TimeoutException {
-    if (scripts.isPresent()) {
+    if (scripts != null) {
       progress("the scripts start");
-      scripted.add(scripts.get().startNew());
+      scripted.add(scripts.startNew());
     }
   }
 
   private void stopScripts() throws IOException, InterruptedException {
-    if (scripts.isPresent()) {
-      scripts.get().stop();
+    if (scripts != null) {
+      scripts.stop();
     }
   }
 

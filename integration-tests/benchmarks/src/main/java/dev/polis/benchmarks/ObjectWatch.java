@@ -8,6 +8,8 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
 
@@ -28,6 +30,7 @@ final class ObjectWatch implements AutoCloseable {
   private final KubeClient client;
   private final String collection;
   private final Thread thread;
+  private final CountDownLatch closed = new CountDownLatch(1);
 
   // Guarded by this.
   private final Map<String, Seen> seen = new TreeMap<>();
@@ -51,11 +54,10 @@ final class ObjectWatch implements AutoCloseable {
 
   private void run() {
     try {
-      while (true) {
+      do {
         follow();
-        Thread.sleep(AGAIN);
-      }
-    } catch (InterruptedException closed) {
+      } while (!closed.await(AGAIN.toMillis(), TimeUnit.MILLISECONDS));
+    } catch (InterruptedException end) {
       Thread.currentThread().interrupt();
     }
   }
@@ -151,6 +153,7 @@ final class ObjectWatch implements AutoCloseable {
 
   @Override
   public void close() {
+    closed.countDown();
     thread.interrupt();
     client.close();
   }

@@ -4,7 +4,6 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.kubernetes.client.KubeClient;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
@@ -20,10 +19,7 @@ final class PodTimer {
   private static final String PODS = "/api/v1/namespaces/default/pods";
 
   /** Without it no Pod is admitted; it is made soon after the API server is ready. */
-  private static final String SERVICE_ACCOUNT =
-      "/api/v1/namespaces/default/serviceaccounts/default";
-
-  private static final Duration POLL = Duration.ofMillis(100);
+  private static final String SERVICE_ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts";
 
   private final ApiAccess access;
   private final String image;
@@ -36,10 +32,9 @@ final class PodTimer {
   /** Makes the Pod that stays, and waits until it is Ready. */
   void makeLasting() throws IOException, InterruptedException, TimeoutException {
     try (KubeClient client = access.client();
+        ObjectWatch accounts = ObjectWatch.of(access, SERVICE_ACCOUNTS);
         ObjectWatch pods = ObjectWatch.of(access, PODS)) {
-      while (client.find(SERVICE_ACCOUNT).isEmpty()) {
-        Thread.sleep(POLL);
-      }
+      accounts.await(named("default"));
       create(client, LASTING);
       pods.await(ready(LASTING));
     }
@@ -99,9 +94,11 @@ final class PodTimer {
   }
 
   private static Predicate<JsonObject> ready(String name) {
-    return pod ->
-        pod.getAsJsonObject("metadata").get("name").getAsString().equals(name)
-            && ObjectWatch.ready(pod);
+    return named(name).and(ObjectWatch::ready);
+  }
+
+  private static Predicate<JsonObject> named(String name) {
+    return object -> object.getAsJsonObject("metadata").get("name").getAsString().equals(name);
   }
 
   private static String container(JsonObject pod) {

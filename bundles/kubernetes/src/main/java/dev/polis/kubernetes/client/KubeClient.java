@@ -22,6 +22,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -63,9 +64,9 @@ public final class KubeClient implements AutoCloseable {
   /**
    * Connections of one certificate.
    *
-   * @param user with whose certificate they were or will be made
+   * @param user with whose certificate they were or will be made; null for a user without one
    */
-  private record Connections(Optional<TlsIdentity> user, HttpClient http) {}
+  private record Connections(TlsIdentity user, HttpClient http) {}
 
   /**
    * Opens a client; nothing is connected yet.
@@ -88,7 +89,7 @@ public final class KubeClient implements AutoCloseable {
     // with.
     SSLContext tls = TlsContexts.context(new TlsKeys(user), trust);
     return new Connections(
-        now,
+        now.orElse(null),
         HttpClient.newBuilder().sslContext(tls).connectTimeout(CONNECT).executor(threads).build());
   }
 
@@ -98,7 +99,7 @@ public final class KubeClient implements AutoCloseable {
    */
   private synchronized HttpClient http() {
     Optional<TlsIdentity> now = user.get();
-    if (!latest.user().equals(now)) {
+    if (!Objects.equals(latest.user(), now.orElse(null))) {
       before.http().shutdownNow();
       before = latest;
       latest = connections(now);
