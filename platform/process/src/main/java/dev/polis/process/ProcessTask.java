@@ -42,17 +42,26 @@ public final class ProcessTask implements Task {
 
   @Override
   public void run(Context context) throws Exception {
-    ManagedProcess process = ensure(context);
+    try {
+      serve(context);
+    } finally {
+      // However the run ends: an interrupt in the midst of a file operation is an IOException, and
+      // a start that was interrupted may have come to pass.
+      stopIfWanted(context);
+    }
+  }
+
+  private void serve(Context context) throws InterruptedException, IOException {
+    ManagedProcess process = processes.ensure(spec);
     try (LogTail tail = processes.tail(process, context.dn(), converter);
         Watcher<ProcessStatus> status = process.status().watch()) {
       ProcessStatus end;
       try {
         end = follow(context, tail, status);
-      } catch (InterruptedException cancelled) {
-        if (stopped(context)) {
+      } finally {
+        if (stopIfWanted(context)) {
           tail.finish();
         }
-        throw cancelled;
       }
       tail.finish();
       throw new ProcessException(
@@ -60,20 +69,12 @@ public final class ProcessTask implements Task {
     }
   }
 
-  private ManagedProcess ensure(Context context) throws InterruptedException {
-    try {
-      return processes.ensure(spec);
-    } catch (InterruptedException cancelled) {
-      // It may have been started all the same.
-      stopped(context);
-      throw cancelled;
-    }
-  }
-
   /** Stops the process if the reason of the cancellation asks for it; returns whether it did. */
-  private boolean stopped(Context context) throws InterruptedException {
+  private boolean stopIfWanted(Context context) throws InterruptedException {
     boolean wanted = context.stopReason().filter(StopReason::endsWork).isPresent();
     if (wanted) {
+      // What is left to do is short and must be done; the run ends in any case.
+      Thread.interrupted();
       processes.stop(spec.name());
     }
     return wanted;

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -92,6 +93,37 @@ class ProcessTaskTest {
         Await.until("the successor adopts it", () -> is(tree, RunState.HEALTHY));
         assertEquals(pid, manager.find("child").orElseThrow().pid());
       }
+    }
+  }
+
+  @Test
+  @DisplayName("a child ends with its role also if that comes while its log is read")
+  void endsWhileItsLogIsRead() throws Exception {
+    var reading = new CountDownLatch(1);
+    LineConverter untilInterrupted =
+        line -> {
+          reading.countDown();
+          while (!Thread.currentThread().isInterrupted()) {
+            Thread.onSpinWait();
+          }
+          return LineConverter.raw().convert(line);
+        };
+    try (var manager = ProcessManager.open(directory, logs);
+        var tree = SupervisionTree.open(logs)) {
+      var organ = tree.organ("organ");
+      organ.run(
+          "child",
+          new ProcessTask(
+              manager,
+              children.shell("child", "echo up; exec sleep 1000"),
+              ReadyProbe.running(),
+              untilInterrupted));
+      assertTrue(reading.await(20, TimeUnit.SECONDS), "nothing was read of the log within 20 s");
+
+      assertEquals(List.of(), organ.close(StopReason.ROLE_REMOVED));
+
+      assertEquals(List.of(), children.alive());
+      assertEquals(List.of(), manager.records());
     }
   }
 
