@@ -53,7 +53,7 @@ class ExamplePluginsIT {
   /** As many clients as pgbench is often run with. */
   private static final int CLIENTS = 8;
 
-  private static final String ADDRESS = "127.0.31.1";
+  private static final String ADDRESS = "127.0.42.1";
   private static final String URL = "jdbc:postgresql://" + ADDRESS + ":5432/postgres";
   private static final String ROLE = "PostgreSQL";
 

@@ -10,10 +10,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.jar.Attributes;
 import java.util.jar.JarFile;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -125,6 +128,27 @@ class HouseRulesTest {
       broken.addAll(HouseRules.essay(folder));
     }
     assertEquals(List.of(), broken);
+  }
+
+  /** Two classes of this module run at the same time. */
+  @Test
+  void nodesOfTwoTestClassesHaveNoAddressInCommon() throws IOException {
+    Pattern address = Pattern.compile("\"(127\\.0\\.\\d+\\.\\d*)[\"/]");
+    Map<String, Set<String>> users = new TreeMap<>();
+    try (Stream<Path> classes =
+        Files.walk(REPOSITORY.resolve("integration-tests/cluster/src/test"))) {
+      for (Path file : classes.filter(each -> each.toString().endsWith("IT.java")).toList()) {
+        Matcher found = address.matcher(Files.readString(file));
+        while (found.find()) {
+          users.computeIfAbsent(found.group(1), _ -> new TreeSet<>()).add(file.toFile().getName());
+        }
+      }
+    }
+    assertTrue(users.size() > 20, "only these addresses were found: " + users.keySet());
+    // What only a command line or a message holds; no node is there.
+    users.keySet().removeIf(each -> each.startsWith("127.0.0."));
+    users.values().removeIf(files -> files.size() == 1);
+    assertEquals(Map.of(), users);
   }
 
   @Test

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesAccessIT {
 
-  private static final String ADDRESS = "127.0.65.1";
+  private static final String ADDRESS = "127.0.45.1";
   private static final String ROLE = "KubernetesController";
   private static final String BUNDLE = "dev.polis.kubernetes";
 

@@ -142,7 +142,7 @@ class KubernetesIT {
   @BeforeAll
   static void start() throws Exception {
     KubernetesNode.assumeSupported();
-    node = KubernetesNode.started(directory.resolve("n"), "127.0.64.1");
+    node = KubernetesNode.started(directory.resolve("n"), "127.0.44.1");
     node.awaitReady();
     node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
     node.apply(WEB);

@@ -27,7 +27,7 @@ class PluginSetIT {
 
   @BeforeAll
   static void start() throws Exception {
-    node = TestNode.prepared(directory.resolve("n"), "127.0.38.1");
+    node = TestNode.prepared(directory.resolve("n"), "127.0.43.1");
     // The gate's times are for a person's node; here a broken plugin need not be waited for.
     node.up(
         "--set",

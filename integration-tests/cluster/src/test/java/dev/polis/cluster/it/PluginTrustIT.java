@@ -38,7 +38,7 @@ class PluginTrustIT {
 
   @BeforeAll
   static void start() throws Exception {
-    node = TestNode.prepared(directory.resolve("n"), "127.0.28.1");
+    node = TestNode.prepared(directory.resolve("n"), "127.0.41.1");
     node.up();
     node.takeOwnership();
     key = directory.resolve("release.pem");
