@@ -49,6 +49,9 @@ public final class KubeClient implements AutoCloseable {
   private static final String JSON = "application/json";
   private static final String MERGE = "application/merge-patch+json";
 
+  /** Where an API server says that it is ready, and what it depends on: etcd, its preparations. */
+  public static final String READY = "/readyz";
+
   /** Takes JSON too, which is YAML. */
   private static final String APPLY = "application/apply-patch+yaml";
 

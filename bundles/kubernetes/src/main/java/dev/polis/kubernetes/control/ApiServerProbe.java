@@ -5,15 +5,12 @@ import dev.polis.kubernetes.client.KubeClient;
 /** Asks the API server how it is. */
 record ApiServerProbe(KubeClient api) implements ControlProbe {
 
-  /** Holds what it depends on: etcd, and its own preparations. */
-  static final String READY = "/readyz";
-
   /** To start it again would not mend etcd. */
   private static final String ALIVE = "/livez?exclude=etcd";
 
   @Override
   public boolean ready() throws InterruptedException {
-    return api.answers(READY);
+    return api.answers(KubeClient.READY);
   }
 
   @Override

@@ -237,7 +237,7 @@ public final class ControlPlane {
     }
 
     private void awaitReady(KubeClient api) throws InterruptedException {
-      while (!api.answers(ApiServerProbe.READY)) {
+      while (!api.answers(KubeClient.READY)) {
         Thread.sleep(READY_POLL);
       }
     }

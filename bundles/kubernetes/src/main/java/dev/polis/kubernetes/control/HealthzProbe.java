@@ -23,6 +23,6 @@ record HealthzProbe(KubeClient program, KubeClient api) implements ControlProbe 
 
   @Override
   public String missing() throws InterruptedException {
-    return api.answers(ApiServerProbe.READY) ? "" : "the API server is not ready";
+    return api.answers(KubeClient.READY) ? "" : "the API server is not ready";
   }
 }

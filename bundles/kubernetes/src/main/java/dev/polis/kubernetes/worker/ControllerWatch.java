@@ -27,7 +27,7 @@ import java.util.TreeMap;
 
 /**
  * Watches which nodes have the role KubernetesController, and publishes where their API servers
- * are. What was known, also to an earlier run, stays while the leader cannot be asked.
+ * are. What was known stays while the leader cannot be asked, and is remembered for the next run.
  */
 final class ControllerWatch implements Task {
 
@@ -49,7 +49,6 @@ final class ControllerWatch implements Task {
 
   @Override
   public void run(Context context) throws InterruptedException {
-    known.read(context.log()).ifPresent(this::publish);
     context.healthy();
     Backoff backoff = connection.backoff();
     while (true) {

@@ -32,7 +32,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.InstantSource;
-import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
@@ -42,9 +41,6 @@ public final class WorkerService implements RolePlugin {
 
   /** The role. */
   public static final String ROLE = "KubernetesWorker";
-
-  /** Where an API server says that it is ready. */
-  private static final String READY = "/readyz";
 
   /**
    * Holds what the role works with.
@@ -150,7 +146,7 @@ public final class WorkerService implements RolePlugin {
       // goes, then the network services, then the runtime.
       startAccess(context, plan, files, leader, health, shared);
       context.run("runtime", new RuntimeTask(parts.containers(), plan.sandbox(files), health));
-      ApiServerWait api = new ApiServerWait(() -> kubelet.answers(READY));
+      ApiServerWait api = new ApiServerWait(() -> kubelet.answers(KubeClient.READY));
       startNetworkServices(context, plan, files, credentials, api);
       MutableValue<Optional<JsonObject>> node = new MutableValue<>();
       context.run("node-watch", new NodeWatch(kubelet, plan, credentials, node));
@@ -312,7 +308,7 @@ public final class WorkerService implements RolePlugin {
 
   /** Ends what runs of the worker, in order, whoever started it. */
   private void end(Context context) throws InterruptedException, IOException {
-    for (String name : List.of(KubeletFiles.NAME, ProxyFiles.NAME, DnsFiles.NAME)) {
+    for (String name : KubernetesPrograms.ofWorker()) {
       parts.processes().stop(name);
     }
     parts.containers().stop();
