@@ -17,6 +17,7 @@ import dev.polis.wire.api.Aaa;
 import dev.polis.wire.api.Configuration;
 import dev.polis.wire.api.Debug;
 import dev.polis.wire.api.ManagementOuterClass;
+import dev.polis.wire.audit.AuditOuterClass;
 import dev.polis.wire.cluster.EtcdOuterClass;
 import dev.polis.wire.cluster.Plugins;
 import dev.polis.wire.cluster.Pluginset;
@@ -81,7 +82,8 @@ class WireFormatTest {
           Pluginset.getDescriptor(),
           Roles.getDescriptor(),
           RecoveryOuterClass.getDescriptor(),
-          RuntimeOuterClass.getDescriptor());
+          RuntimeOuterClass.getDescriptor(),
+          AuditOuterClass.getDescriptor());
 
   @Test
   @DisplayName("every name and number is the one other programs rely on")
