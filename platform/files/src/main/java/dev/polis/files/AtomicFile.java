@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -49,6 +50,8 @@ public final class AtomicFile {
   /**
    * Replaces a file. Missing directories above it are made, accessible to this user alone. If this
    * fails, the former content is still there and the temporary file is not.
+   *
+   * @throws UnforcedException if the new content is there, but may not outlive a loss of power
    */
   public static void replace(Path file, byte[] content, Mode mode, Durability durability)
       throws IOException {
@@ -59,12 +62,9 @@ public final class AtomicFile {
       throws IOException {
     Path temporary = temporary(file);
     try {
-      createParent(file);
+      makeDirectory(file.toAbsolutePath().getParent(), Mode.PRIVATE_DIRECTORY, durability);
       write(temporary, content, mode, durability);
       rename.rename(temporary, file);
-      if (durability == Durability.POWER_LOSS) {
-        force(file.toAbsolutePath().getParent());
-      }
     } catch (IOException e) {
       try {
         Files.deleteIfExists(temporary);
@@ -72,6 +72,53 @@ public final class AtomicFile {
         e.addSuppressed(suppressed);
       }
       throw e;
+    }
+    if (durability == Durability.POWER_LOSS) {
+      forceEntry(file);
+    }
+  }
+
+  /**
+   * Forces the directory that a path was just made in, renamed in or removed from.
+   *
+   * @throws UnforcedException if that fails; the change itself was made
+   */
+  public static void forceEntry(Path changed) throws UnforcedException {
+    try {
+      force(changed.toAbsolutePath().getParent());
+    } catch (IOException e) {
+      throw new UnforcedException(changed, e);
+    }
+  }
+
+  /**
+   * Makes a directory and what is missing above it, for this user alone; one that is there stays as
+   * it is.
+   *
+   * @param mode of the directory; those above it are private
+   * @throws UnforcedException if a directory was made, but may not outlive a loss of power
+   */
+  public static void makeDirectory(Path directory, Mode mode, Durability durability)
+      throws IOException {
+    if (Files.isDirectory(directory)) {
+      return;
+    }
+    Path parent = directory.toAbsolutePath().getParent();
+    if (parent != null) {
+      makeDirectory(parent, Mode.PRIVATE_DIRECTORY, durability);
+    }
+    try {
+      Files.createDirectory(
+          directory, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
+    } catch (FileAlreadyExistsException e) {
+      if (Files.isDirectory(directory)) {
+        return; // Another thread was faster.
+      }
+      throw e;
+    }
+    Files.setPosixFilePermissions(directory, mode.permissions());
+    if (durability == Durability.POWER_LOSS) {
+      forceEntry(directory);
     }
   }
 
@@ -136,13 +183,5 @@ public final class AtomicFile {
     RANDOM.nextBytes(suffix);
     return file.resolveSibling(
         "." + file.getFileName() + "." + HexFormat.of().formatHex(suffix) + ".tmp");
-  }
-
-  private static void createParent(Path file) throws IOException {
-    Path parent = file.toAbsolutePath().getParent();
-    if (!Files.isDirectory(parent)) {
-      Files.createDirectories(
-          parent, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
-    }
   }
 }

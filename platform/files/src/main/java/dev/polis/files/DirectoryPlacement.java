@@ -101,16 +101,13 @@ public class DirectoryPlacement {
     throw DiskTrouble.failed("look for", path, 0, new AccessDeniedException(path.toString()));
   }
 
-  /** Makes it and what is missing above it; the declared mode is set if it was made here. */
+  /**
+   * Makes it and what is missing above it; the declared mode is set if it was made here. When this
+   * returned, what was made outlives a loss of power.
+   */
   public final Path create() throws FileException {
     try {
-      if (Files.isDirectory(path)) {
-        return path;
-      }
-      createAbove(path.getParent());
-      Files.createDirectory(path);
-      Files.setPosixFilePermissions(path, mode.permissions());
-      AtomicFile.force(path.getParent());
+      AtomicFile.makeDirectory(path, mode, AtomicFile.Durability.POWER_LOSS);
       return path;
     } catch (IOException e) {
       throw DiskTrouble.failed("make directory", path, 0, e);
@@ -130,15 +127,6 @@ public class DirectoryPlacement {
     } catch (IOException e) {
       throw DiskTrouble.failed("let other accounts pass through", path, 0, e);
     }
-  }
-
-  private static void createAbove(Path directory) throws IOException {
-    if (directory == null || Files.isDirectory(directory)) {
-      return;
-    }
-    createAbove(directory.getParent());
-    Files.createDirectory(directory);
-    Files.setPosixFilePermissions(directory, Mode.PRIVATE_DIRECTORY.permissions());
   }
 
   /**

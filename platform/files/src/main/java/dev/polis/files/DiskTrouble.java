@@ -95,6 +95,20 @@ public final class DiskTrouble {
    * @param wanted how many bytes were to be written
    */
   static FileException failed(String verb, Path path, long wanted, Throwable cause) {
+    String kept =
+        cause instanceof UnforcedException
+            ? "the change was made, but a loss of power may undo it"
+            : "nothing was changed";
+    return failed(verb, path, wanted, kept, cause);
+  }
+
+  /** Returns the exception for an operation that changes a file step by step, and failed. */
+  static FileException failedMidway(String verb, Path path, Throwable cause) {
+    return failed(verb, path, 0, "its content may be changed in part", cause);
+  }
+
+  private static FileException failed(
+      String verb, Path path, long wanted, String kept, Throwable cause) {
     String what = "cannot " + verb + " " + path + ": " + words(cause);
     Problem problem = of(cause);
     if (problem == Problem.IO) {
@@ -103,25 +117,22 @@ public final class DiskTrouble {
     return switch (problem) {
       case FULL ->
           new FileException(
-              problem,
-              what + space(path),
-              "free some space and try again; the former content is untouched",
-              cause);
+              problem, what + space(path), "free some space and try again; " + kept, cause);
       case READ_ONLY ->
           new FileException(
               problem,
               what + ", its file system is mounted read-only",
-              "mount it writable (a disk that failed is often remounted read-only: see the kernel log)",
+              "mount it writable (a disk that failed is often remounted read-only: see the kernel log); "
+                  + kept,
               cause);
       case DENIED ->
           new FileException(
               problem,
               what + " (this process runs as " + System.getProperty("user.name") + ")",
-              "give that user access or choose another state directory",
+              "give that user access or choose another state directory; " + kept,
               cause);
       default ->
-          new FileException(
-              Problem.IO, what, "check the disk and the kernel log; nothing was changed", cause);
+          new FileException(Problem.IO, what, "check the disk and the kernel log; " + kept, cause);
     };
   }
 

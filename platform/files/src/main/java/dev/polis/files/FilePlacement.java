@@ -87,8 +87,8 @@ public final class FilePlacement {
 
   /**
    * Replaces the content: new temporary file beside it, fsync, rename, fsync of the directory,
-   * which is made if missing. If this fails the former content is still there, and the temporary
-   * file is not.
+   * which is made if missing. If this fails, the message says whether the former content is still
+   * there; the temporary file is not.
    */
   public void write(byte[] content) throws FileException {
     try {
@@ -116,7 +116,7 @@ public final class FilePlacement {
   public void delete() throws FileException {
     try {
       if (Files.deleteIfExists(path)) {
-        AtomicFile.force(path.getParent());
+        AtomicFile.forceEntry(path);
       }
     } catch (IOException e) {
       throw DiskTrouble.failed("delete", path, 0, e);
@@ -139,7 +139,7 @@ public final class FilePlacement {
       }
       channel.force(true);
     } catch (IOException e) {
-      throw DiskTrouble.failed("erase", path, 0, e);
+      throw DiskTrouble.failedMidway("erase", path, e);
     }
     delete();
   }

@@ -8,7 +8,8 @@
  *     name             ◀─ rename                         ├─ None         it was never written
  *     directory        ◀─ fsync                          ├─ Corrupted    it is not what we wrote
  *                                                        └─ Unreadable   it may be there
- *   any step failed ──▶ FileException: FULL, READ_ONLY, DENIED, IO …, where, and what to do
+ *   any step failed ──▶ FileException: FULL, READ_ONLY, DENIED, IO …, where, and what to do;
+ *                       after the rename: UnforcedException, the new content is there
  * </pre>
  *
  * <p><b>Reading has four outcomes.</b> {@link dev.polis.files.Stored} is absent, present, corrupted
@@ -28,7 +29,7 @@
  * and a person with a broken node must be able to look at them.
  */
 @Export
-@Version("1.1.0")
+@Version("1.2.0")
 package dev.polis.files;
 
 import org.osgi.annotation.bundle.Export;

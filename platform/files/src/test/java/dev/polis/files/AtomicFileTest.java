@@ -3,6 +3,7 @@ package dev.polis.files;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.files.AtomicFile.Durability;
 import dev.polis.fixtures.Needs;
@@ -135,5 +136,28 @@ class AtomicFileTest {
         List.of(".dir.0123456789abcdef.tmp", ".file.fedcba9876543210.tmp", "file.tmp"),
         names(directory));
     assertEquals(1, AtomicFile.sweep(directory, Duration.ZERO));
+  }
+
+  @Test
+  void aFailureAfterTheRenameSaysThatTheNewContentIsThere() throws IOException {
+    Path folder = Files.createDirectory(directory.resolve("folder"));
+    Path moved = directory.resolve("moved");
+    Path file = folder.resolve("file");
+    UnforcedException failure =
+        assertThrows(
+            UnforcedException.class,
+            () ->
+                AtomicFile.replace(
+                    file,
+                    bytes("new"),
+                    Mode.SECRET,
+                    Durability.POWER_LOSS,
+                    (temporary, target) -> {
+                      AtomicFile.rename(temporary, target);
+                      Files.move(folder, moved);
+                    }));
+    assertEquals("new", Files.readString(moved.resolve("file")));
+    String words = DiskTrouble.failed("write", file, 3, failure).getMessage();
+    assertTrue(words.endsWith("the change was made, but a loss of power may undo it"), words);
   }
 }

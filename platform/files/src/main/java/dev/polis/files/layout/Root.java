@@ -13,7 +13,7 @@ import java.nio.file.Path;
  * <pre>
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
  *               enrolment_journal.pb, recovery_share.pb, volume_format, crash.txt
- *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem}},
+ *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem, revocations.crl}},
  *               and the folders that organs declare, such as etcd/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
  *               launcher/{framework/, configuration/, home, power-off, restarting, crash.txt}
@@ -268,6 +268,7 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement certificate = file("cert.pem", Mode.PUBLIC);
     private final FilePlacement key = file("cert-key.pem", Mode.SECRET);
     private final FilePlacement clusterCa = file("ca.pem", Mode.PUBLIC);
+    private final FilePlacement revocations = file("revocations.crl", Mode.PUBLIC);
 
     private Credentials(Node node) {
       super(node, "credentials", Mode.PRIVATE_DIRECTORY);
@@ -286,6 +287,11 @@ public final class Root extends DirectoryPlacement {
     /** Returns the place of the cluster CA's certificate. */
     public FilePlacement clusterCa() {
       return clusterCa;
+    }
+
+    /** Returns the place of the newest revocation list of the cluster CA, in DER. */
+    public FilePlacement revocations() {
+      return revocations;
     }
   }
 
