@@ -14,11 +14,22 @@ sealed interface CallSite {
   /** Returns the place; to be called by a public method of the log itself, for frames count. */
   String place();
 
+  /**
+   * Returns the place if the caller's own is known; to be called by a method of the log that {@link
+   * LogPlaces} calls, for frames count.
+   */
+  String place(String callers);
+
   /** Returns the site {@code added} frames further out. */
   CallSite further(int added);
 
   /** A place that was found once. */
   record Known(String place) implements CallSite {
+    @Override
+    public String place(String callers) {
+      return place;
+    }
+
     @Override
     public CallSite further(int added) {
       return this;
@@ -40,10 +51,14 @@ sealed interface CallSite {
     private static final StackWalker WALKER = StackWalker.getInstance(Set.of(), OWN_FRAMES + 1);
 
     private final int added;
-    private final Function<Stream<StackFrame>, String> locator = this::locate;
+    private final Function<Stream<StackFrame>, String> locator;
+    // The method of LogPlaces stands between the caller and the log.
+    private final Function<Stream<StackFrame>, String> placed;
 
     private Caller(int added) {
       this.added = added;
+      this.locator = stack -> locate(stack, OWN_FRAMES + added);
+      this.placed = stack -> locate(stack, OWN_FRAMES + 1 + added);
     }
 
     @Override
@@ -52,13 +67,18 @@ sealed interface CallSite {
     }
 
     @Override
+    public String place(String callers) {
+      return added == 0 ? callers : WALKER.walk(placed);
+    }
+
+    @Override
     public CallSite further(int more) {
       return new Caller(added + more);
     }
 
-    private String locate(Stream<StackFrame> stack) {
+    private static String locate(Stream<StackFrame> stack, int skipped) {
       Iterator<StackFrame> frames = stack.iterator();
-      for (int i = 0; i < OWN_FRAMES + added && frames.hasNext(); i++) {
+      for (int i = 0; i < skipped && frames.hasNext(); i++) {
         frames.next();
       }
       if (!frames.hasNext()) {

@@ -21,6 +21,7 @@ final class Journal {
   private int size;
   private long bytes;
   private long evictedUpTo;
+  private long evictedAt;
   private long touchedNanos;
   private WeakReference<Object> holders = new WeakReference<>(null);
 
@@ -48,7 +49,7 @@ final class Journal {
     touchedNanos = nowNanos;
     long before = bytes;
     if (size == quota) {
-      dropOldest(1);
+      dropOldest(1, entry.sequence());
     } else if (size == ring.length) {
       grow(quota);
     }
@@ -58,8 +59,12 @@ final class Journal {
     return bytes - before;
   }
 
-  /** Drops the oldest entries; returns how many bytes that freed. */
-  long dropOldest(int count) {
+  /**
+   * Drops the oldest entries; returns how many bytes that freed.
+   *
+   * @param now the newest sequence number of the tree
+   */
+  long dropOldest(int count, long now) {
     long before = bytes;
     for (int i = 0; i < count && size > 0; i++) {
       LogEntry oldest = ring[first];
@@ -68,23 +73,29 @@ final class Journal {
       size--;
       bytes -= weight(oldest);
       evictedUpTo = oldest.sequence();
+      evictedAt = now;
     }
     return before - bytes;
   }
 
-  /** Adds the newest entries that match, at most {@code limit}, newest first. */
-  void collectNewest(LogQuery query, int limit, List<LogEntry> into) {
-    int wanted = limit;
-    for (int i = size - 1; i >= 0 && wanted > 0; i--) {
-      LogEntry entry = ring[index(i)];
-      if (entry.sequence() <= query.after()) {
-        return;
-      }
-      if (query.admits(entry.payload())) {
-        into.add(entry);
-        wanted--;
+  /** Returns the place, from the oldest, of the first entry after a sequence number. */
+  int firstAfter(long sequence) {
+    int low = 0;
+    int high = size;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (entry(middle).sequence() <= sequence) {
+        low = middle + 1;
+      } else {
+        high = middle;
       }
     }
+    return low;
+  }
+
+  /** Returns the entry at a place, counted from the oldest, which is 0. */
+  LogEntry entry(int place) {
+    return ring[index(place)];
   }
 
   int size() {
@@ -97,6 +108,11 @@ final class Journal {
 
   long evictedUpTo() {
     return evictedUpTo;
+  }
+
+  /** Returns the newest sequence number of the tree when this journal dropped an entry last. */
+  long evictedAt() {
+    return evictedAt;
   }
 
   long newestSequence() {
@@ -121,7 +137,8 @@ final class Journal {
     first = 0;
   }
 
-  private static long weight(LogEntry entry) {
+  /** Estimates the memory of an entry. */
+  static long weight(LogEntry entry) {
     return ENTRY_BYTES
         + switch (entry.payload()) {
           case LogPayload.Leveled leveled -> weight(leveled.lines());

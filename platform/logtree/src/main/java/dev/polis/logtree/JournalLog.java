@@ -84,6 +84,13 @@ final class JournalLog implements Log {
     return new JournalLog(tree, journal, anchor, verbosity, new CallSite.Known(site.place()));
   }
 
+  /** Appends an entry of a caller of {@link LogPlaces}, which knows where it is. */
+  void append(Severity severity, String format, Object[] arguments, String known) {
+    if (enabled()) {
+      append(severity, site.place(known), format, arguments);
+    }
+  }
+
   private void append(Severity severity, String place, String format, Object[] arguments) {
     String message = LogMessage.format(format, arguments);
     tree.append(journal, LogPayload.Leveled.of(severity, tree.clock().instant(), place, message));

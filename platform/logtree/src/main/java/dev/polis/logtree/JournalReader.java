@@ -15,24 +15,23 @@ final class JournalReader implements LogReader {
   private final JournalTree tree;
   private final LogQuery query;
   private final boolean resumedWithGap;
-  private volatile List<LogEntry> backlog = List.of();
+  private final BacklogPlace place;
+  private List<LogEntry> backlog; // null until it is asked for
   private volatile long cursor;
 
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   private List<LogEntry> buffer = new ArrayList<>();
+  private long buffered;
   private long missed;
   private boolean ended;
 
-  JournalReader(JournalTree tree, LogQuery query, boolean resumedWithGap, long opened) {
+  JournalReader(JournalTree tree, LogQuery query, boolean resumedWithGap, long begin, long opened) {
     this.tree = tree;
     this.query = query;
     this.resumedWithGap = resumedWithGap;
+    this.place = new BacklogPlace(begin, opened);
     this.cursor = opened;
-  }
-
-  void setBacklog(List<LogEntry> entries) {
-    backlog = entries;
   }
 
   /** Buffers the entry if it matches; called in sequence order, under the lock of the tree. */
@@ -47,10 +46,12 @@ final class JournalReader implements LogReader {
       if (ended) {
         return;
       }
-      if (buffer.size() == BUFFER) {
+      long weight = Journal.weight(entry);
+      if (buffer.size() == BUFFER || !buffer.isEmpty() && buffered + weight > BUFFER_BYTES) {
         missed++;
       } else {
         buffer.add(entry);
+        buffered += weight;
       }
       changed.signal();
     } finally {
@@ -70,7 +71,15 @@ final class JournalReader implements LogReader {
 
   @Override
   public List<LogEntry> backlog() {
+    if (backlog == null) {
+      backlog = page(Long.MAX_VALUE).entries();
+    }
     return backlog;
+  }
+
+  @Override
+  public LogPage page(long bytes) {
+    return tree.page(query, place, bytes);
   }
 
   @Override
@@ -125,6 +134,7 @@ final class JournalReader implements LogReader {
       cursor = buffer.getLast().sequence();
     }
     buffer = new ArrayList<>();
+    buffered = 0;
     missed = 0;
     return Optional.of(batch);
   }

@@ -105,29 +105,103 @@ final class JournalTree implements LogTree {
 
   @Override
   public LogReader read(LogQuery query) {
-    JournalReader reader;
-    List<LogEntry> backlog = new ArrayList<>();
     lock.lock();
     try {
       sweep(ticker.getAsLong());
-      boolean gap = false;
+      boolean gap = droppedUpTo > query.after();
       for (Journal journal : matching(query)) {
-        journal.collectNewest(query, query.backlog(), backlog);
         gap |= journal.evictedUpTo() > query.after();
       }
-      gap |= droppedUpTo > query.after();
-      reader = new JournalReader(this, query, query.after() > 0 && gap, sequence);
+      JournalReader reader =
+          new JournalReader(this, query, query.after() > 0 && gap, beginning(query), sequence);
       if (query.following()) {
         followers = Arrays.copyOf(followers, followers.length + 1);
         followers[followers.length - 1] = reader;
       } else {
         reader.end();
       }
+      return reader;
     } finally {
       lock.unlock();
     }
-    reader.setBacklog(newestInOrder(backlog, query.backlog()));
-    return reader;
+  }
+
+  @Override
+  public List<LogEntry> newest(LogQuery query, long bytes) {
+    lock.lock();
+    try {
+      sweep(ticker.getAsLong());
+      List<LogEntry> found = new ArrayList<>();
+      long weight = 0;
+      JournalMerge merge = JournalMerge.backwards(matching(query));
+      while (merge.hasNext() && found.size() < query.backlog() && weight < bytes) {
+        LogEntry entry = merge.next();
+        if (entry.sequence() <= query.after()) {
+          break;
+        }
+        if (query.admits(entry.payload())) {
+          found.add(entry);
+          weight += Journal.weight(entry);
+        }
+      }
+      return found.reversed();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns the sequence number after which the backlog of a query begins. */
+  private long beginning(LogQuery query) {
+    if (query.backlog() == LogQuery.ALL) {
+      return query.after();
+    }
+    long begin = sequence;
+    int wanted = query.backlog();
+    JournalMerge merge = JournalMerge.backwards(matching(query));
+    while (merge.hasNext() && wanted > 0) {
+      LogEntry entry = merge.next();
+      if (entry.sequence() <= query.after()) {
+        break;
+      }
+      if (query.admits(entry.payload())) {
+        begin = entry.sequence() - 1;
+        wanted--;
+      }
+    }
+    return begin;
+  }
+
+  /**
+   * Reads the next part of a reader's backlog.
+   *
+   * @param part says where it is; it is moved
+   * @param bytes estimated memory at which the part is full
+   */
+  LogPage page(LogQuery query, BacklogPlace part, long bytes) {
+    List<LogEntry> found = new ArrayList<>();
+    lock.lock();
+    try {
+      Collection<Journal> journals = matching(query);
+      boolean gap = part.lost(journals);
+      long weight = 0;
+      JournalMerge merge = JournalMerge.after(part.at(), journals);
+      boolean more = true;
+      while (more && weight < Math.max(1, bytes)) {
+        more = merge.hasNext();
+        if (more) {
+          LogEntry entry = merge.next();
+          more = entry.sequence() <= part.end();
+          if (more && query.admits(entry.payload())) {
+            found.add(entry);
+            weight += Journal.weight(entry);
+          }
+        }
+      }
+      part.move(more ? found.getLast().sequence() : part.end(), sequence);
+      return new LogPage(found, gap);
+    } finally {
+      lock.unlock();
+    }
   }
 
   void remove(JournalReader reader) {
@@ -228,12 +302,6 @@ final class JournalTree implements LogTree {
     return result;
   }
 
-  private static List<LogEntry> newestInOrder(List<LogEntry> entries, int count) {
-    entries.sort(Comparator.comparingLong(LogEntry::sequence));
-    int from = Math.max(0, entries.size() - count);
-    return List.copyOf(entries.subList(from, entries.size()));
-  }
-
   private void sweep(long now) {
     if (now - nextSweepNanos < 0) {
       return;
@@ -256,6 +324,6 @@ final class JournalTree implements LogTree {
 
   private void shrink() {
     Journal largest = Collections.max(journals.values(), Comparator.comparingLong(Journal::bytes));
-    bytes -= largest.dropOldest(Math.max(1, largest.size() / GIVE_PART));
+    bytes -= largest.dropOldest(Math.max(1, largest.size() / GIVE_PART), sequence);
   }
 }

@@ -11,10 +11,11 @@ import java.time.Duration;
  */
 public record LogLimits(int entriesPerJournal, long bytes, Duration timeToLive) {
   /**
-   * 8192 entries are some hours of a busy organ. 64 MiB hold about 300,000 entries of usual length
-   * and are little for a node. An hour is enough for a person to read the log of what vanished.
+   * 8192 entries are some hours of a busy organ. 32 MiB hold about 150,000 entries of usual length
+   * and are a third of a node's heap, the rest of which is enough for everything else. An hour is
+   * enough for a person to read the log of what vanished.
    */
-  public static final LogLimits DEFAULT = new LogLimits(8192, 64L << 20, Duration.ofHours(1));
+  public static final LogLimits DEFAULT = new LogLimits(8192, 32L << 20, Duration.ofHours(1));
 
   /** Refuses limits under which nothing could be kept. */
   public LogLimits {

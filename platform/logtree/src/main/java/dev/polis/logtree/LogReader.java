@@ -6,8 +6,8 @@ import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * Reads entries that match a {@link LogQuery}: first a backlog, taken when the reader was opened,
- * then, if the query follows, a stream that begins exactly after it.
+ * Reads entries that match a {@link LogQuery}: first a backlog, which ends where the reader was
+ * opened, then, if the query follows, a stream that begins exactly after it.
  *
  * <p>Its owner closes it. One thread reads; {@link #close} may come from any thread and wakes the
  * reading one at once.
@@ -17,8 +17,27 @@ public interface LogReader extends AutoCloseable {
   /** Entries that a follower may lag behind before it loses some. */
   int BUFFER = 128;
 
-  /** Returns the backlog, oldest first; the same list at each call. */
+  /**
+   * Estimated memory of these entries, at most: 128 usual lines take a fifth of it, and many
+   * readers that do not read take no noticeable part of a node's memory.
+   */
+  long BUFFER_BYTES = 128 << 10;
+
+  /**
+   * Returns the backlog, oldest first; the same list at each call. It is read at the first call, by
+   * the reading thread.
+   */
   List<LogEntry> backlog();
+
+  /**
+   * Returns the next part of the backlog; instead of {@link #backlog}, for those who cannot hold
+   * all of it. Nothing is kept for the reader between two calls: what the log drops meanwhile is
+   * reported as a gap.
+   *
+   * @param bytes estimated memory at which the part is full; it has at least one entry, unless the
+   *     backlog has ended
+   */
+  LogPage page(long bytes);
 
   /**
    * Returns whether entries that this reader ought to have had in its backlog had been dropped

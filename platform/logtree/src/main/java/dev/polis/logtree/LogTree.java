@@ -1,5 +1,6 @@
 package dev.polis.logtree;
 
+import java.util.List;
 import java.util.SortedSet;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -50,6 +51,13 @@ public interface LogTree {
 
   /** Opens a reader, which the caller closes. */
   LogReader read(LogQuery query);
+
+  /**
+   * Returns the newest entries of a query's backlog, oldest first, for those who need only the end.
+   *
+   * @param bytes estimated memory at which the list is full; older entries are left out
+   */
+  List<LogEntry> newest(LogQuery query, long bytes);
 
   /**
    * Lets {@link Log#v} of this very name (not of its children) append up to {@code level}; 0 is the

@@ -25,7 +25,8 @@
  *
  * <p>The place of a leveled entry is found by a walk up the stack, which takes several times as
  * long as all else. It cannot be put off until somebody asks, for then the stack is another one.
- * {@link dev.polis.logtree.Log#here} looks once for many entries.
+ * {@link dev.polis.logtree.Log#here} looks once for many entries, and the build of a distribution
+ * puts the places into the code, which then calls {@link dev.polis.logtree.LogPlaces}.
  *
  * <p>Memory is bounded three times: entries per journal, bytes over all journals (the largest
  * journal gives first, so a talkative organ cannot push out the few lines of a quiet one), and a
@@ -40,5 +41,5 @@
  * printed.
  */
 @org.osgi.annotation.bundle.Export
-@org.osgi.annotation.versioning.Version("1.0.0")
+@org.osgi.annotation.versioning.Version("1.1.0")
 package dev.polis.logtree;

@@ -55,6 +55,79 @@ class LogReaderTest {
     }
   }
 
+  private static List<String> pages(LogReader reader, long bytes) {
+    List<String> all = new ArrayList<>();
+    for (LogPage page = reader.page(bytes); !page.entries().isEmpty(); page = reader.page(bytes)) {
+      assertFalse(page.gap());
+      assertTrue(page.entries().size() <= 1 + bytes / 152, "page of " + page.entries().size());
+      all.addAll(LogTreeTest.messages(page.entries()));
+    }
+    return all;
+  }
+
+  @Test
+  @DisplayName("a backlog read in parts of any size is the backlog read at once, in any journals")
+  void pagesAreTheBacklog() {
+    for (int i = 0; i < 1000; i++) {
+      tree.log("main." + i % 7).info("%d", i);
+      tree.raw("main.raw").line("foreign");
+    }
+    LogQuery leveled = LogQuery.of("main").withChildren().leveledOnly();
+    for (LogQuery query : List.of(leveled.backlogAll(), leveled.backlog(123), leveled.backlog(0))) {
+      for (long bytes : List.of(1L, 1000L, 20_000L, Long.MAX_VALUE / 2)) {
+        try (LogReader parts = tree.read(query);
+            LogReader whole = tree.read(query)) {
+          tree.log("main").info("later");
+          assertEquals(LogTreeTest.messages(whole.backlog()), pages(parts, bytes));
+        }
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("a reader whose backlog was dropped before it read it is told so, once")
+  void slowPagesHaveAGap() {
+    JournalTree small = new JournalTree(new LogLimits(100, 1 << 20, Duration.ofHours(1)));
+    IntStream.range(0, 100).forEach(i -> small.log("main").info("%d", i));
+    try (LogReader reader = small.read(LogQuery.of("main").backlogAll())) {
+      assertEquals(List.of("0"), LogTreeTest.messages(reader.page(1).entries()));
+      IntStream.range(100, 150).forEach(i -> small.log("main").info("%d", i));
+
+      LogPage second = reader.page(1);
+      assertTrue(second.gap());
+      assertEquals(List.of("50"), LogTreeTest.messages(second.entries()));
+      assertEquals(49, pages(reader, 1).size());
+    }
+  }
+
+  @Test
+  @DisplayName("the newest entries are as many as fit, oldest first")
+  void newestThatFit() {
+    IntStream.range(0, 100).forEach(i -> tree.log("main." + i % 3).info("%d", i));
+    LogQuery all = LogQuery.of("main").withChildren().backlogAll();
+    assertEquals(List.of("99"), LogTreeTest.messages(tree.newest(all, 1)));
+    assertEquals(100, tree.newest(all, 1 << 20).size());
+    assertEquals(
+        List.of("97", "98", "99"), LogTreeTest.messages(tree.newest(all.backlog(3), 1 << 20)));
+    assertEquals(List.of(), tree.newest(all.backlog(0), 1 << 20));
+  }
+
+  @Test
+  @DisplayName("entries that nobody reads take a bounded part of the memory, however long they are")
+  void followersAreBounded() throws InterruptedException {
+    try (LogReader reader = tree.read(LogQuery.of("main").follow())) {
+      String kibibyte = "x".repeat(1 << 10);
+      for (int i = 0; i < 300; i++) {
+        tree.log("main").info("%s", (kibibyte + "\n").repeat(16));
+      }
+      LogBatch batch = reader.next().orElseThrow();
+      assertTrue(
+          batch.entries().size() * (16L << 10) <= LogReader.BUFFER_BYTES,
+          "buffered " + batch.entries().size());
+      assertEquals(300, batch.entries().size() + batch.missed());
+    }
+  }
+
   @Test
   @DisplayName("LOG-16 D-01 the stream is filtered by name, children, severity and kind")
   void log16_streamIsFiltered() throws InterruptedException {

@@ -360,14 +360,20 @@ class LogTreeTest {
       }
       if (random.nextInt(20) == 0) {
         int given = random.nextInt(1 + expected.size() / 2);
-        journal.dropOldest(given);
+        journal.dropOldest(given, i);
         expected.subList(0, given).clear();
       }
       List<LogEntry> found = new ArrayList<>();
-      journal.collectNewest(LogQuery.of("main"), LogQuery.ALL, found);
-      assertEquals(expected, found.reversed());
+      for (int place = journal.firstAfter(0); place < journal.size(); place++) {
+        found.add(journal.entry(place));
+      }
+      assertEquals(expected, found);
+      int after = random.nextInt(i + 1);
+      assertEquals(
+          expected.stream().filter(each -> each.sequence() <= after).count(),
+          journal.firstAfter(after));
     }
-    journal.dropOldest(LogQuery.ALL);
+    journal.dropOldest(LogQuery.ALL, 5000);
     assertEquals(0, journal.bytes());
     assertEquals(5000, journal.newestSequence());
   }

@@ -1,6 +1,7 @@
 package dev.polis.logtree.component;
 
 import dev.polis.logtree.Log;
+import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogLimits;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
@@ -73,6 +74,11 @@ public final class LogTreeComponent implements LogTree {
   @Override
   public LogReader read(LogQuery query) {
     return tree.read(query);
+  }
+
+  @Override
+  public List<LogEntry> newest(LogQuery query, long bytes) {
+    return tree.newest(query, bytes);
   }
 
   @Override

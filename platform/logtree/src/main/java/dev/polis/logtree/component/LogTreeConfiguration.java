@@ -14,7 +14,7 @@ public @interface LogTreeConfiguration {
 
   /** Mebibytes kept over all names. */
   @AttributeDefinition(description = "Mebibytes kept over all names", min = "1")
-  int mebibytes() default 64;
+  int mebibytes() default 32;
 
   /** Minutes for which the entries of a name that nobody logs to any more are kept. */
   @AttributeDefinition(
