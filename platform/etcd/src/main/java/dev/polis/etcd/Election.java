@@ -7,8 +7,10 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -22,13 +24,17 @@ import java.util.function.Consumer;
  *
  * <p>Whatever else may write to the locks does no lasting harm: a candidate writes its own lock
  * again when somebody has overwritten it, and a lock that hangs on no lease is removed when it is
- * first in the queue.
+ * first in the queue. When a lock is deleted by hand, the next candidate leads only after the lease
+ * of that lock has ended.
  */
 public final class Election implements AutoCloseable {
 
   // D-41: a candidate that cannot stand must not hammer etcd.
   private static final Duration RETRY_FIRST = Duration.ofMillis(100);
   private static final Duration RETRY_MOST = Duration.ofSeconds(5);
+
+  // Only after a lock was deleted by hand; its lease ends within seconds.
+  private static final Duration LEASE_POLL = Duration.ofMillis(100);
 
   private final EtcdClient client;
   private final ElectionOptions options;
@@ -165,6 +171,7 @@ public final class Election implements AutoCloseable {
 
     private final Backoff backoff;
     private final Map<String, KeyValue> locks = new HashMap<>();
+    private final Set<Long> earlierLeases = new HashSet<>();
     private Place place; // null until taken
     private EtcdWatch watch; // null until opened
     private boolean over;
@@ -340,6 +347,7 @@ public final class Election implements AutoCloseable {
     private boolean judge(Place mine) throws InterruptedException {
       KeyValue own = locks.get(mine.lockKey());
       if (own == null || own.createRevision() != mine.createRevision()) {
+        mine.lease().leaderLease().end();
         neither("the own lock " + mine.lockKey() + " was removed");
         return false;
       }
@@ -350,8 +358,12 @@ public final class Election implements AutoCloseable {
           locks.values().stream()
               .min(Comparator.comparingLong(KeyValue::createRevision))
               .orElseThrow();
+      locks.values().stream()
+          .filter(lock -> lock.createRevision() < mine.createRevision() && lock.lease() != 0)
+          .forEach(lock -> earlierLeases.add(lock.lease()));
       backoff.reset();
       if (first.key().equals(mine.lockKey())) {
+        awaitEndOfEarlierLeases();
         publishLeader(mine);
       } else if (first.lease() == 0) {
         removeUnlessRestored(first);
@@ -359,6 +371,31 @@ public final class Election implements AutoCloseable {
         publish(new ElectionState.Follower(first));
       }
       return true;
+    }
+
+    /**
+     * Waits until the leases of all locks that were before ours have ended. They end with their
+     * locks, unless somebody has deleted a lock by hand: then its candidate may rely on its lease
+     * until that ends.
+     */
+    private void awaitEndOfEarlierLeases() throws InterruptedException {
+      for (long lease : Set.copyOf(earlierLeases)) {
+        while (isAlive(lease)) {
+          neither(
+              "the lock of an earlier candidate was deleted, but its lease %x goes on; waiting for its end"
+                  .formatted(lease));
+          Thread.sleep(LEASE_POLL);
+        }
+        earlierLeases.remove(lease);
+      }
+    }
+
+    private boolean isAlive(long lease) throws InterruptedException {
+      try {
+        return client.connection().leases().exists(lease);
+      } catch (EtcdUnavailableException unknown) {
+        return true;
+      }
     }
 
     private boolean isOurs(KeyValue own, Place mine) {
@@ -412,7 +449,8 @@ public final class Election implements AutoCloseable {
             new ElectionState.Leader(
                 mine.lockKey(),
                 mine.createRevision(),
-                new Fence(client.kv().absolute(mine.lockKey()), mine.createRevision())));
+                new Fence(client.kv().absolute(mine.lockKey()), mine.createRevision()),
+                mine.lease().leaderLease()));
       }
     }
   }

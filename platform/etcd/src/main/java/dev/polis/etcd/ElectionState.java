@@ -9,8 +9,10 @@ public sealed interface ElectionState {
    * @param lockKey key of its lock within the client's namespace
    * @param createRevision revision at which the lock was made
    * @param fence to be given to {@link KeyValues#fenced}; nothing a leader writes should go without
+   * @param lease says whether this candidate certainly leads, without asking etcd
    */
-  record Leader(String lockKey, long createRevision, Fence fence) implements ElectionState {}
+  record Leader(String lockKey, long createRevision, Fence fence, LeaderLease lease)
+      implements ElectionState {}
 
   /**
    * Another leads.

@@ -1,7 +1,9 @@
 package dev.polis.etcd;
 
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * Holds all that is needed to reach etcd as one user. Consensus hands it out; {@link
@@ -47,6 +49,19 @@ public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNa
   /** Returns the same access through other members. */
   public EtcdAccess through(List<EtcdEndpoint> others) {
     return new EtcdAccess(others, security, namespace);
+  }
+
+  /**
+   * Returns whether this is the access of the same user, in the same namespace, through the same
+   * members. It looks for the same objects first: the first comparison of two records takes Java
+   * milliseconds, which a start of the node has to wait for.
+   */
+  boolean sameAs(EtcdAccess other) {
+    return namespace.prefix().equals(other.namespace.prefix())
+        && tls().equals(other.tls())
+        && endpoints.size() == other.endpoints.size()
+        && IntStream.range(0, endpoints.size())
+            .allMatch(i -> Objects.equals(endpoints.get(i), other.endpoints.get(i)));
   }
 
   Optional<EtcdTls> tls() {

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.LongSupplier;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Gives one user access to one namespace of etcd. {@link #connect} opens a connection, which its
@@ -21,17 +21,17 @@ public final class EtcdClient implements AutoCloseable {
   private final Wire wire;
   private final KeyValues kv;
   private final Leases leases;
-  private final boolean owner;
+  private final Runnable afterClose;
   private final Set<AutoCloseable> opened = ConcurrentHashMap.newKeySet();
-  private volatile boolean closed;
+  private final AtomicBoolean closed = new AtomicBoolean();
 
-  private EtcdClient(EtcdConnection connection, EtcdNamespace namespace, boolean owner) {
+  private EtcdClient(EtcdConnection connection, EtcdNamespace namespace, Runnable afterClose) {
     this.connection = connection;
     this.namespace = namespace;
     this.wire = Wire.of(namespace);
     this.kv = new KeyValues(connection, wire, EtcdConnection.DEFAULT_DEADLINE, List.of());
     this.leases = new Leases(connection, this);
-    this.owner = owner;
+    this.afterClose = afterClose;
   }
 
   /**
@@ -40,11 +40,12 @@ public final class EtcdClient implements AutoCloseable {
    * @throws IllegalArgumentException if the key or certificate cannot be used
    */
   public static EtcdClient connect(EtcdAccess access) {
-    return connect(access, System::nanoTime);
+    return connect(access, LeaseClocks.SYSTEM);
   }
 
-  static EtcdClient connect(EtcdAccess access, LongSupplier nanoClock) {
-    return new EtcdClient(new EtcdConnection(access, nanoClock), access.namespace(), true);
+  static EtcdClient connect(EtcdAccess access, LeaseClocks clocks) {
+    EtcdConnection connection = new EtcdConnection(access, clocks);
+    return new EtcdClient(connection, access.namespace(), connection::close);
   }
 
   /**
@@ -54,7 +55,17 @@ public final class EtcdClient implements AutoCloseable {
    */
   public EtcdClient sub(String part) {
     requireOpen();
-    return own(new EtcdClient(connection, namespace.sub(part), false));
+    return own(new EtcdClient(connection, namespace.sub(part), () -> {}));
+  }
+
+  /**
+   * Returns a client of the same namespace, over the same connection.
+   *
+   * @param afterClose runs once, when that client has been closed
+   */
+  EtcdClient shared(Runnable afterClose) {
+    requireOpen();
+    return new EtcdClient(connection, namespace, afterClose);
   }
 
   /** Returns the part of the key space that this client sees. */
@@ -165,7 +176,7 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   private void requireOpen() {
-    if (closed || connection.isClosed()) {
+    if (closed.get() || connection.isClosed()) {
       throw new EtcdClosedException(
           "the etcd client of namespace " + namespace + " is closed; its owner must open a new one",
           null);
@@ -174,7 +185,7 @@ public final class EtcdClient implements AutoCloseable {
 
   @Override
   public void close() {
-    closed = true;
+    boolean again = closed.getAndSet(true);
     for (AutoCloseable resource : List.copyOf(opened)) {
       try {
         resource.close();
@@ -183,8 +194,8 @@ public final class EtcdClient implements AutoCloseable {
       }
     }
     opened.clear();
-    if (owner) {
-      connection.close();
+    if (!again) {
+      afterClose.run();
     }
   }
 }

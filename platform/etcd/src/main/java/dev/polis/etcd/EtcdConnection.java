@@ -28,7 +28,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -53,7 +52,7 @@ final class EtcdConnection implements AutoCloseable {
   private static final Duration DRAIN = DEFAULT_DEADLINE.plusSeconds(2);
 
   private final EtcdChannels channels;
-  private final LongSupplier nanoClock;
+  private final LeaseClocks clocks;
   private final ScheduledThreadPoolExecutor timer;
   private final ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor();
   private final List<Consumer<EtcdChannels.Member>> abandonListeners = new CopyOnWriteArrayList<>();
@@ -64,8 +63,8 @@ final class EtcdConnection implements AutoCloseable {
   private volatile EtcdChannels.Member preferred;
   private volatile boolean closed;
 
-  EtcdConnection(EtcdAccess access, LongSupplier nanoClock) {
-    this.nanoClock = nanoClock;
+  EtcdConnection(EtcdAccess access, LeaseClocks clocks) {
+    this.clocks = clocks;
     this.timer = newTimer();
     this.channels = new EtcdChannels(access);
     this.members = access.endpoints().stream().map(channels::open).toList();
@@ -91,8 +90,12 @@ final class EtcdConnection implements AutoCloseable {
     return leases;
   }
 
+  LeaseClocks clocks() {
+    return clocks;
+  }
+
   long nanos() {
-    return nanoClock.getAsLong();
+    return clocks.nanos().getAsLong();
   }
 
   boolean isClosed() {

@@ -3,6 +3,7 @@ package dev.polis.etcd;
 import com.google.protobuf.ByteString;
 import io.etcd.jetcd.api.DeleteRangeResponse;
 import io.etcd.jetcd.api.KVGrpc;
+import io.etcd.jetcd.api.PutRequest;
 import io.etcd.jetcd.api.RangeResponse;
 import io.etcd.jetcd.api.RequestOp;
 import io.etcd.jetcd.api.TxnRequest;
@@ -117,13 +118,11 @@ public final class KeyValues {
     if (!fences.isEmpty()) {
       return commit(List.of(), List.of(op), List.of()).revision();
     }
+    PutRequest request = wire.put(put.key(), put.value(), put.lease());
+    Supplier<String> what = () -> "put " + put.key();
+    RequestLimits.requireSize(request, what);
     return connection
-        .call(
-            KVGrpc.getPutMethod(),
-            wire.put(put.key(), put.value(), put.lease()),
-            EtcdConnection.Effect.ONCE,
-            () -> "put " + put.key(),
-            deadline)
+        .call(KVGrpc.getPutMethod(), request, EtcdConnection.Effect.ONCE, what, deadline)
         .getHeader()
         .getRevision();
   }
@@ -164,6 +163,7 @@ public final class KeyValues {
 
   TxnResult commit(List<Compare> conditions, List<Op> then, List<Op> otherwise)
       throws InterruptedException {
+    RequestLimits.requireCount(conditions, then, otherwise);
     TxnRequest inner =
         TxnRequest.newBuilder()
             .addAllCompare(conditions.stream().map(wire::compare).toList())
@@ -198,6 +198,7 @@ public final class KeyValues {
 
   private TxnResponse send(TxnRequest request, EtcdConnection.Effect effect, Supplier<String> what)
       throws InterruptedException {
+    RequestLimits.requireSize(request, what);
     TxnResponse response = connection.call(KVGrpc.getTxnMethod(), request, effect, what, deadline);
     if (!fences.isEmpty() && !response.getSucceeded()) {
       throw new EtcdFencedException(

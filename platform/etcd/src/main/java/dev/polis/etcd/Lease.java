@@ -22,18 +22,21 @@ public final class Lease implements AutoCloseable {
   private final MutableValue<LeaseState> state = new MutableValue<>(new LeaseState.Alive());
   private final List<Runnable> onEnd = new ArrayList<>();
 
-  // All below are guarded by the keeper's lock.
-  final Deque<Long> unanswered = new ArrayDeque<>();
-  long deadline;
+  private final LeaderLease leaderLease;
+
+  // All below are written under the keeper's lock; the volatile ones are read without it.
+  final Deque<LeaseClocks.Instant> unanswered = new ArrayDeque<>();
+  volatile LeaseClocks.Instant deadline;
+  volatile boolean ended;
   long lastSent;
-  boolean ended;
   Future<?> expiry = CompletableFuture.completedFuture(null);
 
-  Lease(LeaseKeeper keeper, long id, Duration ttl, long deadline) {
+  Lease(LeaseKeeper keeper, long id, Duration ttl, LeaseClocks.Instant deadline) {
     this.keeper = keeper;
     this.id = id;
     this.ttl = ttl;
     this.deadline = deadline;
+    this.leaderLease = new LeaderLease(this);
   }
 
   /** Returns the id that etcd knows it by. */
@@ -54,6 +57,18 @@ public final class Lease implements AutoCloseable {
   /** Returns whether the lease is certainly alive at this instant, by the monotonic clock. */
   public boolean isAlive() {
     return keeper.isAlive(this);
+  }
+
+  /** Returns whether it certainly lives for a margin more, by both clocks. Takes no lock. */
+  boolean isCertain(Duration margin) {
+    LeaseClocks.Instant now = keeper.now();
+    // Read after the clocks: an end is published before anybody else may rely on it.
+    return !ended && now.plus(margin).isBefore(deadline);
+  }
+
+  /** Returns the same certainty for the holder of a lock that hangs on this lease. */
+  LeaderLease leaderLease() {
+    return leaderLease;
   }
 
   /**

@@ -7,6 +7,8 @@ import io.etcd.jetcd.api.LeaseGrpc;
 import io.etcd.jetcd.api.LeaseKeepAliveRequest;
 import io.etcd.jetcd.api.LeaseKeepAliveResponse;
 import io.etcd.jetcd.api.LeaseRevokeRequest;
+import io.etcd.jetcd.api.LeaseTimeToLiveRequest;
+import io.etcd.jetcd.api.ResponseHeader;
 import io.grpc.CallOptions;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -42,6 +44,8 @@ final class LeaseKeeper implements AutoCloseable {
 
   private final EtcdConnection connection;
   private final Map<Long, Lease> leases = new HashMap<>();
+  // By member: the revision that it had when it last answered.
+  private final Map<Long, Long> revisions = new HashMap<>();
   private final Backoff backoff = new Backoff(REOPEN_FIRST, REOPEN_MOST);
   private Stream stream;
   private boolean opening;
@@ -56,7 +60,7 @@ final class LeaseKeeper implements AutoCloseable {
     long seconds = Math.max(1, ttl.toSeconds());
     // With an id of our own a repeated request is recognized instead of granting a second lease.
     long id = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
-    long sent = connection.nanos();
+    LeaseClocks.Instant sent = now();
     long granted = seconds;
     try {
       LeaseGrantResponse response =
@@ -72,7 +76,8 @@ final class LeaseKeeper implements AutoCloseable {
         throw refused;
       }
     }
-    return keep(new Lease(this, id, Duration.ofSeconds(granted), sent + seconds(granted)));
+    Duration life = Duration.ofSeconds(granted);
+    return keep(new Lease(this, id, life, sent.plus(life)));
   }
 
   /** Renews a lease once, which shows that it exists, and keeps it alive from then on. */
@@ -107,7 +112,7 @@ final class LeaseKeeper implements AutoCloseable {
         ClientCalls.blockingBidiStreamingCall(
             member.leading(), LeaseGrpc.getLeaseKeepAliveMethod(), CallOptions.DEFAULT);
     try {
-      long sent = connection.nanos();
+      LeaseClocks.Instant sent = now();
       call.write(LeaseKeepAliveRequest.newBuilder().setID(id).build());
       LeaseKeepAliveResponse answer = call.read(ADOPT_MILLIS, TimeUnit.MILLISECONDS);
       if (answer == null) {
@@ -119,14 +124,28 @@ final class LeaseKeeper implements AutoCloseable {
             "lease " + Long.toHexString(id) + " is not known to etcd any more; take out a new one",
             null);
       }
-      return new Lease(this, id, Duration.ofSeconds(ttl), sent + seconds(ttl));
+      Duration life = Duration.ofSeconds(ttl);
+      return new Lease(this, id, life, sent.plus(life));
     } finally {
       call.cancel("answered", null);
     }
   }
 
-  private static long seconds(long count) {
-    return Duration.ofSeconds(count).toNanos();
+  /** Returns whether etcd knows a lease. */
+  boolean exists(long id) throws InterruptedException {
+    return connection
+            .call(
+                LeaseGrpc.getLeaseTimeToLiveMethod(),
+                LeaseTimeToLiveRequest.newBuilder().setID(id).build(),
+                EtcdConnection.Effect.REPEATABLE,
+                () -> "look for lease " + Long.toHexString(id),
+                CALL)
+            .getTTL()
+        > 0;
+  }
+
+  LeaseClocks.Instant now() {
+    return connection.clocks().now();
   }
 
   private synchronized Lease keep(Lease lease) {
@@ -139,7 +158,7 @@ final class LeaseKeeper implements AutoCloseable {
     if (stream == null) {
       reopenLater(0);
     } else {
-      send(lease, connection.nanos());
+      send(lease, now());
     }
     connection.later(renewal(lease) / CHECKS_PER_RENEWAL, () -> renew(lease));
     return lease;
@@ -151,7 +170,8 @@ final class LeaseKeeper implements AutoCloseable {
 
   private void armExpiry(Lease lease) {
     lease.expiry.cancel(false);
-    lease.expiry = connection.later(lease.deadline - connection.nanos(), () -> expire(lease));
+    lease.expiry =
+        connection.later(lease.deadline.nanos() - connection.nanos(), () -> expire(lease));
   }
 
   private void expire(Lease lease) {
@@ -159,7 +179,7 @@ final class LeaseKeeper implements AutoCloseable {
       if (lease.ended) {
         return;
       }
-      if (connection.nanos() < lease.deadline) {
+      if (isBeforeDeadline(lease)) {
         armExpiry(lease);
         return;
       }
@@ -171,7 +191,11 @@ final class LeaseKeeper implements AutoCloseable {
   }
 
   synchronized boolean isAlive(Lease lease) {
-    return !lease.ended && connection.nanos() < lease.deadline;
+    return !lease.ended && isBeforeDeadline(lease);
+  }
+
+  private boolean isBeforeDeadline(Lease lease) {
+    return connection.nanos() - lease.deadline.nanos() < 0;
   }
 
   private void drop(Lease lease) {
@@ -187,15 +211,15 @@ final class LeaseKeeper implements AutoCloseable {
       if (lease.ended) {
         return;
       }
-      long now = connection.nanos();
+      LeaseClocks.Instant now = now();
       long renewal = renewal(lease);
       if (stream == null) {
         reopenLater(0);
       } else if (lease.unanswered.isEmpty()) {
-        if (now - lease.lastSent >= renewal) {
+        if (now.nanos() - lease.lastSent >= renewal) {
           send(lease, now);
         }
-      } else if (now - lease.unanswered.peek() >= renewal) {
+      } else if (now.nanos() - lease.unanswered.peek().nanos() >= renewal) {
         // A whole renewal period without an answer: this member is slow, stalled or cut off.
         silent = stream;
         stream = null;
@@ -209,9 +233,9 @@ final class LeaseKeeper implements AutoCloseable {
     }
   }
 
-  private void send(Lease lease, long now) {
+  private void send(Lease lease, LeaseClocks.Instant now) {
     lease.unanswered.add(now);
-    lease.lastSent = now;
+    lease.lastSent = now.nanos();
     stream.requests.onNext(LeaseKeepAliveRequest.newBuilder().setID(lease.id()).build());
   }
 
@@ -232,7 +256,7 @@ final class LeaseKeeper implements AutoCloseable {
     if (stream == null) {
       return; // ended before it began
     }
-    long now = connection.nanos();
+    LeaseClocks.Instant now = now();
     for (Lease lease : leases.values()) {
       lease.unanswered.clear();
       send(lease, now);
@@ -241,22 +265,40 @@ final class LeaseKeeper implements AutoCloseable {
 
   private void answered(Stream from, LeaseKeepAliveResponse response) {
     Lease gone;
+    String lost;
     synchronized (this) {
       Lease lease = leases.get(response.getID());
       if (from != stream || lease == null || lease.unanswered.isEmpty()) {
         return;
       }
       backoff.reset();
-      long sent = lease.unanswered.poll();
-      if (response.getTTL() > 0) {
-        lease.deadline = sent + seconds(response.getTTL());
+      LeaseClocks.Instant sent = lease.unanswered.poll();
+      if (response.getTTL() > 0 && !wentBack(response.getHeader())) {
+        lease.deadline = sent.plus(Duration.ofSeconds(response.getTTL()));
         armExpiry(lease);
         return;
       }
       drop(lease);
       gone = lease;
+      lost =
+          response.getTTL() > 0
+              ? "etcd has fewer revisions than before: its data were restored"
+              : "etcd does not know it any more: it expired or was revoked";
     }
-    gone.publish(new LeaseState.Lost("etcd does not know it any more: it expired or was revoked"));
+    gone.publish(new LeaseState.Lost(lost));
+  }
+
+  /**
+   * Returns whether a member has lost revisions that it had, as after a restore from a snapshot. A
+   * lease and a lock that are in the snapshot, too, are not proof of what was written since.
+   */
+  private boolean wentBack(ResponseHeader header) {
+    long before = revisions.merge(header.getMemberId(), header.getRevision(), Math::max);
+    if (header.getRevision() == before) {
+      return false;
+    }
+    revisions.put(header.getMemberId(), header.getRevision());
+    return true;
   }
 
   private void ended(Stream which, boolean failed) {

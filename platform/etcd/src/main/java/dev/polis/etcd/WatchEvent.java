@@ -20,7 +20,7 @@ public final class WatchEvent {
    *
    * @param previous null if the key did not exist, or nobody asked
    */
-  WatchEvent(Type type, KeyValue kv, KeyValue previous) {
+  public WatchEvent(Type type, KeyValue kv, KeyValue previous) {
     this.type = type;
     this.kv = kv;
     this.previous = previous;

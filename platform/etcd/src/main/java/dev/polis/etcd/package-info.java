@@ -4,6 +4,7 @@
  *
  * <pre>
  *   EtcdClient ── sub("a") ──▶ EtcdClient "namespaced:a/"     views, one connection
+ *       │         SharedEtcdConnection: several clients of one user, one connection
  *       │
  *       ├─ KeyValues   get, range, put, delete, txn; fenced(...)      one call each
  *       ├─ Leases      grant, adopt            ─┐
@@ -23,15 +24,15 @@
  *
  * <p>Not promised: a watcher whose changes were compacted away sees their result, not each of them;
  * a lock does not stop its holder in the middle of a step, only a fence in the transaction does;
- * and a suspended machine whose monotonic clock stood still learns of its loss from etcd or from
- * the fence, not from the clock.
+ * and the state of an election or a lease does not change while the machine is suspended. A {@link
+ * LeaderLease} does: it counts the wall clock, too.
  *
  * <p>Why not jetcd's own classes: its watch takes a completed stream for a wanted end, its leases
  * and deadlines follow the wall clock, and its API is made of futures. Its generated stubs are
  * used.
  */
 @Export
-@Version("1.0.0")
+@Version("1.2.0")
 package dev.polis.etcd;
 
 import org.osgi.annotation.bundle.Export;

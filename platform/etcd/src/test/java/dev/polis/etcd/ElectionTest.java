@@ -273,6 +273,25 @@ class ElectionTest {
   }
 
   @Test
+  void afterALockWasDeletedByHandTheNextCandidateWaitsForItsLease() throws Exception {
+    Lease paused = clients.get(1).leases().grant(TTL);
+    String lock = PREFIX.key("0");
+    clients.get(1).kv().put(lock, name(1).getBytes(UTF_8), paused);
+    Election next = stand(0);
+    awaitFollower(next, 1);
+
+    clients.get(2).kv().delete(lock);
+
+    await(
+        next,
+        state -> state.toString().contains(Long.toHexString(paused.id())),
+        "the lease that is waited for");
+    assertTrue(paused.leaderLease().holds(), "its holder may still rely on it");
+    paused.close();
+    awaitLeader(next);
+  }
+
+  @Test
   void thereIsNeverMoreThanOneLeaderWhileMembersComeAndGo() throws Exception {
     List<Election> all = List.of(stand(0), stand(1), stand(2));
     List<Value<ElectionState>> states = all.stream().map(Election::state).toList();

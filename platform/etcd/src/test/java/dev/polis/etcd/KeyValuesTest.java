@@ -225,4 +225,43 @@ class KeyValuesTest {
     admin.deleteRole("curator");
     assertEquals(List.of(), admin.users());
   }
+
+  @Test
+  @DisplayName(
+      "what etcd would refuse for its size is refused before it is sent, and what fits is taken by etcd")
+  void requestSizes() throws Exception {
+    byte[] fits = new byte[RequestLimits.MOST_BYTES - 1024];
+    client.kv().put("/fits", fits);
+    client.kv().txn().then(Op.put("/fits-too", fits)).commit();
+
+    byte[] large = new byte[RequestLimits.MOST_BYTES + 1];
+    long before = client.kv().range(KeyRange.all()).revision();
+    for (EtcdRefusedException refused :
+        List.of(
+            assertThrows(EtcdRefusedException.class, () -> client.kv().put("/large", large)),
+            assertThrows(
+                EtcdRefusedException.class,
+                () -> client.kv().txn().then(Op.put("/large", large)).commit()))) {
+      assertTrue(refused.getMessage().contains("nothing was sent"), refused.getMessage());
+      assertEquals(EtcdError.OTHER, refused.error());
+    }
+    assertEquals(before, client.kv().range(KeyRange.all()).revision());
+  }
+
+  @Test
+  @DisplayName("a transaction with more steps than etcd takes is refused before it is sent")
+  void requestSteps() throws Exception {
+    client.kv().txn().then(deletes(RequestLimits.MOST_STEPS)).commit();
+    EtcdRefusedException refused =
+        assertThrows(
+            EtcdRefusedException.class,
+            () -> client.kv().txn().then(deletes(RequestLimits.MOST_STEPS + 1)).commit());
+    assertTrue(refused.getMessage().contains("at most 128"), refused.getMessage());
+  }
+
+  private static Op[] deletes(int count) {
+    return java.util.stream.IntStream.range(0, count)
+        .mapToObj(i -> Op.delete("/step/" + i))
+        .toArray(Op[]::new);
+  }
 }

@@ -12,9 +12,14 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.FaultyProxy;
 import io.grpc.Status;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -28,6 +33,7 @@ class LeaseTest {
 
   private static EtcdFixture etcd;
   private final AtomicLong skipped = new AtomicLong();
+  private final AtomicLong suspended = new AtomicLong();
   private FaultyProxy proxy;
   private EtcdClient direct;
   private EtcdClient client;
@@ -49,7 +55,10 @@ class LeaseTest {
     direct.kv().delete(KeyRange.all());
     client =
         EtcdClient.connect(
-            EtcdAccess.plaintext(proxy.endpoint()), () -> System.nanoTime() + skipped.get());
+            EtcdAccess.plaintext(proxy.endpoint()),
+            new LeaseClocks(
+                () -> System.nanoTime() + skipped.get(),
+                () -> System.currentTimeMillis() + suspended.get()));
   }
 
   @AfterEach
@@ -121,6 +130,87 @@ class LeaseTest {
     assertTrue(lease.isAlive());
     skipped.set(Duration.ofSeconds(61).toNanos());
     assertFalse(lease.isAlive());
+  }
+
+  @Test
+  void certaintyEndsAMarginBeforeTheLease() throws Exception {
+    Lease lease = client.leases().grant(Duration.ofSeconds(60));
+    LeaderLease leader = lease.leaderLease();
+    assertTrue(leader.holds());
+    skipped.set(Duration.ofSeconds(46).toNanos());
+    assertFalse(leader.holds());
+    assertTrue(lease.isAlive());
+  }
+
+  @Test
+  void timeForWhichTheMachineWasSuspendedEndsCertainty() throws Exception {
+    Lease lease = client.leases().grant(Duration.ofSeconds(60));
+    suspended.set(Duration.ofSeconds(61).toMillis());
+    assertFalse(lease.leaderLease().holds());
+    suspended.set(0);
+    assertTrue(lease.leaderLease().holds());
+  }
+
+  @Test
+  void aClockThatIsSetBackDoesNotProlongCertainty() throws Exception {
+    Lease lease = client.leases().grant(Duration.ofSeconds(60));
+    suspended.set(-Duration.ofHours(1).toMillis());
+    assertTrue(lease.leaderLease().holds());
+    skipped.set(Duration.ofSeconds(61).toNanos());
+    assertFalse(lease.leaderLease().holds());
+  }
+
+  @Test
+  void certaintyEndsWhenTheLeaseIsGivenUpInAnyWay() throws Exception {
+    Lease released = client.leases().grant(Duration.ofSeconds(60));
+    Lease closed = client.leases().grant(Duration.ofSeconds(60));
+    released.release();
+    closed.close();
+    assertFalse(released.leaderLease().holds());
+    assertFalse(closed.leaderLease().holds());
+  }
+
+  @Test
+  void aLeaseIsLostWhenEtcdHasGoneBackToAnOlderSnapshot() throws Exception {
+    Lease lease = client.leases().grant(Duration.ofSeconds(3));
+    Path snapshot = Files.createTempDirectory("snapshot").resolve("data");
+    Path data = etcd.member(0).data();
+    etcd.member(0).stop();
+    copy(data, snapshot);
+    etcd.member(0).restart();
+    long before = direct.kv().put("k", "lost".getBytes(UTF_8));
+    long sent = System.nanoTime();
+    Await.until(
+        SOON,
+        "a keep-alive that shows the newer revision",
+        () -> System.nanoTime() - sent > Duration.ofMillis(1500).toNanos());
+    lease.requireAlive();
+    etcd.member(0).stop();
+    delete(data);
+    copy(snapshot, data);
+    etcd.member(0).restart();
+
+    try (Watcher<LeaseState> watcher = lease.state().watch()) {
+      LeaseState end = watcher.get(state -> state instanceof LeaseState.Lost, SOON);
+      assertTrue(end.toString().contains("restored"), end.toString());
+    }
+    assertTrue(direct.kv().range(KeyRange.all()).revision() < before);
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    try (Stream<Path> files = Files.walk(from)) {
+      for (Path file : (Iterable<Path>) files::iterator) {
+        Files.copy(file, to.resolve(from.relativize(file).toString()));
+      }
+    }
+  }
+
+  private static void delete(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder).sorted(Comparator.reverseOrder())) {
+      for (Path file : (Iterable<Path>) files::iterator) {
+        Files.delete(file);
+      }
+    }
   }
 
   @Test

@@ -31,11 +31,14 @@ class WatchRobustnessTest {
   private static final int FAULTS = LONG ? 1000 : 30;
   private static final Duration PATIENCE = Duration.ofSeconds(LONG ? 300 : 30);
 
+  private static final String FREQUENT_PROGRESS =
+      "--experimental-watch-progress-notify-interval=100ms";
+
   private static EtcdFixture etcd;
 
   @BeforeAll
   static void startEtcd() throws Exception {
-    etcd = EtcdFixture.start(1, "--experimental-watch-progress-notify-interval=100ms");
+    etcd = EtcdFixture.durable(1, FREQUENT_PROGRESS);
   }
 
   @AfterAll
@@ -46,16 +49,57 @@ class WatchRobustnessTest {
   @Test
   @DisplayName("the nine promises hold over random histories with faults on every stream")
   void promisesHoldUnderFaults() throws Exception {
-    run("plain", false);
+    run(etcd, "plain", false);
   }
 
   @Test
   @DisplayName("the nine promises hold when histories are compacted away under the watches")
   void promisesHoldUnderCompaction() throws Exception {
-    run("compacted", true);
+    run(etcd, "compacted", true);
   }
 
-  private void run(String namespace, boolean compacting) throws Exception {
+  @Test
+  @DisplayName("the nine promises hold on etcd's current release, with compactions")
+  void promisesHoldOnTheCurrentRelease() throws Exception {
+    try (EtcdFixture current = EtcdFixture.durableCurrent(1, FREQUENT_PROGRESS)) {
+      run(current, "current", true);
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "the validators find a bookmark that tells of what was not delivered, or of the future")
+  void bookmarksAreChecked() throws Exception {
+    try (EtcdClient client =
+        EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint()).sub("bookmarks"))) {
+      long begin = client.kv().range(KeyRange.all()).revision();
+      WatchHistory history = new WatchHistory(client.kv(), begin, new Random(1));
+      long end = history.finish();
+      List<WatchUpdate> all = new ArrayList<>();
+      history
+          .after(begin)
+          .forEach((revision, events) -> all.add(new WatchUpdate.Changes(revision, events)));
+      List<WatchUpdate> told = new ArrayList<>(all);
+      told.add(new WatchUpdate.Progress(end));
+      assertEquals(List.of(), broken(history, begin, told));
+
+      // etcd-io/etcd#15220: the bookmark comes first, and with it ends what is read.
+      List<WatchUpdate> early = new ArrayList<>(all.subList(0, all.size() - 1));
+      early.add(new WatchUpdate.Progress(end));
+      assertTrue(broken(history, begin, early).toString().contains("reliable: " + end));
+
+      told.add(new WatchUpdate.Progress(end + 1));
+      assertTrue(broken(history, begin, told).toString().contains("bookmark " + (end + 1)));
+    }
+  }
+
+  private static List<String> broken(WatchHistory history, long begin, List<WatchUpdate> seen) {
+    WatchOptions options = WatchOptions.from(begin + 1).withPrevious().withBookmarks();
+    return new WatchValidators("seeded", KeyRange.prefix("key/"), options, begin, seen, history)
+        .check();
+  }
+
+  private void run(EtcdFixture etcd, String namespace, boolean compacting) throws Exception {
     long seed = Long.getLong("polis.seed", System.nanoTime());
     try (FaultyProxy proxy = FaultyProxy.to(etcd.member(0));
         EtcdClient root = EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint()));
@@ -74,7 +118,8 @@ class WatchRobustnessTest {
                 }
               });
       readers.forEach(Reader::start);
-      Faults faults = new Faults(proxy, new Random(seed + 1), history, root.admin(), compacting);
+      Faults faults =
+          new Faults(etcd, proxy, new Random(seed + 1), history, root.admin(), compacting);
       for (int n = 0; n < FAULTS; n++) {
         faults.next(readers);
       }
@@ -142,7 +187,12 @@ class WatchRobustnessTest {
 
   /** One trouble after another. */
   private record Faults(
-      FaultyProxy proxy, Random random, WatchHistory history, EtcdAdmin admin, boolean compacting) {
+      EtcdFixture etcd,
+      FaultyProxy proxy,
+      Random random,
+      WatchHistory history,
+      EtcdAdmin admin,
+      boolean compacting) {
 
     private static final List<Status> STATUSES =
         List.of(

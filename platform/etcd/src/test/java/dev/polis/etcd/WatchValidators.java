@@ -125,6 +125,9 @@ final class WatchValidators {
     for (WatchUpdate update : seen) {
       if (update instanceof WatchUpdate.Progress(long revision)) {
         bookmark = revision;
+        if (revision > history.last()) {
+          fail("bookmarkable", "bookmark " + revision + " is behind the end " + history.last());
+        }
       } else if (update.revision() <= bookmark) {
         fail("bookmarkable", update + " after bookmark " + bookmark);
       }
@@ -154,7 +157,8 @@ final class WatchValidators {
       if (update instanceof WatchUpdate.Snapshot snapshot) {
         sameState(snapshot);
       } else {
-        nothingBetween(covered, update.revision());
+        // Changes bring what is at their own revision; a bookmark says that it was brought before.
+        nothingBetween(covered, update.revision(), update instanceof WatchUpdate.Progress);
       }
       if (update instanceof WatchUpdate.Changes changes) {
         sameEvents(changes);
@@ -167,8 +171,8 @@ final class WatchValidators {
     }
   }
 
-  private void nothingBetween(long covered, long revision) {
-    for (long missed : wanted.subSet(covered, false, Math.max(covered, revision), false)) {
+  private void nothingBetween(long covered, long revision, boolean inclusive) {
+    for (long missed : wanted.subSet(covered, false, Math.max(covered, revision), inclusive)) {
       fail(covered == start ? "resumable" : "reliable", missed + " is missing before " + revision);
     }
   }

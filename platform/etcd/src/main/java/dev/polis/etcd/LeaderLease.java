@@ -1,0 +1,54 @@
+package dev.polis.etcd;
+
+import java.time.Duration;
+
+/**
+ * Tells a leader whether its lock certainly exists at etcd, without asking etcd. So a leader that
+ * is the only writer of its records may answer reads from memory: it reads memory first, and asks
+ * here afterwards. If the answer is yes, nobody else could write before memory was read.
+ *
+ * <p>The lock hangs on a lease, whose life is counted here from before the sending of the last
+ * request that etcd answered, by two clocks. The monotonic one stands still while the machine is
+ * suspended, the wall clock does not; it may be set, which ends the certainty too early but never
+ * the other way without a suspension at the same moment. The certainty ends a margin before the
+ * lease does, and at once when the lease is given back, handed over or lost.
+ *
+ * <p>Not covered: a lease that somebody revokes by hand, until its holder hears of it; a lock
+ * deleted by hand, for candidates that come after that; and a virtual machine whose clocks its host
+ * stops all at once.
+ */
+public final class LeaderLease {
+
+  /**
+   * The part of a lease's life that is left unused. It covers clocks of different speed, and the
+   * time for which a replaced leader of etcd may still answer keep-alive requests, which is an
+   * election timeout of etcd: 1 s, where the lease of a leader lives for 10 s by default. Renewals
+   * come three times in a lease's life, so the last quarter is not needed while etcd answers.
+   */
+  private static final int MARGIN_PARTS = 4;
+
+  private final Lease lease;
+  private final Duration margin;
+  private volatile boolean over;
+
+  LeaderLease(Lease lease) {
+    this.lease = lease;
+    this.margin = lease.ttl().dividedBy(MARGIN_PARTS);
+  }
+
+  /** Returns whether the lock certainly exists at this instant; false says nothing. */
+  public boolean holds() {
+    // Read after the lease: what ends is said before anybody else may rely on it.
+    return lease.isCertain(margin) && !over;
+  }
+
+  /** Ends the certainty for good: the lock is known to be gone. */
+  void end() {
+    over = true;
+  }
+
+  @Override
+  public String toString() {
+    return "LeaderLease[" + lease + ", margin " + margin.toMillis() + " ms]";
+  }
+}

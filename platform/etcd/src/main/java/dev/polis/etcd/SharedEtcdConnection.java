@@ -1,0 +1,61 @@
+package dev.polis.etcd;
+
+import java.util.function.Supplier;
+
+/**
+ * Opens clients of one user that share a connection, with one handshake and one event loop. The
+ * connection is opened for the first of them and ends with the last one. Thread-safe.
+ *
+ * <p>When the access has changed, because the user has another certificate or etcd another address,
+ * the next client gets a new connection; those that are open keep theirs.
+ */
+public final class SharedEtcdConnection {
+
+  /** Counts the clients of one connection. Guarded by the outer object. */
+  private static final class Shared {
+    final EtcdAccess access;
+    final EtcdClient client;
+    int users;
+
+    Shared(EtcdAccess access) {
+      this.access = access;
+      this.client = EtcdClient.connect(access);
+    }
+  }
+
+  private final Supplier<EtcdAccess> access;
+  private Shared latest; // null until the first client
+
+  /**
+   * @param access gives the present access, for each client
+   */
+  public SharedEtcdConnection(Supplier<EtcdAccess> access) {
+    this.access = access;
+  }
+
+  /**
+   * Returns a client, which its caller closes.
+   *
+   * @throws IllegalArgumentException if the key or certificate cannot be used
+   */
+  public synchronized EtcdClient connect() {
+    EtcdAccess now = access.get();
+    if (latest == null || latest.users == 0 || !latest.access.sameAs(now)) {
+      latest = new Shared(now);
+    }
+    Shared used = latest;
+    used.users++;
+    return used.client.shared(() -> release(used));
+  }
+
+  private void release(Shared used) {
+    if (isUnused(used)) {
+      used.client.close();
+    }
+  }
+
+  private synchronized boolean isUnused(Shared used) {
+    used.users--;
+    return used.users == 0;
+  }
+}
