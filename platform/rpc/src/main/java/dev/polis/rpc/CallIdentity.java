@@ -9,6 +9,7 @@ import io.grpc.Grpc;
 import java.security.GeneralSecurityException;
 import java.security.cert.Certificate;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Arrays;
@@ -31,6 +32,9 @@ final class CallIdentity {
    * millisecond.
    */
   private static final int REMEMBERED = 1024;
+
+  /** About what consensus takes to answer after a start, and with it the list. */
+  private static final Duration RETRY = Duration.ofSeconds(1);
 
   private static final String CONNECT_WITH = "connect with a certificate that this cluster issued";
 
@@ -65,12 +69,16 @@ final class CallIdentity {
     }
   }
 
-  /** Holds the CA and its revocation list; either is null until it is known. */
-  private record Trust(X509Certificate ca, Crl revocations) {
-    static final Trust NOBODY = new Trust(null, null);
+  /**
+   * Holds the CA and what it has revoked.
+   *
+   * @param ca null until it is known
+   */
+  private record Trust(X509Certificate ca, RpcRevocations revocations) {
+    static final Trust NOBODY = new Trust(null, new RpcRevocations.None());
 
     boolean revokes(X509Certificate certificate) {
-      return revocations != null && revocations.revokes(certificate);
+      return revocations instanceof RpcRevocations.Known(Crl list) && list.revokes(certificate);
     }
   }
 
@@ -84,7 +92,31 @@ final class CallIdentity {
 
   void trust(X509Certificate ca) {
     Trust now = trust;
-    replace(new Trust(ca, ca.equals(now.ca()) ? now.revocations() : null));
+    replace(new Trust(ca, ca.equals(now.ca()) ? now.revocations() : new RpcRevocations.None()));
+  }
+
+  /**
+   * Trusts a CA, with what the disk says of revoked certificates, and returns what is in force: a
+   * list that came from consensus since is not replaced by an older one.
+   */
+  RpcRevocations trust(X509Certificate ca, RpcRevocations read) {
+    if (read instanceof RpcRevocations.Known(Crl list)) {
+      list.verify(ca);
+    }
+    Trust now = trust;
+    RpcRevocations inForce = ca.equals(now.ca()) ? newer(now.revocations(), read) : read;
+    replace(new Trust(ca, inForce));
+    return inForce;
+  }
+
+  private static RpcRevocations newer(RpcRevocations present, RpcRevocations read) {
+    if (!(present instanceof RpcRevocations.Known(Crl list))) {
+      return read;
+    }
+    boolean later =
+        read instanceof RpcRevocations.Known(Crl other)
+            && other.number().compareTo(list.number()) > 0;
+    return later ? read : present;
   }
 
   void trustNobody() {
@@ -97,7 +129,7 @@ final class CallIdentity {
       throw new IllegalStateException(
           "a revocation list came before credentials; call identify first");
     }
-    replace(new Trust(ca, list.verify(ca)));
+    replace(new Trust(ca, new RpcRevocations.Known(list.verify(ca))));
   }
 
   private void replace(Trust next) {
@@ -108,7 +140,7 @@ final class CallIdentity {
   }
 
   Optional<Crl> revocations() {
-    return Optional.ofNullable(trust.revocations());
+    return trust.revocations().inForce();
   }
 
   /** Returns whether the certificate of a member was revoked since its call was admitted. */
@@ -139,6 +171,15 @@ final class CallIdentity {
     return judge(only(chain));
   }
 
+  /** Returns whether the peer of a connection is a member of the cluster at this moment. */
+  boolean isMember(SSLSession session) {
+    try {
+      return judge(only(session.getPeerCertificates())) instanceof Member;
+    } catch (SSLPeerUnverifiedException | RpcException stranger) {
+      return false;
+    }
+  }
+
   private static X509Certificate only(Certificate[] chain) {
     if (chain.length != 1) {
       throw RpcException.unauthenticated(
@@ -158,6 +199,9 @@ final class CallIdentity {
     Caller caller = remembered(certificate, now);
     if (caller instanceof Stranger) {
       return caller;
+    }
+    if (now.revocations() instanceof RpcRevocations.Unknown unknown) {
+      throw RpcException.unavailable(unknown.describe(), RETRY);
     }
     if (now.revokes(certificate)) {
       throw RpcException.unauthenticated(

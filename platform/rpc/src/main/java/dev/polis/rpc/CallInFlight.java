@@ -3,6 +3,7 @@ package dev.polis.rpc;
 import com.google.protobuf.Message;
 import io.grpc.Context;
 import io.grpc.ForwardingServerCall;
+import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
@@ -34,6 +35,9 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private volatile CallIdentity.Caller caller = CallIdentity.Caller.unknown();
   private volatile CallProvider provider; // null until somebody serves it
   private volatile Message request; // null until it has come
+  private volatile String requestText; // null until somebody logs it
+  private volatile boolean announced; // whether the audit log has its beginning
+  private volatile long auditTicket; // of its latest record; 0 while there is none to wait for
   private volatile Context.CancellableContext context; // null until the handler has it
 
   CallInFlight(ServerCall<Object, Object> connection, CallMethod method, CallRouter owner) {
@@ -144,8 +148,39 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
     try {
       record(status);
+      awaitAudit();
     } finally {
       tell(status, trailers);
+    }
+  }
+
+  /**
+   * Waits until the audit log has the call on the disk. It does not wait for a call that was ended
+   * from outside, whose caller knows that its outcome is open.
+   */
+  private void awaitAudit() {
+    if (isAbandoned()) {
+      return;
+    }
+    try {
+      owner.log().audit().await(auditTicket);
+    } catch (InterruptedException e) {
+      // The caller has gone, or the handler is being ended; the record is written nevertheless.
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private boolean isAbandoned() {
+    synchronized (state) {
+      return abandoned;
+    }
+  }
+
+  /** Writes the beginning of a change to the audit log, which happens while its handler works. */
+  private void announce() {
+    if (!announced && CallAudit.announces(method.rule(), caller.peer())) {
+      auditTicket = owner.log().audit().begin(id(), method.rule(), caller.peer(), said());
+      announced = true;
     }
   }
 
@@ -239,14 +274,34 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
     Duration time = Duration.ofNanos(System.nanoTime() - started);
     method.counters().finished(status.getCode(), time);
-    if (owner.log().records(method.rule(), status)) {
-      owner.log().finished(id(), method.rule(), caller.peer(), said(), status, time);
+    if (owner.log().records(method.rule(), caller.peer(), status)) {
+      long ticket =
+          owner
+              .log()
+              .finished(
+                  id(),
+                  method.rule(),
+                  caller.peer(),
+                  announced,
+                  said(),
+                  status,
+                  time,
+                  delegate().getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+      auditTicket = Math.max(auditTicket, ticket);
     }
   }
 
   private String said() {
     Message known = request;
-    return known == null ? "no request" : RedactedText.of(known);
+    if (known == null) {
+      return "no request";
+    }
+    String text = requestText;
+    if (text == null) {
+      text = RedactedText.of(known);
+      requestText = text;
+    }
+    return text;
   }
 
   /** Passes the events of the connection to the handler. */
@@ -290,9 +345,11 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
               throw new RpcException(malformed.code(), malformed.reason());
             }
             asked = true;
+            method.requireFittingFields(message);
             method.requireKnownFields(message);
             if (request == null && message instanceof Message readable) {
               request = readable;
+              announce();
             }
             handler.onMessage(message);
           });

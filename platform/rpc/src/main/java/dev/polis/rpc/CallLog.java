@@ -4,6 +4,7 @@ import com.google.protobuf.Message;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import io.grpc.Status;
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.Set;
 
@@ -27,11 +28,19 @@ final class CallLog {
   private final Log audit;
   private final Log auditSelf;
 
-  CallLog(LogTree tree, String listener) {
+  private final CallAudit kept;
+
+  CallLog(LogTree tree, CallAudit kept, String listener) {
+    this.kept = kept;
     this.log = tree.log("rpc." + listener);
     this.calls = log.here();
     this.audit = tree.log(AUDIT).here();
     this.auditSelf = tree.log(AUDIT_SELF).here();
+  }
+
+  /** Returns what keeps calls on the disk. */
+  CallAudit audit() {
+    return kept;
   }
 
   /** Returns the log of the listener. */
@@ -52,8 +61,8 @@ final class CallLog {
   }
 
   /** Returns whether the end of such a call is logged. */
-  boolean records(CallRule rule, Status status) {
-    return rule.mutating() || plain(status).enabled();
+  boolean records(CallRule rule, RpcPeer peer, Status status) {
+    return CallAudit.records(rule, peer, status) || plain(status).enabled();
   }
 
   private Log plain(Status status) {
@@ -63,23 +72,36 @@ final class CallLog {
   /**
    * Logs the end of a call.
    *
+   * @param begun whether it was written to the audit log before its handler was asked
    * @param said the request, redacted
+   * @param source where it came from
+   * @return a ticket for {@link CallAudit#await}
    */
-  void finished(String id, CallRule rule, RpcPeer peer, String said, Status status, Duration time) {
+  long finished(
+      String id,
+      CallRule rule,
+      RpcPeer peer,
+      boolean begun,
+      String said,
+      Status status,
+      Duration time,
+      SocketAddress source) {
     String outcome =
-        status.getDescription() == null
-            ? status.getCode().name()
-            : status.getCode() + " (" + bounded(status.getDescription()) + ")";
-    plain(status)
-        .info(
-            "[%s] %s by %s: %s after %d ms; %s",
-            id, rule.method(), peer.describe(), outcome, time.toMillis(), said);
-    if (rule.mutating()) {
+        "%s after %d ms"
+            .formatted(
+                status.getDescription() == null
+                    ? status.getCode().name()
+                    : status.getCode() + " (" + bounded(status.getDescription()) + ")",
+                time.toMillis());
+    plain(status).info("[%s] %s by %s: %s; %s", id, rule.method(), peer.describe(), outcome, said);
+    // What strangers are refused would push the changes out of the ring.
+    if (rule.mutating() && (status.isOk() || !(peer instanceof RpcPeer.Unauthenticated))) {
       (rule.selfReport() ? auditSelf : audit)
-          .info(
-              "%s called %s: %s after %d ms; %s [%s]",
-              peer.describe(), rule.method(), outcome, time.toMillis(), said, id);
+          .info("%s called %s: %s; %s [%s]", peer.describe(), rule.method(), outcome, said, id);
     }
+    return CallAudit.records(rule, peer, status)
+        ? kept.finished(id, rule, peer, begun, outcome, status, said, source)
+        : 0;
   }
 
   private static boolean readsLogs(String method) {

@@ -18,12 +18,14 @@ import java.util.Set;
  * @param descriptor the method, with a request type that also says "not readable"
  * @param rule who may call it
  * @param counters its numbers
+ * @param sizes the largest sizes of a request's fields
  */
 record CallMethod(
     String service,
     MethodDescriptor<Object, Object> descriptor,
     CallRule rule,
-    CallCounters counters) {
+    CallCounters counters,
+    FieldRules sizes) {
 
   /**
    * Stands for a request that is not of the method's type, with the status that its caller gets.
@@ -32,7 +34,11 @@ record CallMethod(
 
   static CallMethod of(MethodDescriptor<?, ?> method) {
     return new CallMethod(
-        method.getServiceName(), tolerant(method), CallRule.of(method), new CallCounters());
+        method.getServiceName(),
+        tolerant(method),
+        CallRule.of(method),
+        new CallCounters(),
+        new FieldRules());
   }
 
   /**
@@ -40,7 +46,7 @@ record CallMethod(
    */
   static CallMethod unknown(MethodDescriptor<?, ?> method) {
     CallRule rule = new CallRule(method.getFullMethodName(), false, Set.of(), false, false);
-    return new CallMethod("", tolerant(method), rule, new CallCounters());
+    return new CallMethod("", tolerant(method), rule, new CallCounters(), new FieldRules());
   }
 
   String name() {
@@ -53,6 +59,17 @@ record CallMethod(
    */
   boolean unary() {
     return descriptor.getType() == MethodDescriptor.MethodType.UNARY;
+  }
+
+  /**
+   * Refuses a request with a field that is larger than the rule at the field says.
+   *
+   * @throws RpcException INVALID_ARGUMENT, naming the field, its size and the largest one
+   */
+  void requireFittingFields(Object request) {
+    if (request instanceof Message message) {
+      sizes.check(message);
+    }
   }
 
   /**

@@ -208,11 +208,21 @@ public final class CallStreams implements AutoCloseable {
      * @throws InterruptedException when the caller has gone or the streams are being closed
      */
     public void send(T message) throws InterruptedException {
+      awaitRoom();
+      call.onNext(message);
+    }
+
+    /**
+     * Waits until the caller has taken enough of the messages before, so that the next one need not
+     * be made earlier.
+     *
+     * @throws InterruptedException when the caller has gone or the streams are being closed
+     */
+    public void awaitRoom() throws InterruptedException {
       while (!call.isReady()) {
         ready.acquire();
         ready.drainPermits();
       }
-      call.onNext(message);
     }
   }
 }

@@ -11,6 +11,8 @@ import io.netty.util.concurrent.Future;
 import java.net.InetSocketAddress;
 import java.nio.channels.ClosedChannelException;
 import java.time.Duration;
+import java.util.function.Consumer;
+import javax.net.ssl.SSLSession;
 
 /**
  * Logs each TLS handshake that fails: one line with the peer's address and the reason. A peer that
@@ -40,9 +42,13 @@ final class HandshakeLog {
     this.handshakeTime = handshakeTime;
   }
 
-  /** Watches the handshake of a connection that was just accepted. */
-  void watch(Channel connection) {
-    connection.pipeline().addFirst(new Watch());
+  /**
+   * Watches the handshake of a connection that was just accepted.
+   *
+   * @param greeted is given the session when the handshake has succeeded
+   */
+  void watch(Channel connection, Consumer<SSLSession> greeted) {
+    connection.pipeline().addFirst(new Watch(greeted));
   }
 
   Duration handshakeTime() {
@@ -99,16 +105,17 @@ final class HandshakeLog {
   /** Stays in a connection's pipeline until its handshake is over. */
   private final class Watch extends ChannelInboundHandlerAdapter {
     private final long began = System.nanoTime();
+    private final Consumer<SSLSession> greeted;
     private boolean heard;
+
+    Watch(Consumer<SSLSession> greeted) {
+      this.greeted = greeted;
+    }
 
     @Override
     public void channelActive(ChannelHandlerContext context) {
       SslHandler tls = context.pipeline().get(SslHandler.class);
-      if (tls == null) {
-        context.pipeline().remove(this); // a listener in plain text
-      } else {
-        tls.handshakeFuture().addListener(over -> ended(context, tls, over));
-      }
+      tls.handshakeFuture().addListener(over -> ended(context, tls, over));
       context.fireChannelActive();
     }
 
@@ -128,6 +135,8 @@ final class HandshakeLog {
       } else if (!ApplicationProtocolNames.HTTP_2.equals(tls.applicationProtocol())) {
         refused(
             peer(connection), "the peer did not ask for HTTP/2 (ALPN \"h2\"), which gRPC needs");
+      } else {
+        greeted.accept(tls.engine().getSession());
       }
     }
 

@@ -11,9 +11,11 @@ import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Stream;
+import javax.net.ssl.SSLSession;
 
 /** Opens and closes one listening socket with its connections. */
 final class HostListener {
@@ -49,7 +51,9 @@ final class HostListener {
   private final CallRouter router;
   private final TlsKeys keys;
   private final HostSockets sockets;
+  private final FloodWatch flood;
   private final Executor executor;
+  private final EventLoopGroup acceptors;
   private final EventLoopGroup events;
 
   // Guarded by this.
@@ -60,6 +64,7 @@ final class HostListener {
    * Creates a listener that is not open yet.
    *
    * @param keys what a TLS listener presents
+   * @param member decides whether a peer belongs to the cluster
    * @param log where handshakes that fail are reported
    */
   HostListener(
@@ -67,8 +72,10 @@ final class HostListener {
       RpcSettings.Limits limits,
       CallRouter router,
       TlsKeys keys,
+      Predicate<SSLSession> member,
       Log log,
       Executor executor,
+      EventLoopGroup acceptors,
       EventLoopGroup events) {
     VERBOSE_LOGGERS.forEach(logger -> logger.setLevel(Level.OFF));
     this.settings = settings;
@@ -76,8 +83,14 @@ final class HostListener {
     this.router = router;
     this.keys = keys;
     this.sockets =
-        new HostSockets(limits.connections(), new HandshakeLog(log, limits.handshakeTime()));
+        new HostSockets(
+            new ConnectionGate(limits.connections()),
+            new HandshakeLog(log, limits.handshakeTime()),
+            member,
+            settings.tls());
+    this.flood = new FloodWatch(settings.name(), sockets.gate(), log);
     this.executor = executor;
+    this.acceptors = acceptors;
     this.events = events;
     if (!settings.tls()) {
       detail = "waits for its first service";
@@ -92,8 +105,13 @@ final class HostListener {
     return router;
   }
 
-  HostSockets sockets() {
-    return sockets;
+  FloodWatch flood() {
+    return flood;
+  }
+
+  /** Counts its connections. */
+  RpcStatistics.Port connections() {
+    return sockets.gate().statistics(settings.name());
   }
 
   synchronized boolean isOpen() {
@@ -120,7 +138,7 @@ final class HostListener {
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(settings.address())
             .channelFactory(sockets::channel)
-            .bossEventLoopGroup(events)
+            .bossEventLoopGroup(acceptors)
             .workerEventLoopGroup(events)
             .executor(executor)
             .fallbackHandlerRegistry(router)
@@ -133,7 +151,8 @@ final class HostListener {
             .keepAliveTime(limits.keepAliveTime().toMillis(), TimeUnit.MILLISECONDS)
             .keepAliveTimeout(KEEP_ALIVE_ANSWER_SECONDS, TimeUnit.SECONDS)
             .permitKeepAliveTime(limits.keepAliveMinimum().toMillis(), TimeUnit.MILLISECONDS)
-            .permitKeepAliveWithoutCalls(true);
+            .permitKeepAliveWithoutCalls(true)
+            .maxConnectionIdle(limits.idleTime().toMillis(), TimeUnit.MILLISECONDS);
     if (settings.tls()) {
       builder.sslContext(NettyTls.server(keys));
     }
@@ -192,6 +211,7 @@ final class HostListener {
         at.getAddress().getHostAddress() + ":" + at.getPort(),
         server != null,
         detail,
+        flood.words(),
         router.services(),
         router.away());
   }

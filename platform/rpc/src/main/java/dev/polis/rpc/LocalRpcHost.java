@@ -8,12 +8,14 @@ import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
+import dev.polis.rpc.audit.AuditLog;
 import io.grpc.BindableService;
 import io.grpc.ServerServiceDefinition;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Collection;
 import java.util.List;
@@ -23,10 +25,12 @@ import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * Implements the RPC host without a framework. Its creator closes it, which closes all listeners
@@ -36,24 +40,45 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   /** Number of threads that move bytes; the calls themselves run on virtual threads. */
   private static final int EVENT_THREADS = 2;
 
+  /** How often floods of connections are looked for: what a person calls at once. */
+  static final Duration LOOK = Duration.ofSeconds(5);
+
   private final Log log;
+  private final AuditLog audit;
   private volatile TlsIdentity presented; // null while this node has no credentials
   private final TlsKeys keys = new TlsKeys(() -> Optional.ofNullable(presented));
   private final CallIdentity identity;
+  private final MutableValue<RpcRevocations> revocations =
+      new MutableValue<>(new RpcRevocations.None());
   private final CallHold hold;
   private final Map<String, HostListener> listeners = new TreeMap<>();
   private final MutableValue<List<RpcListenerStatus>> status = new MutableValue<>();
   private final ExecutorService executor =
       Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("rpc-", 0).factory());
+  private final ScheduledExecutorService floods =
+      Executors.newSingleThreadScheduledExecutor(Thread.ofVirtual().name("rpc-floods").factory());
+
+  /** Accepts on a thread of its own, so that no handshake delays who comes after it. */
+  private final EventLoopGroup acceptors =
+      new MultiThreadIoEventLoopGroup(
+          1,
+          Thread.ofPlatform().daemon().name("rpc-accept-", 0).factory(),
+          NioIoHandler.newFactory());
+
   private final EventLoopGroup events =
       new MultiThreadIoEventLoopGroup(
           EVENT_THREADS,
           Thread.ofPlatform().daemon().name("rpc-events-", 0).factory(),
           NioIoHandler.newFactory());
 
-  /** Creates a host on the system's clock. */
+  /** Creates a host on the system's clock, whose audit log keeps nothing. */
   public LocalRpcHost(RpcSettings settings, LogTree logs) {
     this(settings, logs, InstantSource.system());
+  }
+
+  /** Creates a host whose audit log keeps nothing. */
+  public LocalRpcHost(RpcSettings settings, LogTree logs, InstantSource clock) {
+    this(settings, logs, clock, AuditLog.discarding(logs.log("rpc.audit")));
   }
 
   /**
@@ -62,9 +87,12 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
    * @param settings where it listens and what it bears
    * @param logs where it reports: below {@code rpc}, and deeds at {@code audit}
    * @param clock judges whether certificates are valid
+   * @param audit keeps who changed what; the host closes it
    */
-  public LocalRpcHost(RpcSettings settings, LogTree logs, InstantSource clock) {
+  public LocalRpcHost(RpcSettings settings, LogTree logs, InstantSource clock, AuditLog audit) {
     this.log = logs.log("rpc");
+    this.audit = audit;
+    CallAudit kept = new CallAudit(audit);
     this.identity = new CallIdentity(clock);
     this.hold = new CallHold(settings.limits().heldCalls());
     for (RpcSettings.Listener listener : settings.listeners()) {
@@ -72,7 +100,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
           new CallRouter(
               listener.name(),
               identity,
-              new CallLog(logs, listener.name()),
+              new CallLog(logs, kept, listener.name()),
               hold,
               settings.limits());
       listeners.put(
@@ -82,17 +110,45 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
               settings.limits(),
               router,
               keys,
+              identity::isMember,
               logs.log("rpc." + listener.name()),
               executor,
+              acceptors,
               events));
     }
     publish();
+    floods.scheduleWithFixedDelay(
+        this::lookForFloods, LOOK.toNanos(), LOOK.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  private void lookForFloods() {
+    boolean changed = false;
+    for (HostListener listener : listeners.values()) {
+      changed |= listener.flood().look();
+    }
+    if (changed) {
+      publish();
+    }
   }
 
   @Override
   public void identify(NodeCredentials credentials) {
-    presented = credentials.tls();
     identity.trust(credentials.ca());
+    present(credentials);
+  }
+
+  @Override
+  public void identify(NodeCredentials credentials, RpcRevocations known) {
+    RpcRevocations inForce = identity.trust(credentials.ca(), known);
+    revocations.set(inForce);
+    if (inForce instanceof RpcRevocations.Unknown unknown) {
+      log.warning("%s", unknown.describe());
+    }
+    present(credentials);
+  }
+
+  private void present(NodeCredentials credentials) {
+    presented = credentials.tls();
     log.info(
         "identified as %s, certificate valid until %s",
         credentials.id(), credentials.certificate().getNotAfter().toInstant());
@@ -122,6 +178,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   @Override
   public void forget() {
     identity.trustNobody();
+    revocations.set(new RpcRevocations.None());
     presented = null;
     each(
         listener -> listener.settings().tls(),
@@ -132,6 +189,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   @Override
   public void revoke(Crl list) {
     identity.revoke(list);
+    revocations.set(new RpcRevocations.Known(list));
     each(listener -> true, listener -> listener.router().expel());
     log.info("revocation list: %s", list);
   }
@@ -139,6 +197,16 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   @Override
   public Optional<Crl> revoked() {
     return identity.revocations();
+  }
+
+  @Override
+  public AuditLog audit() {
+    return audit;
+  }
+
+  @Override
+  public Value<RpcRevocations> revocations() {
+    return revocations;
   }
 
   @Override
@@ -221,8 +289,9 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
             .flatMap(listener -> listener.router().statistics().stream())
             .toList(),
         hold.now(),
-        listeners.values().stream().mapToInt(listener -> listener.sockets().open()).sum(),
-        listeners.values().stream().mapToLong(listener -> listener.sockets().refused()).sum());
+        Stream.concat(
+                listeners.values().stream().map(HostListener::connections), SharedPort.statistics())
+            .toList());
   }
 
   private void each(Predicate<HostListener> which, Consumer<HostListener> what) {
@@ -234,8 +303,11 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     each(listener -> true, listener -> listener.router().stop());
     each(listener -> true, listener -> listener.close("closed: the node is stopping"));
     executor.shutdownNow();
+    floods.shutdownNow();
+    acceptors.shutdownGracefully(0, 2, TimeUnit.SECONDS);
     // Without the quiet period that netty waits by default: nothing is left to be quiet about.
     events.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3, TimeUnit.SECONDS);
     publish();
+    audit.close();
   }
 }

@@ -3,6 +3,7 @@ package dev.polis.rpc;
 import com.google.protobuf.Timestamp;
 import dev.polis.logtree.LogBatch;
 import dev.polis.logtree.LogEntry;
+import dev.polis.logtree.LogPage;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
@@ -12,9 +13,11 @@ import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.LogsResponse;
 import dev.polis.wire.logtree.LeveledLogSeverity;
 import io.grpc.stub.StreamObserver;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import java.util.function.BiConsumer;
 
 /**
@@ -29,25 +32,33 @@ public final class LogCalls {
   static final int CHUNK_ENTRIES = 2000;
 
   /**
-   * Bytes at which a response is full: half of what a gRPC client takes by default, since entries
-   * of many lines may be a quarter of a mebibyte each.
+   * Bytes at which a response is full, and estimated bytes of the log that a call reads at a time:
+   * what one caller that does not read costs. Larger ones are no faster.
    */
-  static final int CHUNK_BYTES = 2 << 20;
+  static final int CHUNK_BYTES = 64 << 10;
+
+  /** When a caller for whom there was no room is asked to call again. */
+  private static final Duration RETRY = Duration.ofSeconds(5);
 
   /** Most filters of one request; there are four kinds. */
   static final int MAX_FILTERS = 10;
 
   private final LogTree logs;
   private final CallStreams streams;
+  private final int most;
+  private final Semaphore room;
 
   /**
    * Creates an answerer that reads a log tree.
    *
    * @param streams owns the threads of the answers; the caller closes it
+   * @param most how many calls are answered at the same time; more are refused
    */
-  public LogCalls(LogTree logs, CallStreams streams) {
+  public LogCalls(LogTree logs, CallStreams streams, int most) {
     this.logs = logs;
     this.streams = streams;
+    this.most = most;
+    this.room = new Semaphore(most);
   }
 
   /**
@@ -57,11 +68,27 @@ public final class LogCalls {
    * because the service is replaced goes on from there, without a gap and without getting anything
    * twice.
    *
-   * @throws RpcException INVALID_ARGUMENT if the request makes no sense, naming the value
+   * @throws RpcException INVALID_ARGUMENT if the request makes no sense, naming the value;
+   *     UNAVAILABLE if too many calls are being answered
    */
   public void serve(LogsRequest request, StreamObserver<LogsResponse> caller) {
     LogQuery query = LogCallQuery.of(request);
-    streams.serve("logs of " + describe(query), caller, sink -> send(query, sink));
+    streams.serve("logs of " + describe(query), caller, sink -> sendWithinRoom(query, sink));
+  }
+
+  private void sendWithinRoom(LogQuery query, CallStreams.Sink<LogsResponse> sink)
+      throws InterruptedException {
+    if (!room.tryAcquire()) {
+      throw RpcException.unavailable(
+          "%d readers of the log are served already; call again when one of them has ended"
+              .formatted(most),
+          RETRY);
+    }
+    try {
+      send(query, sink);
+    } finally {
+      room.release();
+    }
   }
 
   private static String describe(LogQuery query) {
@@ -74,8 +101,7 @@ public final class LogCalls {
       if (reader.resumedWithGap()) {
         sink.send(LogsResponse.newBuilder().setGap(true).build());
       }
-      send(reader.backlog(), LogsResponse.Builder::addBacklogEntries, sink);
-      if (query.following() && reader.backlog().isEmpty()) {
+      if (!sendBacklog(reader, sink) && query.following()) {
         sink.send(LogsResponse.newBuilder().setPosition(reader.cursor()).build());
       }
       while (true) {
@@ -89,6 +115,24 @@ public final class LogCalls {
         }
       }
     }
+  }
+
+  /** Sends the backlog part by part; returns whether there was any. */
+  private static boolean sendBacklog(LogReader reader, CallStreams.Sink<LogsResponse> sink)
+      throws InterruptedException {
+    boolean any = false;
+    LogPage page;
+    do {
+      // Not before the caller has room: what waits here is held for this caller alone.
+      sink.awaitRoom();
+      page = reader.page(CHUNK_BYTES);
+      if (page.gap()) {
+        sink.send(LogsResponse.newBuilder().setGap(true).build());
+      }
+      send(page.entries(), LogsResponse.Builder::addBacklogEntries, sink);
+      any |= !page.entries().isEmpty();
+    } while (!page.entries().isEmpty());
+    return any;
   }
 
   private static void send(

@@ -3,7 +3,6 @@ package dev.polis.rpc;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -21,7 +20,6 @@ final class PortTenant<H> {
   private final HandshakeLog handshakes;
   // Guarded by this.
   private final Set<Thread> busy = new HashSet<>();
-  private SSLContext watched; // null until the first connection
   private boolean finished;
 
   PortTenant(SSLContext context, SSLParameters parameters, H handler, HandshakeLog handshakes) {
@@ -33,14 +31,6 @@ final class PortTenant<H> {
 
   SSLContext context() {
     return context;
-  }
-
-  /** Returns the context, whose failed handshakes are logged. */
-  synchronized SSLContext watched(Executor threads) {
-    if (watched == null) {
-      watched = WatchedContext.of(context, handshakes, threads);
-    }
-    return watched;
   }
 
   SSLParameters parameters() {

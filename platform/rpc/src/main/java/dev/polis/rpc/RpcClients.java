@@ -104,7 +104,7 @@ public final class RpcClients {
   }
 
   private static NettyChannelBuilder usual(NettyChannelBuilder builder) {
-    return builder
+    return RpcClientThreads.assign(builder)
         .executor(EXECUTOR)
         .maxInboundMessageSize(MESSAGE_BYTES)
         .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)

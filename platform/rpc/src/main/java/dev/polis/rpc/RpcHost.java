@@ -3,6 +3,7 @@ package dev.polis.rpc;
 import dev.polis.event.Value;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.rpc.audit.AuditLog;
 import io.grpc.BindableService;
 import java.util.List;
 import java.util.Optional;
@@ -42,6 +43,16 @@ public interface RpcHost {
   void identify(NodeCredentials credentials);
 
   /**
+   * Gives the host the credentials of a node that was a member before, with what it knows of
+   * revoked certificates, and opens the TLS listeners. The list counts from the first connection
+   * on; while it is unknown, no certificate of the cluster is accepted.
+   *
+   * @throws RpcListenException as {@link #identify(NodeCredentials)}
+   * @throws dev.polis.pki.IdentityException if the list is not signed by the CA of the credentials
+   */
+  void identify(NodeCredentials credentials, RpcRevocations revocations);
+
+  /**
    * Takes the credentials away and closes the TLS listeners, for a node that no longer belongs to
    * its cluster.
    */
@@ -57,10 +68,15 @@ public interface RpcHost {
   void revoke(Crl list);
 
   /**
-   * Returns the revocation list that is in force, for organs with a listener of their own. Empty
-   * until there is one.
+   * Returns the revocation list that is in force, for organs with a listener of their own. Empty if
+   * nothing was revoked yet.
+   *
+   * @throws dev.polis.pki.IdentityException if the list is not known, so that nobody is accepted
    */
   Optional<Crl> revoked();
+
+  /** Returns what is known of revoked certificates, with each change. */
+  Value<RpcRevocations> revocations();
 
   /**
    * Serves a service that is not in the service registry, for tests and programs that have none.
@@ -76,4 +92,10 @@ public interface RpcHost {
 
   /** Returns counts of what was served since the host started. */
   RpcStatistics statistics();
+
+  /**
+   * Returns the audit log of this node. The storage organ says where its files are; others may add
+   * a note.
+   */
+  AuditLog audit();
 }

@@ -4,8 +4,10 @@ import dev.polis.event.Value;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.rpc.audit.AuditLog;
 import io.grpc.BindableService;
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import org.osgi.framework.BundleContext;
@@ -28,7 +30,12 @@ public final class RpcHostComponent implements RpcHost {
   /** Activates the host; its TLS listeners open with the node's credentials. */
   @Activate
   public RpcHostComponent(BundleContext bundle, RpcHostConfig config, @Reference LogTree logs) {
-    this.host = new LocalRpcHost(RpcSettings.of(config), logs);
+    this.host =
+        new LocalRpcHost(
+            RpcSettings.of(config),
+            logs,
+            InstantSource.system(),
+            new AuditLog(RpcSettings.audit(config), logs.log("rpc.audit")));
     this.whiteboard = RpcWhiteboard.open(bundle, host, logs.log("rpc"));
     this.file =
         config.listeners_file().isEmpty()
@@ -53,6 +60,16 @@ public final class RpcHostComponent implements RpcHost {
   }
 
   @Override
+  public void identify(NodeCredentials credentials, RpcRevocations revocations) {
+    host.identify(credentials, revocations);
+  }
+
+  @Override
+  public Value<RpcRevocations> revocations() {
+    return host.revocations();
+  }
+
+  @Override
   public void forget() {
     host.forget();
   }
@@ -65,6 +82,11 @@ public final class RpcHostComponent implements RpcHost {
   @Override
   public Optional<Crl> revoked() {
     return host.revoked();
+  }
+
+  @Override
+  public AuditLog audit() {
+    return host.audit();
   }
 
   @Override

@@ -66,10 +66,57 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   int message_bytes() default 4194304;
 
   /** See the description. */
-  @AttributeDefinition(description = "Connections per listener", min = "1")
-  int connections() default 1024;
+  @AttributeDefinition(
+      description =
+          "Connections of members of the cluster on each listener; more are treated as strangers'",
+      min = "1")
+  int member_connections() default 768;
+
+  /** See the description. */
+  @AttributeDefinition(
+      description =
+          "Connections of strangers on each listener; a new one displaces the oldest of the source with the most",
+      min = "1")
+  int stranger_connections() default 256;
+
+  /** See the description. */
+  @AttributeDefinition(
+      description =
+          "Connections of strangers from one source (IPv4 address, IPv6 /64) on each listener",
+      min = "1")
+  int source_connections() default 64;
+
+  /** See the description. */
+  @AttributeDefinition(
+      description =
+          "New connections of strangers from one source in a second; more are closed unread",
+      min = "1")
+  int source_connections_per_second() default 32;
+
+  /** See the description. */
+  @AttributeDefinition(
+      description = "Milliseconds a connection may take to finish its handshake",
+      min = "1")
+  long handshake_ms() default 10_000;
+
+  /** See the description. */
+  @AttributeDefinition(description = "Milliseconds a connection without a call is kept", min = "1")
+  long idle_ms() default 300_000;
 
   /** See the description. */
   @AttributeDefinition(description = "Calls at a time on one connection", min = "1")
   int calls_per_connection() default 256;
+
+  /** See the description. */
+  @AttributeDefinition(
+      description = "Size in bytes at which another file of the audit log is begun",
+      min = "4096")
+  int audit_file_bytes() default 4194304;
+
+  /** See the description. */
+  @AttributeDefinition(
+      description = "Files of the audit log that are kept; the oldest is deleted",
+      min = "2",
+      max = "1000")
+  int audit_files() default 16;
 }

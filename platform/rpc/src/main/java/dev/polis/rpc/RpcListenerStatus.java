@@ -9,6 +9,7 @@ import java.util.List;
  * @param address where it is or will be, {@code address:port}
  * @param open whether it accepts connections
  * @param detail why not, in words; empty if it does
+ * @param flood who opens more connections than the listener bears, in words; empty if nobody does
  * @param services full names of the services it knows, sorted
  * @param away those of them that nobody provides at present
  */
@@ -17,6 +18,7 @@ public record RpcListenerStatus(
     String address,
     boolean open,
     String detail,
+    String flood,
     List<String> services,
     List<String> away) {
   /** Copies the lists. */

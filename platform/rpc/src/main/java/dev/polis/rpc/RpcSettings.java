@@ -1,6 +1,7 @@
 package dev.polis.rpc;
 
 import dev.polis.config.SettingCheck;
+import dev.polis.rpc.audit.AuditSettings;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -16,6 +17,12 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.rpc");
 
   private static final int MAX_PORT = 65_535;
+
+  /** Their names have six digits; a thousand of 4 MiB are more than a node has room for. */
+  private static final int MOST_AUDIT_FILES = 1000;
+
+  /** Beyond it the files of a process end before the limit is reached. */
+  private static final int MOST_CONNECTIONS = 65_536;
 
   /** An hour: whoever waits longer for an organ has given up. */
   private static final long LONGEST_MILLIS = 3_600_000;
@@ -73,11 +80,35 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
         millis("drain.ms", config.drain_ms()),
         usual.retryDelay(),
         CHECK.range("message.bytes", config.message_bytes(), 1, Integer.MAX_VALUE),
-        CHECK.range("connections", config.connections(), 1, Integer.MAX_VALUE),
+        connections(config),
         CHECK.range("calls.per.connection", config.calls_per_connection(), 1, Integer.MAX_VALUE),
-        usual.handshakeTime(),
+        millis("handshake.ms", config.handshake_ms()),
+        millis("idle.ms", config.idle_ms()),
         usual.keepAliveTime(),
         usual.keepAliveMinimum());
+  }
+
+  /**
+   * Checks the configuration of the audit log.
+   *
+   * @throws dev.polis.config.SettingException if a value cannot be used
+   */
+  static AuditSettings audit(RpcHostConfig config) {
+    return new AuditSettings(
+        CHECK.range("audit.file.bytes", config.audit_file_bytes(), 1 << 12, Integer.MAX_VALUE),
+        CHECK.range("audit.files", config.audit_files(), 2, MOST_AUDIT_FILES));
+  }
+
+  private static ConnectionLimits connections(RpcHostConfig config) {
+    return new ConnectionLimits(
+        CHECK.range("member.connections", config.member_connections(), 1, MOST_CONNECTIONS),
+        CHECK.range("stranger.connections", config.stranger_connections(), 1, MOST_CONNECTIONS),
+        CHECK.range("source.connections", config.source_connections(), 1, MOST_CONNECTIONS),
+        CHECK.range(
+            "source.connections.per.second",
+            config.source_connections_per_second(),
+            1,
+            MOST_CONNECTIONS));
   }
 
   private static Duration millis(String key, long value) {
@@ -103,9 +134,10 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
    * @param drainTime how long a provider that goes is kept for its calls in flight
    * @param retryDelay what callers are told to wait before they try again
    * @param messageBytes largest request
-   * @param connections connections per listener; more are closed at once
+   * @param connections connections of each listener
    * @param callsPerConnection calls at a time on one connection; more wait in the client
    * @param handshakeTime what a connection may take to become usable
+   * @param idleTime how long a connection without a call is kept
    * @param keepAliveTime silence after which a connection is asked whether it still lives
    * @param keepAliveMinimum how often a client may ask the same; one that asks more is disconnected
    */
@@ -115,18 +147,19 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
       Duration drainTime,
       Duration retryDelay,
       int messageBytes,
-      int connections,
+      ConnectionLimits connections,
       int callsPerConnection,
       Duration handshakeTime,
+      Duration idleTime,
       Duration keepAliveTime,
       Duration keepAliveMinimum) {
     /**
      * The default limits. A bundle is replaced in well under a second; 10 s also cover an organ
      * that has to find its feet, and are within the patience of a person. Five seconds of draining
      * let any unary call finish that is not stuck. 4 MiB is gRPC's own limit; the largest message,
-     * a chunk of the node list, has 2 MiB. 1024 connections are ten per node in the largest cluster
-     * we think of. A handshake is two round trips and two signatures: 10 s are ample for the worst
-     * line. Existing clients ask each 10 s and expect that each second is allowed.
+     * a chunk of the node list, has 2 MiB. A handshake is two round trips and two signatures: 10 s
+     * are ample for the worst line. Nodes call each few seconds, so whoever is silent for five
+     * minutes has gone. Existing clients ask each 10 s and expect that each second is allowed.
      */
     public static final Limits DEFAULT =
         new Limits(
@@ -135,9 +168,10 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
             Duration.ofSeconds(5),
             Duration.ofSeconds(1),
             4 << 20,
-            1024,
+            ConnectionLimits.DEFAULT,
             256,
             Duration.ofSeconds(10),
+            Duration.ofMinutes(5),
             Duration.ofSeconds(30),
             Duration.ofSeconds(1));
 
@@ -152,6 +186,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
           connections,
           callsPerConnection,
           handshakeTime,
+          idleTime,
           keepAliveTime,
           keepAliveMinimum);
     }
@@ -167,12 +202,13 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
           connections,
           callsPerConnection,
           handshakeTime,
+          idleTime,
           keepAliveTime,
           keepAliveMinimum);
     }
 
     /** Returns the same with other limits for connections. */
-    public Limits withConnections(int most, Duration handshake) {
+    public Limits withConnections(ConnectionLimits most, Duration handshake) {
       return new Limits(
           heldCalls,
           holdTime,
@@ -182,6 +218,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
           most,
           callsPerConnection,
           handshake,
+          idleTime,
           keepAliveTime,
           keepAliveMinimum);
     }

@@ -5,18 +5,34 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Counts what a host has served since it started. Numbers only grow, but for the two that say so.
+ * Counts what a host has served since it started. Numbers only grow, but for those that say so.
  *
  * @param methods per listener and method, sorted by both
  * @param heldNow calls that wait for their provider at this moment
- * @param connectionsNow open connections of all listeners at this moment
- * @param connectionsRefused connections that were closed at once because there were too many
+ * @param ports the connections of each listener, and of each port that the platform keeps open for
+ *     an organ
  */
-public record RpcStatistics(
-    List<Method> methods, int heldNow, int connectionsNow, long connectionsRefused) {
-  /** Copies the list. */
+public record RpcStatistics(List<Method> methods, int heldNow, List<Port> ports) {
+  /** Copies the lists. */
   public RpcStatistics {
     methods = List.copyOf(methods);
+    ports = List.copyOf(ports);
+  }
+
+  /**
+   * Counts the connections of one port.
+   *
+   * @param name the listener, or the configuration that chose the port
+   * @param members open connections of members of the cluster at this moment
+   * @param strangers other open connections at this moment
+   * @param refused connections that were closed at once because their source opened too many
+   * @param displaced connections of strangers that were closed to make room for newer ones
+   */
+  public record Port(String name, int members, int strangers, long refused, long displaced) {
+    /** Returns how many connections were closed because there were too many. */
+    public long turnedAway() {
+      return refused + displaced;
+    }
   }
 
   /** Upper bounds of the latency buckets in seconds; a last bucket without bound follows. */

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * Keeps one port open on behalf of whoever serves there. Several of one organ may serve at a port
@@ -48,6 +49,16 @@ abstract class SharedPort<H> {
 
   /** Returns where it listens. */
   abstract InetSocketAddress address();
+
+  /** Returns what decides about its connections. */
+  abstract ConnectionGate gate();
+
+  /** Counts the connections of all ports. */
+  static Stream<RpcStatistics.Port> statistics() {
+    synchronized (OPEN) {
+      return OPEN.values().stream().map(port -> port.gate().statistics(port.pid)).toList().stream();
+    }
+  }
 
   /** Begins to accept connections; there is somebody to answer. */
   abstract void start();

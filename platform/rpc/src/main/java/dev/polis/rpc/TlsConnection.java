@@ -18,6 +18,7 @@ import java.util.Optional;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSession;
 import javax.net.ssl.SSLSocket;
 import jdk.net.ExtendedSocketOptions;
 
@@ -102,14 +103,16 @@ public final class TlsConnection implements AutoCloseable {
    * @param first the first byte of the peer
    */
   void accept(int first, SSLContext context, SSLParameters parameters) throws IOException {
+    HandshakeSocket handshake = new HandshakeSocket(raw);
     SSLSocket socket =
         (SSLSocket)
             context
                 .getSocketFactory()
-                .createSocket(raw, new ByteArrayInputStream(new byte[] {(byte) first}), true);
+                .createSocket(handshake, new ByteArrayInputStream(new byte[] {(byte) first}), true);
     socket.setUseClientMode(false);
     socket.setSSLParameters(parameters);
     secure(socket);
+    handshake.complete();
   }
 
   private void secure(SSLSocket socket) throws IOException {
@@ -147,6 +150,16 @@ public final class TlsConnection implements AutoCloseable {
     } catch (SSLPeerUnverifiedException none) {
       return Optional.empty();
     }
+  }
+
+  /** Returns the session of the connection; there was a handshake. */
+  SSLSession session() {
+    return tls.getSession();
+  }
+
+  /** Returns the address at which the connection was accepted or made. */
+  InetSocketAddress local() {
+    return (InetSocketAddress) raw.getLocalSocketAddress();
   }
 
   /** Returns what the peer sends; it supports {@link InputStream#mark}. */

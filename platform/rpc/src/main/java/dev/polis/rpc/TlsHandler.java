@@ -1,6 +1,7 @@
 package dev.polis.rpc;
 
 import java.io.IOException;
+import java.security.cert.X509Certificate;
 
 /** Answers requests that come over TLS, in a protocol of its own choice. */
 @FunctionalInterface
@@ -31,4 +32,13 @@ public interface TlsHandler {
    * @throws IOException if a connection broke, which closes this one
    */
   Next handle(TlsConnection connection) throws IOException;
+
+  /**
+   * Returns whether the owner of a certificate belongs to the cluster. Asked after the handshake,
+   * which proved that the peer owns it. Connections of members have room of their own; all others,
+   * which is what this takes everybody for, give way to newer ones.
+   */
+  default boolean isMember(X509Certificate certificate) {
+    return false;
+  }
 }

@@ -7,6 +7,7 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -20,8 +21,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class TlsPort extends SharedPort<TlsHandler> {
 
-  /** More than all clients of a cluster need, and too few to exhaust the memory of a node. */
-  private static final int CONNECTIONS = 1024;
+  /** Connections that wait to be accepted: a flood that fills it costs others a second's pause. */
+  private static final int BACKLOG = 4096;
 
   /** As at the gRPC listeners of a node. */
   static final Duration HANDSHAKE_TIME = Duration.ofSeconds(10);
@@ -39,6 +40,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
   private final InetSocketAddress address;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final Set<TlsConnection> open = ConcurrentHashMap.newKeySet();
+  private final ConnectionGate gate = new ConnectionGate(ConnectionLimits.DEFAULT);
   private final Thread acceptor = Thread.ofVirtual().name("tls port").unstarted(this::acceptAll);
 
   private TlsPort(String pid, ServerSocketChannel server) throws IOException {
@@ -61,7 +63,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
       throws IOException {
     ServerSocketChannel server = ServerSocketChannel.open();
     try {
-      return server.bind(address);
+      return server.bind(address, BACKLOG);
     } catch (IOException e) {
       server.close();
       throw taken(pid, address, e.getMessage(), e);
@@ -71,6 +73,11 @@ final class TlsPort extends SharedPort<TlsHandler> {
   @Override
   InetSocketAddress address() {
     return address;
+  }
+
+  @Override
+  ConnectionGate gate() {
+    return gate;
   }
 
   @Override
@@ -93,16 +100,32 @@ final class TlsPort extends SharedPort<TlsHandler> {
   }
 
   private void admit(SocketChannel channel) throws IOException {
-    if (open.size() >= CONNECTIONS) {
-      channel.close();
+    Optional<TlsConnection> accepted = accepted(channel);
+    if (accepted.isEmpty()) {
       return;
     }
-    TlsConnection connection = TlsConnection.accepted(channel);
+    TlsConnection connection = accepted.get();
+    Optional<ConnectionGate.Pass> pass =
+        gate.enter(connection.peer().getAddress(), connection::abort);
+    if (pass.isEmpty()) {
+      connection.abort();
+      return;
+    }
     open.add(connection);
     try {
-      threads.execute(() -> serve(connection));
+      threads.execute(() -> serve(connection, pass.get()));
     } catch (RejectedExecutionException stopped) {
       connection.abort();
+    }
+  }
+
+  /** Takes a connection; empty if its peer is gone again. */
+  private static Optional<TlsConnection> accepted(SocketChannel channel) throws IOException {
+    try {
+      return Optional.of(TlsConnection.accepted(channel));
+    } catch (IOException gone) {
+      channel.close();
+      return Optional.empty();
     }
   }
 
@@ -121,9 +144,9 @@ final class TlsPort extends SharedPort<TlsHandler> {
     }
   }
 
-  private void serve(TlsConnection connection) {
+  private void serve(TlsConnection connection, ConnectionGate.Pass pass) {
     try (connection) {
-      if (greet(connection)) {
+      if (greet(connection, pass)) {
         answer(connection);
       }
     } catch (IOException gone) {
@@ -134,11 +157,12 @@ final class TlsPort extends SharedPort<TlsHandler> {
       }
     } finally {
       open.remove(connection);
+      pass.left();
     }
   }
 
   /** Makes the handshake; false if the connection is to be closed. */
-  private boolean greet(TlsConnection connection) throws IOException {
+  private boolean greet(TlsConnection connection, ConnectionGate.Pass pass) throws IOException {
     connection.limit(HANDSHAKE_TIME);
     int first = connection.firstByte();
     if (first < 0) {
@@ -147,6 +171,11 @@ final class TlsPort extends SharedPort<TlsHandler> {
     PortTenant<TlsHandler> tenant = awaitTenant();
     try {
       connection.accept(first, tenant.context(), tenant.parameters());
+      if (connection.certificate().filter(tenant.handler()::isMember).isPresent()) {
+        pass.member();
+      } else {
+        pass.greeted();
+      }
       return true;
     } catch (IOException failed) {
       if (server.isOpen()) {

@@ -22,6 +22,9 @@
  * refused. A failure of any step, or of the organ's code, ends the call it happened in and no
  * other.
  *
+ * <p>What was changed and by whom is kept in files, by {@link dev.polis.rpc.audit.AuditLog}: a
+ * mutating call of an authenticated peer is on the disk before its caller is answered.
+ *
  * <p>{@link dev.polis.rpc.CallStreams} serves the streams of an organ that last as long as their
  * callers listen: each on a virtual thread of its own, or, where a thousand callers get the same
  * messages, from the thread that has a new message.
@@ -29,28 +32,44 @@
  * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust.
  * {@link dev.polis.rpc.BlockingStreams} ends a stream that was opened on one.
  *
+ * <p>Each port has limits of its own, {@link dev.polis.rpc.ConnectionLimits}. A new connection is a
+ * stranger's until its handshake shows a certificate of the cluster. Strangers have little room,
+ * and never fill it up: a new one takes the place of the oldest of the source that has the most. So
+ * a flood from some addresses shuts nobody else out. Members have room of their own, and no flood
+ * displaces them. The status of a listener names a flood, and the statistics count what was turned
+ * away.
+ *
  * <p>{@link dev.polis.rpc.HttpsListener} opens the sockets of organs whose clients speak HTTP/1.1:
  * metrics and Kubernetes; {@link dev.polis.rpc.HttpsTask} keeps one open at the node's address.
- * {@link dev.polis.rpc.TlsListener} and {@link dev.polis.rpc.TlsTask} do the same for a protocol
- * that the JDK's HTTP server does not speak: they give each request of a connection, with its first
- * byte unread, to the organ. A long one the organ may join to another connection; then the platform
- * passes the bytes, and a replacement of the organ's code does not end it. Such a port belongs to
- * the platform: an instance of an organ that replaces another one opens it too, and gets its
- * requests without a gap.
+ * {@link dev.polis.rpc.TlsListener} and {@link dev.polis.rpc.TlsTask} do the same for other
+ * protocols: they give each request of a connection, with its first byte unread, to the organ. A
+ * long one the organ may join to another connection; then the platform passes the bytes, and a
+ * replacement of the organ's code does not end it. Such a port belongs to the platform: an instance
+ * of an organ that replaces another one opens it too, and gets its requests without a gap.
  *
  * <p>A request that changes something is refused if it holds a field that this node does not know;
  * a part that was done silently would be taken for the whole.
  *
+ * <p>The largest size of each field is stated at the field ({@code max_bytes}, {@code max_items}).
+ * A request with a larger one is refused before its handler, the log or a record gets it.
+ *
  * <p><b>Not promised.</b> A held call lives in memory: it does not survive the process. A held call
  * is sent to the successor once; a call that had already reached the predecessor is never repeated,
  * since only the caller knows whether that is safe.
+ *
+ * <p><b>Why not the JDK's HTTPS server.</b> It counts connections and not whose they are, so the
+ * first thousand strangers shut everybody out; and it tells nobody of a connection before its first
+ * byte.
+ *
+ * <p><b>Why not refuse new connections when there are too many.</b> Those that are there are the
+ * flood; who comes to end it is new.
  *
  * <p><b>Why not grpc-java's mutable registry and interceptors.</b> The registry answers
  * UNIMPLEMENTED during a gap, which callers take as final. Interceptors may throw, may forget to
  * close a call, and see a call only after it found a handler.
  */
 @Export
-@Version("1.2.0")
+@Version("1.3.0")
 package dev.polis.rpc;
 
 import org.osgi.annotation.bundle.Export;

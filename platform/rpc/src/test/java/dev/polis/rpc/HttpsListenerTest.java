@@ -24,7 +24,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.time.Duration;
@@ -36,8 +35,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLEngine;
-import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -124,9 +121,11 @@ class HttpsListenerTest {
     String port = "127.0.0.1:" + peer.getLocalPort() + " failed: ";
     Await.until(
         PATIENCE,
-        "a line \"%s...%s\" in %s".formatted(port, reason, lines()),
-        () -> lines().stream().anyMatch(line -> line.contains(port) && line.contains(reason)));
-    assertEquals(1, lines().size(), () -> lines().toString());
+        "a line with \"%s\"".formatted(port),
+        () -> lines().stream().anyMatch(line -> line.contains(port)));
+    List<String> of = lines().stream().filter(line -> line.contains(port)).toList();
+    assertEquals(1, of.size(), of::toString);
+    assertTrue(of.getFirst().contains(reason), of::toString);
   }
 
   @Test
@@ -173,11 +172,13 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("a client that does not trust the node is one log line that says so")
+  @DisplayName("a client that does not trust the node is one log line that says so, 10 times")
   void clientRefuses() throws Exception {
-    try (SSLSocket socket = tls(SSLContext.getDefault())) {
-      assertThrows(IOException.class, socket::startHandshake);
-      awaitLine(socket, "certificate_unknown");
+    for (int client = 0; client < 10; client++) {
+      try (SSLSocket socket = tls(SSLContext.getDefault())) {
+        assertThrows(IOException.class, socket::startHandshake);
+        awaitLine(socket, "certificate_unknown");
+      }
     }
   }
 
@@ -200,33 +201,6 @@ class HttpsListenerTest {
           .write("no TLS at all, but bytes".getBytes(StandardCharsets.US_ASCII));
       awaitLine(socket, "SSL message");
     }
-  }
-
-  @Test
-  @DisplayName("a handshake that takes too long is one log line that says how long")
-  void tooSlow() throws Exception {
-    SSLEngine engine = SSLContext.getDefault().createSSLEngine("192.0.2.7", 4711);
-    engine.setUseClientMode(false);
-    WatchedEngine watched =
-        new WatchedEngine(engine, new HandshakeLog(logs.log("test"), Duration.ofMillis(20)));
-    watched.unwrap(ByteBuffer.wrap(new byte[] {0x16}), ByteBuffer.allocate(1 << 16));
-    watched.reportIfLate();
-    assertEquals(
-        List.of(FAILED + "192.0.2.7:4711 failed: it was not complete within 20 ms"), lines());
-  }
-
-  @Test
-  @DisplayName("a handshake that failed is not reported again as late")
-  void reportedOnce() throws Exception {
-    SSLEngine engine = SSLContext.getDefault().createSSLEngine("192.0.2.7", 4711);
-    engine.setUseClientMode(false);
-    WatchedEngine watched =
-        new WatchedEngine(engine, new HandshakeLog(logs.log("test"), Duration.ofMillis(20)));
-    ByteBuffer garbage =
-        ByteBuffer.wrap("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
-    assertThrows(SSLException.class, () -> watched.unwrap(garbage, ByteBuffer.allocate(1 << 16)));
-    watched.reportIfLate();
-    assertTrue(lines().size() == 1, () -> lines().toString());
   }
 
   // ---- one listener after the other at the same port

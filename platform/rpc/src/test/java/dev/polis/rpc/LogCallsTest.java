@@ -45,7 +45,7 @@ class LogCallsTest {
   void start() {
     fixture = new RpcFixture();
     streams = new CallStreams();
-    LogCalls calls = new LogCalls(fixture.logs, streams);
+    LogCalls calls = new LogCalls(fixture.logs, streams, 16);
     fixture.host.serve(
         RpcHost.CURATOR,
         new NodeManagementGrpc.NodeManagementImplBase() {
@@ -179,7 +179,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("chunks hold at most 2000 entries, and no more bytes than a client takes")
+  @DisplayName("responses are small, whatever the log holds, and lose nothing")
   void chunks() {
     IntStream.range(0, 4500).forEach(i -> fixture.logs.log("many").info("%d", i));
     String fat = "x".repeat(1000) + "\n";
@@ -188,14 +188,39 @@ class LogCallsTest {
     List<LogsResponse> many = responses(all("many"));
     List<LogsResponse> large = responses(all("fat"));
 
-    assertEquals(
-        List.of(2000, 2000, 500), many.stream().map(LogsResponse::getBacklogEntriesCount).toList());
+    assertEquals(4500, many.stream().mapToInt(LogsResponse::getBacklogEntriesCount).sum());
+    many.forEach(
+        chunk ->
+            assertTrue(
+                chunk.getSerializedSize() <= 64 << 10, "chunk of " + chunk.getSerializedSize()));
     assertEquals(40, large.stream().mapToInt(LogsResponse::getBacklogEntriesCount).sum());
     assertTrue(large.size() > 1, "8 MB came in one message");
     large.forEach(
         chunk ->
             assertTrue(
                 chunk.getSerializedSize() < 4 << 20, "chunk of " + chunk.getSerializedSize()));
+  }
+
+  @Test
+  @DisplayName("more readers than there is room for are refused, until one has ended")
+  void readersAreBounded() throws Exception {
+    fixture.logs.log("main").info("line");
+    List<Follower> followers = new ArrayList<>();
+    for (int i = 0; i < 16; i++) {
+      Follower follower = follow(all("main"));
+      follower.request(10);
+      follower.await("the backlog", 1);
+      followers.add(follower);
+    }
+    Status refused = RpcFixture.statusOf(() -> backlog(all("main")));
+    assertEquals(Status.Code.UNAVAILABLE, refused.getCode());
+    assertTrue(refused.getDescription().contains("16 readers"), refused::toString);
+    followers.getFirst().cancel();
+    Await.until(
+        RpcFixture.PATIENCE,
+        "room for another reader",
+        () -> RpcFixture.statusOf(() -> backlog(all("main"))).isOk());
+    followers.forEach(Follower::cancel);
   }
 
   private List<LogsResponse> responses(LogsRequest.Builder request) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.TlsIdentity;
@@ -88,7 +89,8 @@ class RpcConnectionTest {
   void slowHandshakeIsCutOff() throws Exception {
     assertEquals(Duration.ofSeconds(10), RpcSettings.Limits.DEFAULT.handshakeTime());
     Duration limit = Duration.ofMillis(700);
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withConnections(16, limit))) {
+    try (RpcFixture fixture =
+        new RpcFixture(usual -> usual.withConnections(ConnectionLimits.DEFAULT, limit))) {
       long start = System.nanoTime();
       try (Socket silent = connect(fixture);
           Socket dripping = connect(fixture)) {
@@ -122,23 +124,60 @@ class RpcConnectionTest {
 
   @Test
   @Timeout(20)
-  @DisplayName("more connections than allowed are closed at once, those there are go on")
+  @DisplayName("strangers beyond their limit give way to newer ones, members go on")
   void connectionsAreBounded() throws Exception {
+    ConnectionLimits two = new ConnectionLimits(8, 2, 2, 100);
     try (RpcFixture fixture =
-        new RpcFixture(usual -> usual.withConnections(2, Duration.ofSeconds(10)))) {
+        new RpcFixture(usual -> usual.withConnections(two, Duration.ofSeconds(10)))) {
       fixture.host.serve(RpcHost.CURATOR, new Answering());
       ManagedChannel owner = fixture.asOwner();
       assertTrue(ask(owner).isOk());
 
-      try (Socket second = connect(fixture);
+      try (Socket first = connect(fixture);
+          Socket second = connect(fixture);
           Socket third = connect(fixture)) {
-        assertTrue(endsWithin(third, Duration.ofSeconds(5)), "the third connection stayed");
+        assertTrue(endsWithin(first, Duration.ofSeconds(5)), "the oldest connection stayed");
+        assertTrue(ask(fixture.asOwner()).isOk(), "a new member is not served");
         assertTrue(ask(owner).isOk());
-        assertFalse(second.isClosed());
+        assertFalse(second.isClosed() || third.isClosed());
       }
 
-      assertEquals(1, fixture.host.statistics().connectionsRefused());
+      RpcStatistics.Port curator = port(fixture, RpcHost.CURATOR);
+      assertEquals(2, curator.members());
+      assertTrue(curator.displaced() >= 1, curator::toString);
+      assertEquals(0, curator.refused());
     }
+  }
+
+  private static RpcStatistics.Port port(RpcFixture fixture, String name) {
+    return fixture.host.statistics().ports().stream()
+        .filter(port -> port.name().equals(name))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  @Timeout(30)
+  @DisplayName("a flood of connections is named by the listener's status")
+  void floodIsNamed() throws Exception {
+    ConnectionLimits few = new ConnectionLimits(8, 2, 2, 1);
+    try (RpcFixture fixture =
+        new RpcFixture(usual -> usual.withConnections(few, Duration.ofSeconds(10)))) {
+      for (int i = 0; i < 80; i++) {
+        connect(fixture).close();
+      }
+      Await.until(
+          Duration.ofSeconds(20),
+          "the flood to be named",
+          () -> status(fixture).flood().contains("from 127.0.0.1"));
+    }
+  }
+
+  private static RpcListenerStatus status(RpcFixture fixture) {
+    return fixture.host.listeners().peek().orElseThrow().stream()
+        .filter(status -> status.name().equals(RpcHost.CURATOR))
+        .findFirst()
+        .orElseThrow();
   }
 
   @Test

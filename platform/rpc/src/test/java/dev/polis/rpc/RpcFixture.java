@@ -11,6 +11,7 @@ import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.TlsIdentity;
+import dev.polis.rpc.audit.AuditLog;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
@@ -25,6 +26,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.security.KeyPair;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -54,6 +56,17 @@ final class RpcFixture implements AutoCloseable {
   }
 
   private RpcFixture(RpcSettings.Limits limits) {
+    this(limits, logs -> AuditLog.discarding(logs.log("rpc.audit")));
+  }
+
+  /** Makes a fixture whose audit log is the test's. */
+  static RpcFixture audited(Function<LogTree, AuditLog> audit) {
+    RpcFixture fixture = new RpcFixture(RpcSettings.Limits.DEFAULT, audit);
+    fixture.host.identify(fixture.credentials);
+    return fixture;
+  }
+
+  private RpcFixture(RpcSettings.Limits limits, Function<LogTree, AuditLog> audit) {
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     host =
         new LocalRpcHost(
@@ -63,7 +76,9 @@ final class RpcFixture implements AutoCloseable {
                     new RpcSettings.Listener(RpcHost.MANAGEMENT, any, true),
                     new RpcSettings.Listener(RpcHost.DEBUG, any, false)),
                 limits),
-            logs);
+            logs,
+            InstantSource.system(),
+            audit.apply(logs));
   }
 
   static RpcFixture withoutCredentials() {

@@ -194,7 +194,8 @@ class RpcHandshakeTest {
   @DisplayName("a handshake that takes too long is one log line that says how long")
   void tooSlow() throws Exception {
     try (RpcFixture fixture =
-            new RpcFixture(usual -> usual.withConnections(16, Duration.ofMillis(300)));
+            new RpcFixture(
+                usual -> usual.withConnections(ConnectionLimits.DEFAULT, Duration.ofMillis(300)));
         Socket socket = connect(fixture)) {
       socket.getOutputStream().write(0x16);
       awaitLine(fixture, socket, "within 300 ms");

@@ -75,7 +75,7 @@ class RpcSettingsTest {
   void badNumbers() {
     assertRefused("dev.polis.rpc.curator.port is \"70000\"", Map.of("curator_port", 70_000));
     assertRefused("dev.polis.rpc.hold.ms is \"-1\"", Map.of("hold_ms", -1L));
-    assertRefused("dev.polis.rpc.connections is \"0\"", Map.of("connections", 0));
+    assertRefused("dev.polis.rpc.member.connections is \"0\"", Map.of("member_connections", 0));
     assertRefused("dev.polis.rpc.message.bytes is \"0\"", Map.of("message_bytes", 0));
   }
 

@@ -90,7 +90,12 @@ class RpcSpanTest {
           () -> assertEquals(3, method.buckets().stream().mapToLong(Long::longValue).sum()),
           () -> assertTrue(method.seconds() > 0),
           () -> assertEquals("curator", method.listener()),
-          () -> assertEquals(1, fixture.host.statistics().connectionsNow()));
+          () ->
+              assertEquals(
+                  1,
+                  fixture.host.statistics().ports().stream()
+                      .mapToInt(RpcStatistics.Port::members)
+                      .sum()));
     }
   }
 }

@@ -1,0 +1,126 @@
+package dev.polis.rpc;
+
+import dev.polis.rpc.audit.AuditFullException;
+import dev.polis.rpc.audit.AuditLog;
+import io.grpc.Status;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.Arrays;
+
+/**
+ * Decides what of a call is kept in the audit log. Changes by peers with a certificate are kept one
+ * by one; refusals of strangers and nodes' reports about themselves are counted.
+ */
+final class CallAudit {
+  /** The part of an IPv6 address that a site gets: whoever has one has 2^64 addresses. */
+  private static final int SITE_BYTES = 8;
+
+  /**
+   * Methods that strangers may call and that do something, such as loading an image by the debug
+   * port, are kept one by one, ten of them at once and one more each minute; the rest is counted.
+   */
+  private static final int BURST = 10;
+
+  private static final Duration INTERVAL = Duration.ofMinutes(1);
+
+  private final AuditLog log;
+  private final LogBudget strangers = new LogBudget(BURST, INTERVAL, System::nanoTime);
+
+  CallAudit(AuditLog log) {
+    this.log = log;
+  }
+
+  /** Returns whether a call of this peer is written before its handler is asked. */
+  static boolean announces(CallRule rule, RpcPeer peer) {
+    return rule.mutating() && !rule.selfReport() && !stranger(peer);
+  }
+
+  /** Returns whether the end of a call is kept or counted. */
+  static boolean records(CallRule rule, RpcPeer peer, Status status) {
+    return rule.mutating() || stranger(peer) && !status.isOk();
+  }
+
+  private static boolean stranger(RpcPeer peer) {
+    return peer instanceof RpcPeer.Unauthenticated;
+  }
+
+  /**
+   * Says that a call begins.
+   *
+   * @return a ticket for {@link #await}
+   * @throws RpcException UNAVAILABLE if nothing may be changed because nothing can be written
+   */
+  long begin(String id, CallRule rule, RpcPeer peer, String said) {
+    try {
+      return log.begin(id, peer.describe(), rule.method(), said);
+    } catch (AuditFullException full) {
+      throw RpcException.unavailable(full.getMessage(), full.retryAfter());
+    }
+  }
+
+  /**
+   * Says that a call ended.
+   *
+   * @param begun whether it had a beginning here
+   * @param said the request, redacted
+   * @param source where it came from
+   * @return a ticket for {@link #await}
+   */
+  long finished(
+      String id,
+      CallRule rule,
+      RpcPeer peer,
+      boolean begun,
+      String outcome,
+      Status status,
+      String said,
+      SocketAddress source) {
+    if (begun) {
+      log.end(id, peer.describe(), rule.method(), outcome);
+      return 0;
+    }
+    if (stranger(peer) && (!status.isOk() || crowd((RpcPeer.Unauthenticated) peer))) {
+      log.refused(place(source), status.getCode() + " " + rule.method());
+      return 0;
+    }
+    if (rule.selfReport()) {
+      log.reported(peer.describe(), rule.method(), status.getCode().name());
+      return 0;
+    }
+    return rule.mutating()
+        ? log.call(id, peer.describe(), rule.method(), outcome + "; " + said)
+        : 0;
+  }
+
+  /** Returns whether this is one of too many calls by peers that proved nothing. */
+  private boolean crowd(RpcPeer.Unauthenticated peer) {
+    return peer.publicKey().isEmpty() && strangers.take().isEmpty();
+  }
+
+  /** Waits until a record is on the disk, or held because there is no disk for it. */
+  void await(long ticket) throws InterruptedException {
+    if (ticket > 0) {
+      log.await(ticket);
+    }
+  }
+
+  /** Returns the address of a peer without its port; of IPv6 only the site. */
+  static String place(SocketAddress source) {
+    if (!(source instanceof InetSocketAddress address) || address.getAddress() == null) {
+      return "an unknown address";
+    }
+    if (!(address.getAddress() instanceof Inet6Address wide)) {
+      return address.getAddress().getHostAddress();
+    }
+    try {
+      byte[] site = Arrays.copyOf(Arrays.copyOf(wide.getAddress(), SITE_BYTES), 16);
+      return InetAddress.getByAddress(site).getHostAddress() + "/64";
+    } catch (UnknownHostException e) {
+      throw new IllegalStateException("an address of 16 bytes was refused", e);
+    }
+  }
+}

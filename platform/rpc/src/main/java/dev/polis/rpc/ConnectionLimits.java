@@ -1,0 +1,33 @@
+package dev.polis.rpc;
+
+/**
+ * Limits the connections of one port. A connection is a stranger's until its handshake has shown a
+ * certificate of the cluster, then a member's.
+ *
+ * @param members connections of members; those above it are treated as strangers'
+ * @param strangers connections of strangers, of which the oldest of the source with the most gives
+ *     way to a new one
+ * @param perSource the same for one source: an IPv4 address, or the first 64 bits of an IPv6
+ *     address, which is what one subscriber gets
+ * @param perSecond new connections of strangers that one source may open in a second, in the long
+ *     run; two seconds' worth may come at once, those above it are closed unread
+ */
+public record ConnectionLimits(int members, int strangers, int perSource, int perSecond) {
+  /**
+   * The default limits. 768 connections of members are several per node in the largest cluster we
+   * think of, and take some 40 MiB. 256 handshakes at a time are more than two cores make in a
+   * tenth of a second, and take some 16 MiB. 64 from one source are a rack behind one address that
+   * starts at once. A handshake costs the node about a millisecond: 32 in a second leave 31 of 32
+   * parts of a core to others, and members' are not counted.
+   */
+  public static final ConnectionLimits DEFAULT = new ConnectionLimits(768, 256, 64, 32);
+
+  /** Refuses limits under which nobody could connect. */
+  public ConnectionLimits {
+    if (members < 1 || strangers < 1 || perSource < 1 || perSecond < 1) {
+      throw new IllegalArgumentException(
+          "limits of connections must be positive: members=%d strangers=%d perSource=%d perSecond=%d"
+              .formatted(members, strangers, perSource, perSecond));
+    }
+  }
+}

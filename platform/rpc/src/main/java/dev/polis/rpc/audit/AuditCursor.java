@@ -1,0 +1,127 @@
+package dev.polis.rpc.audit;
+
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Reads the records of a log in their order, a few at a time, and remembers where it was. Used by
+ * one thread; holds no file open between two reads.
+ */
+public final class AuditCursor {
+  /**
+   * Is a record with what its place says about it.
+   *
+   * @param record the record
+   * @param broken whether it does not follow the one before, so that one of them was changed or
+   *     something between them removed
+   */
+  public record Entry(AuditRecord record, boolean broken) {}
+
+  private final AuditFolder folder;
+  private final long after;
+  private Path file; // null before the first read
+  private long offset;
+  private AuditMark before; // null until a record was read
+
+  /**
+   * Makes a cursor.
+   *
+   * @param after number of the record to begin after; 0 for the oldest one that is kept
+   */
+  public AuditCursor(AuditFolder folder, long after) {
+    this.folder = folder;
+    this.after = after;
+  }
+
+  /**
+   * Reads the next records.
+   *
+   * @param upTo number of the last record that may be read
+   * @param most how many at most
+   * @return empty if there are none at present
+   */
+  public List<Entry> next(long upTo, int most) throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    while (entries.size() < most) {
+      Optional<Path> source = source();
+      if (source.isEmpty()) {
+        break;
+      }
+      file = source.get();
+      if (read(upTo, most, entries)) {
+        continue;
+      }
+      Optional<Path> next = following();
+      if (next.isEmpty() || entries.size() == most) {
+        break;
+      }
+      file = next.get();
+      offset = 0;
+    }
+    return entries;
+  }
+
+  private Optional<Path> source() throws IOException {
+    if (file != null) {
+      return Optional.of(file);
+    }
+    List<Path> files = folder.files();
+    return files.isEmpty()
+        ? Optional.empty()
+        : Optional.of(files.get(AuditFolder.begin(files, after)));
+  }
+
+  private Optional<Path> following() throws IOException {
+    long number = AuditFolder.number(file);
+    return folder.files().stream().filter(each -> AuditFolder.number(each) > number).findFirst();
+  }
+
+  /** Reads lines of the present file; returns whether there may be more of them. */
+  private boolean read(long upTo, int most, List<Entry> entries) throws IOException {
+    int had = entries.size();
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ).position(offset);
+        InputStream in = new BufferedInputStream(Channels.newInputStream(channel), 1 << 16)) {
+      ByteArrayOutputStream line = new ByteArrayOutputStream();
+      long length = 0;
+      for (int c = in.read(); c >= 0 && entries.size() < most; c = in.read()) {
+        length++;
+        if (c != '\n') {
+          if (line.size() < AuditScan.LONGEST_LINE) {
+            line.write(c);
+          }
+          continue;
+        }
+        Optional<AuditRecord> record = AuditRecord.parse(line.toString(StandardCharsets.UTF_8));
+        if (record.isPresent() && record.get().mark().sequence() > upTo) {
+          return false;
+        }
+        record.ifPresent(each -> add(each, entries));
+        offset += length;
+        length = 0;
+        line.reset();
+      }
+    } catch (NoSuchFileException deleted) {
+      return false;
+    }
+    return entries.size() > had && entries.size() < most;
+  }
+
+  private void add(AuditRecord record, List<Entry> entries) {
+    boolean broken = before != null && !record.follows(before);
+    before = record.mark();
+    if (record.mark().sequence() > after) {
+      entries.add(new Entry(record, broken));
+    }
+  }
+}

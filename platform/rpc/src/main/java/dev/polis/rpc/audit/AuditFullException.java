@@ -1,0 +1,20 @@
+package dev.polis.rpc.audit;
+
+import java.time.Duration;
+
+/** Refuses a change because too many records wait for a disk that does not take them. */
+public final class AuditFullException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final Duration retryAfter;
+
+  AuditFullException(String message, Duration retryAfter) {
+    super(message);
+    this.retryAfter = retryAfter;
+  }
+
+  /** Returns when the disk is tried again. */
+  public Duration retryAfter() {
+    return retryAfter;
+  }
+}

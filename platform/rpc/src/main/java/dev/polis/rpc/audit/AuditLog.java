@@ -1,0 +1,615 @@
+package dev.polis.rpc.audit;
+
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.logtree.Log;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Writes the audit log of this node. Records wait in memory until one thread has written them; its
+ * creator closes it. Safe for any thread.
+ */
+public final class AuditLog implements AutoCloseable {
+  /** Holds this many records, of half a kibibyte each, before changes are refused. */
+  public static final int HELD = 1024;
+
+  /** What was done has a place even if nothing more may begin; after that it is counted only. */
+  private static final int MOST = 4 * HELD;
+
+  /** Outcomes wait this long for the fsync of another record, so that one serves both. */
+  private static final Duration LAZY = Duration.ofMillis(100);
+
+  /** A disk that is full is tried again as soon as a person could have made room. */
+  private static final Duration RETRY = Duration.ofSeconds(2);
+
+  /** First sum after 10 s, so that a person sees an attack begin; 24 lines a day while it lasts. */
+  private static final Duration REFUSALS_FIRST = Duration.ofSeconds(10);
+
+  /** A disk that has not taken the last records by then hangs, and the process has to end. */
+  private static final Duration LAST_WRITE = Duration.ofSeconds(10);
+
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  /** Longest column counted in bytes of UTF-8 for each char. */
+  private static final int BYTES_PER_CHAR = 3;
+
+  /** Hash, number, time and tabs of a line. */
+  private static final int LINE_OVERHEAD = 160;
+
+  private static final long NOTHING = Long.MAX_VALUE;
+
+  private record Pending(long ticket, AuditRecord.Draft draft) {
+    int bytes() {
+      return LINE_OVERHEAD
+          + BYTES_PER_CHAR
+              * (draft.call().length()
+                  + draft.peer().length()
+                  + draft.method().length()
+                  + draft.text().length());
+    }
+  }
+
+  private final AuditSettings settings;
+  private final Log log;
+  private final boolean kept;
+  private final MutableValue<AuditStatus> status = new MutableValue<>();
+  private final AuditTally refusals =
+      new AuditTally("calls of strangers refused", REFUSALS_FIRST, HOUR, System::nanoTime);
+  private final AuditTally reports =
+      new AuditTally("reports of nodes about themselves", HOUR, HOUR, System::nanoTime);
+
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition work = lock.newCondition();
+  private final Condition done = lock.newCondition();
+  // Guarded by lock.
+  private final Deque<Pending> queue = new ArrayDeque<>();
+  private Path wanted; // null while there is no data volume
+  private Path open; // null while the writer has no file
+  private boolean failing;
+  private boolean busy; // while the writer has files in its hands
+  private boolean stopping;
+  private boolean stopped;
+  private long tickets;
+  private long settled;
+  private long lazyUntil = NOTHING;
+  private long retryAt;
+  private boolean urgent;
+  private long dropped;
+  private long confirmed;
+
+  // Of the writing thread.
+  private AuditWriter writer; // null while no file is open
+  private Path known; // null until a directory was open: what is confirmed there is known
+  private long knownSequence;
+
+  /**
+   * Starts the log; its records are held until {@link #open} says where they go.
+   *
+   * @param log reports what the disk refuses
+   */
+  public AuditLog(AuditSettings settings, Log log) {
+    this(settings, log, true);
+    Thread.ofPlatform().daemon().name("audit").start(this::run);
+  }
+
+  private AuditLog(AuditSettings settings, Log log, boolean kept) {
+    this.settings = settings;
+    this.log = log;
+    this.kept = kept;
+    this.stopped = !kept;
+    status.set(new AuditStatus.Closed());
+  }
+
+  /** Returns a log that keeps nothing, for a host of calls that has no data volume. */
+  public static AuditLog discarding(Log log) {
+    return new AuditLog(AuditSettings.DEFAULT, log, false);
+  }
+
+  /** Returns where the records go at present. */
+  public Value<AuditStatus> status() {
+    return status;
+  }
+
+  // ---- the volume
+
+  /**
+   * Writes to this directory from now on; what is held is written first. Does nothing if it is open
+   * already, as when another instance of an organ says it again.
+   */
+  public void open(Path directory) {
+    lock.lock();
+    try {
+      if (!directory.equals(wanted)) {
+        wanted = directory;
+        retryAt = 0;
+        work.signal();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Writes what is held and closes the file, so that the volume can be unmounted. */
+  public void release() throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      wanted = null;
+      work.signal();
+      while ((open != null || busy) && !stopped) {
+        done.await();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // ---- what is recorded
+
+  /**
+   * Says that a mutating call begins.
+   *
+   * @return a ticket for {@link #await}
+   * @throws AuditFullException if so many records wait for a disk that no more changes may happen
+   */
+  public long begin(String call, String peer, String method, String text) {
+    lock.lock();
+    try {
+      if (queue.size() >= HELD) {
+        throw full();
+      }
+      return add(AuditKind.BEGIN, call, peer, method, text, true);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private AuditFullException full() {
+    String where =
+        switch (status.peek().orElseThrow()) {
+          case AuditStatus.Failing(Path folder, String reason) ->
+              "the disk refuses them (%s): make room at %s, or mend it".formatted(reason, folder);
+          case AuditStatus.Open(Path folder) -> folder + " is slow: try again";
+          case AuditStatus.Closed() -> "the data volume is not mounted: wait, or mount it";
+        };
+    return new AuditFullException(
+        "nothing was changed: %d records of the audit log wait to be written, and %s"
+            .formatted(HELD, where),
+        RETRY);
+  }
+
+  /** Says how a call that began has ended. */
+  public void end(String call, String peer, String method, String text) {
+    lock.lock();
+    try {
+      add(AuditKind.END, call, peer, method, text, false);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Says that a call ended that had no beginning here.
+   *
+   * @return a ticket for {@link #await}
+   */
+  public long call(String call, String peer, String method, String text) {
+    lock.lock();
+    try {
+      return add(AuditKind.CALL, call, peer, method, text, true);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Tells something that was no call. */
+  public void note(String text) {
+    lock.lock();
+    try {
+      add(AuditKind.NOTE, "", "", "", text, true);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /**
+   * Counts a call, or a connection, that a stranger was refused.
+   *
+   * @param source its address
+   * @param reason one of a bounded number of words, such as a status code and a method
+   */
+  public void refused(String source, String reason) {
+    count(refusals, "from " + source + " " + reason);
+  }
+
+  /** Counts a node's report about itself. */
+  public void reported(String peer, String method, String outcome) {
+    count(reports, peer + " " + method + " " + outcome);
+  }
+
+  private void count(AuditTally tally, String key) {
+    if (kept && tally.add(key)) {
+      lock.lock();
+      try {
+        work.signal();
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  private long add(
+      AuditKind kind, String call, String peer, String method, String text, boolean soon) {
+    if (!kept) {
+      return settled;
+    }
+    if (queue.size() >= MOST) {
+      dropped++;
+      return settled;
+    }
+    tickets++;
+    queue.addLast(
+        new Pending(tickets, new AuditRecord.Draft(Instant.now(), kind, call, peer, method, text)));
+    if (soon && !urgent) {
+      urgent = true;
+      work.signal();
+    } else if (!soon && lazyUntil == NOTHING) {
+      lazyUntil = System.nanoTime() + LAZY.toNanos();
+      work.signal();
+    }
+    return tickets;
+  }
+
+  /**
+   * Waits until a record is on the disk, or held because there is no disk for it.
+   *
+   * @param ticket what the record's maker got
+   */
+  public void await(long ticket) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      while (settled < ticket && wanted != null && !failing && !stopped) {
+        done.await();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // ---- who reads
+
+  /** Returns the files; empty while none is open. */
+  public Optional<AuditFolder> folder() {
+    lock.lock();
+    try {
+      return Optional.ofNullable(open).map(AuditFolder::new);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns the number of the last record that is on the disk. */
+  public long confirmed() {
+    lock.lock();
+    try {
+      return confirmed;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Waits until a record behind this one is on the disk, and returns the number of the last. */
+  public long awaitAfter(long sequence) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      while (confirmed <= sequence && !stopped) {
+        done.await();
+      }
+      return confirmed;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  // ---- the writing thread
+
+  private void run() {
+    try {
+      boolean last = false;
+      while (!last) {
+        last = awaitWork();
+        sum(last && target() != null);
+        write();
+        rest();
+      }
+    } catch (InterruptedException e) {
+      log.error("the audit log's writer was interrupted; nothing is written any more");
+    } finally {
+      closeWriter();
+      lock.lock();
+      try {
+        stopped = true;
+        open = null;
+        done.signalAll();
+      } finally {
+        lock.unlock();
+      }
+    }
+  }
+
+  /** Waits until there is something to do; returns whether it is the last. */
+  private boolean awaitWork() throws InterruptedException {
+    lock.lock();
+    try {
+      long left = pause();
+      while (left > 0 && !stopping) {
+        work.awaitNanos(left);
+        left = pause();
+      }
+      busy = true;
+      return stopping;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void rest() {
+    lock.lock();
+    try {
+      busy = false;
+      done.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns for how long there is nothing to do, in nanoseconds. */
+  private long pause() {
+    long now = System.nanoTime();
+    if (wanted == null) {
+      return open == null ? sums() : 0;
+    }
+    if (open == null) {
+      return retryAt == 0 ? 0 : Math.min(sums(), Math.max(0, retryAt - now));
+    }
+    if (urgent || !wanted.equals(open)) {
+      return 0;
+    }
+    return Math.min(sums(), lazyUntil == NOTHING ? NOTHING : Math.max(0, lazyUntil - now));
+  }
+
+  private long sums() {
+    return Math.min(orNever(refusals.left()), orNever(reports.left()));
+  }
+
+  private static long orNever(OptionalLong nanos) {
+    return nanos.orElse(NOTHING);
+  }
+
+  private void sum(boolean all) {
+    sum(refusals, AuditKind.REFUSALS, all);
+    sum(reports, AuditKind.REPORTS, all);
+  }
+
+  private void sum(AuditTally tally, AuditKind kind, boolean all) {
+    OptionalLong left = tally.left();
+    if (left.isPresent() && (all || left.getAsLong() == 0)) {
+      tally
+          .take()
+          .ifPresent(
+              line -> {
+                lock.lock();
+                try {
+                  add(kind, "", "", "", line, true);
+                } finally {
+                  lock.unlock();
+                }
+              });
+    }
+  }
+
+  private void write() {
+    Path target = target();
+    try {
+      if (target == null || !target.equals(openNow())) {
+        switchTo(target);
+      }
+      while (writer != null) {
+        List<Pending> batch = take();
+        if (batch.isEmpty()) {
+          return;
+        }
+        append(batch);
+      }
+    } catch (IOException | RuntimeException e) {
+      failed(e);
+    }
+  }
+
+  private Path target() {
+    lock.lock();
+    try {
+      return wanted;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Path openNow() {
+    lock.lock();
+    try {
+      return open;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void switchTo(Path target) throws IOException {
+    if (writer != null) {
+      sum(true);
+      drain();
+    }
+    closeWriter();
+    publish(null, new AuditStatus.Closed());
+    if (target == null) {
+      known = null;
+      return;
+    }
+    long sure = target.equals(known) ? knownSequence : Long.MAX_VALUE;
+    writer = AuditWriter.open(new AuditFolder(target), settings, sure);
+    known = target;
+    knownSequence = writer.last().sequence();
+    publish(target, new AuditStatus.Open(target));
+  }
+
+  private void drain() throws IOException {
+    for (List<Pending> batch = take(); !batch.isEmpty(); batch = take()) {
+      append(batch);
+    }
+  }
+
+  private void publish(Path now, AuditStatus next) {
+    lock.lock();
+    try {
+      boolean recovered = failing && next instanceof AuditStatus.Open;
+      open = now;
+      failing = false;
+      retryAt = 0;
+      confirmed = now == null ? confirmed : knownSequence;
+      if (recovered) {
+        log.info("the audit log is written again, with %d records that were held", queue.size());
+      }
+      done.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    status.set(next);
+  }
+
+  /** Takes as many records as one append may write. */
+  private List<Pending> take() {
+    lock.lock();
+    try {
+      if (dropped > 0 && queue.size() < MOST) {
+        long lost = dropped;
+        dropped = 0;
+        add(
+            AuditKind.NOTE,
+            "",
+            "",
+            "",
+            "%d records are lost: the disk took none for too long".formatted(lost),
+            true);
+      }
+      urgent = false;
+      lazyUntil = NOTHING;
+      List<Pending> batch = new ArrayList<>();
+      int bytes = 0;
+      while (!queue.isEmpty() && bytes + queue.peek().bytes() <= AuditWriter.LONGEST_WRITE) {
+        bytes += queue.peek().bytes();
+        batch.add(queue.poll());
+      }
+      return batch;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void append(List<Pending> batch) throws IOException {
+    try {
+      AuditMark mark = writer.append(batch.stream().map(Pending::draft).toList());
+      knownSequence = mark.sequence();
+    } catch (IOException | RuntimeException e) {
+      lock.lock();
+      try {
+        batch.reversed().forEach(queue::addFirst);
+      } finally {
+        lock.unlock();
+      }
+      throw e;
+    }
+    lock.lock();
+    try {
+      settled = batch.getLast().ticket();
+      confirmed = knownSequence;
+      done.signalAll();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void failed(Exception failure) {
+    closeWriter();
+    AuditStatus next = new AuditStatus.Closed();
+    boolean first;
+    lock.lock();
+    try {
+      open = null;
+      first = !failing;
+      failing = wanted != null;
+      if (failing) {
+        next = new AuditStatus.Failing(wanted, String.valueOf(failure));
+      }
+      retryAt = System.nanoTime() + RETRY.toNanos();
+      done.signalAll();
+    } finally {
+      lock.unlock();
+    }
+    status.set(next);
+    if (first) {
+      log.error(
+          "the audit log cannot be written, its records are held in memory and tried again: %s",
+          failure);
+    }
+  }
+
+  private void closeWriter() {
+    if (writer == null) {
+      return;
+    }
+    try {
+      writer.close();
+    } catch (IOException e) {
+      log.error("a file of the audit log cannot be closed: %s", e);
+    }
+    writer = null;
+  }
+
+  private void awaitStopped() {
+    try {
+      long left = LAST_WRITE.toNanos();
+      while (!stopped && left > 0) {
+        left = done.awaitNanos(left);
+      }
+    } catch (InterruptedException e) {
+      log.error("interrupted while the audit log was written to its end");
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Writes what is held and ends the thread; what no disk takes is lost, and logged. */
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      stopping = true;
+      work.signal();
+      awaitStopped();
+      if (!queue.isEmpty()) {
+        log.error("%d records of the audit log are lost: there is no disk for them", queue.size());
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+}

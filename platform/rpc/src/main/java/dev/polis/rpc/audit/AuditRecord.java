@@ -1,0 +1,125 @@
+package dev.polis.rpc.audit;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.HexFormat;
+import java.util.Optional;
+
+/**
+ * Is one record of the audit log.
+ *
+ * @param mark its number and hash
+ * @param time when it was made
+ * @param kind what it tells
+ * @param call number of the call; empty if it is about none
+ * @param peer who called; empty if nobody did
+ * @param method full name of the method; empty if it is about none
+ * @param text the request, the outcome, or what happened
+ */
+public record AuditRecord(
+    AuditMark mark,
+    Instant time,
+    AuditKind kind,
+    String call,
+    String peer,
+    String method,
+    String text) {
+  private static final int COLUMNS = 8;
+
+  /** A request has 512 characters, a status message as many. */
+  private static final int LONGEST = 1200;
+
+  /**
+   * Holds what a record tells before it has its place in the chain. Control characters, with which
+   * a caller could forge lines, become question marks; what is too long is cut.
+   */
+  record Draft(Instant time, AuditKind kind, String call, String peer, String method, String text) {
+    Draft {
+      call = plain(call);
+      peer = plain(peer);
+      method = plain(method);
+      text = plain(text);
+    }
+
+    AuditRecord after(AuditMark before) {
+      long sequence = before.sequence() + 1;
+      String body = body(sequence, time, kind, call, peer, method, text);
+      return new AuditRecord(
+          new AuditMark(sequence, hash(before.hash(), body)), time, kind, call, peer, method, text);
+    }
+  }
+
+  private static String plain(String text) {
+    StringBuilder plain = new StringBuilder(Math.min(text.length(), LONGEST));
+    text.codePoints()
+        .limit(LONGEST)
+        .forEach(c -> plain.appendCodePoint(Character.isISOControl(c) || surrogate(c) ? '?' : c));
+    return plain.toString();
+  }
+
+  private static boolean surrogate(int c) {
+    return c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE;
+  }
+
+  private static String body(
+      long sequence,
+      Instant time,
+      AuditKind kind,
+      String call,
+      String peer,
+      String method,
+      String text) {
+    return String.join(
+        "\t", Long.toString(sequence), time.toString(), kind.name(), call, peer, method, text);
+  }
+
+  private static String hash(String before, String body) {
+    try {
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      digest.update(before.getBytes(StandardCharsets.US_ASCII));
+      digest.update((byte) '\t');
+      return HexFormat.of().formatHex(digest.digest(body.getBytes(StandardCharsets.UTF_8)));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-256", e);
+    }
+  }
+
+  /** Returns its line in the file, without the line feed. */
+  String line() {
+    return mark.hash() + "\t" + body(mark.sequence(), time, kind, call, peer, method, text);
+  }
+
+  /** Returns whether its hash is right and its number is the next one. */
+  boolean follows(AuditMark before) {
+    return mark.sequence() == before.sequence() + 1
+        && mark.hash()
+            .equals(
+                hash(before.hash(), body(mark.sequence(), time, kind, call, peer, method, text)));
+  }
+
+  /** Returns the record of a line; empty if the line is none. */
+  static Optional<AuditRecord> parse(String line) {
+    String[] columns = line.split("\t", -1);
+    if (columns.length != COLUMNS) {
+      return Optional.empty();
+    }
+    try {
+      AuditRecord record =
+          new AuditRecord(
+              AuditMark.parse(columns[1] + ":" + columns[0]),
+              Instant.parse(columns[2]),
+              AuditKind.valueOf(columns[3]),
+              columns[4],
+              columns[5],
+              columns[6],
+              columns[7]);
+      // What is printed differently from how it was read would have another hash.
+      return record.line().equals(line) ? Optional.of(record) : Optional.empty();
+    } catch (IllegalArgumentException | DateTimeException e) {
+      return Optional.empty();
+    }
+  }
+}

@@ -1,0 +1,28 @@
+package dev.polis.rpc.audit;
+
+/**
+ * Limits the files of an audit log.
+ *
+ * @param fileBytes size at which another file is begun
+ * @param files how many are kept; the oldest is deleted
+ */
+public record AuditSettings(long fileBytes, int files) {
+  /**
+   * 64 MiB in 16 files: some 200,000 changes, which is years of what people do. A file of 4 MiB is
+   * checked within 50 ms at a start.
+   */
+  public static final AuditSettings DEFAULT = new AuditSettings(4 << 20, 16);
+
+  /** Refuses limits with which nothing could be kept. */
+  public AuditSettings {
+    if (fileBytes < 1 << 12) {
+      throw new IllegalArgumentException(
+          "a file of the audit log would have %d bytes; give it 4096 at least"
+              .formatted(fileBytes));
+    }
+    if (files < 2) {
+      throw new IllegalArgumentException(
+          "%d files of the audit log would be kept; keep 2 at least".formatted(files));
+    }
+  }
+}

@@ -1,0 +1,147 @@
+package dev.polis.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.rpc.audit.AuditCursor;
+import dev.polis.rpc.audit.AuditFolder;
+import dev.polis.rpc.audit.AuditKind;
+import dev.polis.rpc.audit.AuditLog;
+import dev.polis.rpc.audit.AuditRecord;
+import dev.polis.rpc.audit.AuditSettings;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.UpdateNodeLabelsRequest;
+import dev.polis.wire.api.UpdateNodeLabelsResponse;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What calls over the network leave in the audit log. */
+@Timeout(60)
+class CallAuditTest {
+  @TempDir Path directory;
+  private AuditLog log;
+  private RpcFixture fixture;
+  private final List<String> seenByHandler = new CopyOnWriteArrayList<>();
+
+  @BeforeEach
+  void open() throws IOException {
+    fixture = RpcFixture.audited(logs -> log = new AuditLog(AuditSettings.DEFAULT, logs.log("a")));
+    log.open(Files.createDirectory(directory.resolve("audit")));
+    fixture.host.serve(RpcHost.CURATOR, new Labels());
+  }
+
+  @AfterEach
+  void close() {
+    fixture.close();
+  }
+
+  private final class Labels extends ManagementGrpc.ManagementImplBase {
+    @Override
+    public void updateNodeLabels(
+        UpdateNodeLabelsRequest request, StreamObserver<UpdateNodeLabelsResponse> caller) {
+      seenByHandler.add("asked");
+      caller.onNext(UpdateNodeLabelsResponse.getDefaultInstance());
+      caller.onCompleted();
+    }
+  }
+
+  private static Status call(ManagedChannel channel) {
+    return RpcFixture.statusOf(
+        () ->
+            ManagementGrpc.newBlockingStub(channel)
+                .updateNodeLabels(UpdateNodeLabelsRequest.getDefaultInstance()));
+  }
+
+  private List<AuditRecord> records(AuditKind kind) throws IOException {
+    List<AuditRecord> found = new ArrayList<>();
+    AuditCursor cursor = new AuditCursor(new AuditFolder(directory.resolve("audit")), 0);
+    for (List<AuditCursor.Entry> some = cursor.next(Long.MAX_VALUE, 1000);
+        !some.isEmpty();
+        some = cursor.next(Long.MAX_VALUE, 1000)) {
+      some.forEach(entry -> found.add(entry.record()));
+    }
+    return found.stream().filter(record -> record.kind() == kind).toList();
+  }
+
+  @Test
+  @DisplayName("a change is on the disk before its caller is answered")
+  void changeIsOnTheDiskBeforeTheAnswer() throws Exception {
+    ManagedChannel owner = fixture.asOwner();
+    for (int i = 1; i <= 20; i++) {
+      assertEquals(Status.Code.OK, call(owner).getCode());
+      assertEquals(i, records(AuditKind.BEGIN).size());
+    }
+    assertEquals("user \"owner\"", records(AuditKind.BEGIN).getFirst().peer());
+    assertEquals(
+        "metropolis.proto.api.Management/UpdateNodeLabels",
+        records(AuditKind.BEGIN).getFirst().method());
+    log.release();
+    assertEquals(20, records(AuditKind.END).size());
+    assertTrue(records(AuditKind.END).getFirst().text().startsWith("OK after"));
+  }
+
+  @Test
+  @DisplayName("a change that an authenticated peer may not make is kept, and reaches no handler")
+  void deniedChangeIsKept() throws Exception {
+    assertEquals(Status.Code.PERMISSION_DENIED, call(fixture.as(fixture.node())).getCode());
+    assertEquals(1, records(AuditKind.CALL).size());
+    assertTrue(records(AuditKind.CALL).getFirst().text().startsWith("PERMISSION_DENIED"));
+    assertEquals(List.of(), seenByHandler);
+  }
+
+  @Test
+  @DisplayName("a flood of strangers leaves one line, beside which the changes stay")
+  void floodOfStrangersLeavesOneLine() throws Exception {
+    assertEquals(Status.Code.OK, call(fixture.asOwner()).getCode());
+    ManagedChannel stranger = fixture.channel(RpcClients.anonymous(fixture.trust()));
+    for (int i = 0; i < 500; i++) {
+      assertEquals(Status.Code.UNAUTHENTICATED, call(stranger).getCode());
+    }
+    fixture.host.close();
+    assertEquals(1, records(AuditKind.BEGIN).size());
+    List<AuditRecord> sums = records(AuditKind.REFUSALS);
+    assertEquals(1, sums.size());
+    assertTrue(
+        sums.getFirst()
+            .text()
+            .matches(
+                "500 calls of strangers refused in \\d+ s: 500 from 127.0.0.1 UNAUTHENTICATED metropolis.proto.api.Management/UpdateNodeLabels"),
+        sums.getFirst().text());
+  }
+
+  @Test
+  @DisplayName("when nothing can be written any more, a change is refused before its handler")
+  void fullLogRefusesChanges() throws Exception {
+    log.release();
+    for (int i = 0; i < AuditLog.HELD; i++) {
+      log.begin("c", "p", "m", "held");
+    }
+    Status refusal = call(fixture.asOwner());
+    assertEquals(Status.Code.UNAVAILABLE, refusal.getCode());
+    assertTrue(refusal.getDescription().contains("audit log"), refusal.getDescription());
+    assertEquals(List.of(), seenByHandler);
+  }
+
+  @Test
+  @DisplayName("of an IPv6 address only the site is counted, for a site has 2^64 of them")
+  void sourcesAreSites() {
+    assertEquals(
+        "2001:db8:1:2:0:0:0:0/64",
+        CallAudit.place(new InetSocketAddress("2001:db8:1:2:3:4:5:6", 7)));
+    assertEquals("10.1.2.3", CallAudit.place(new InetSocketAddress("10.1.2.3", 7)));
+  }
+}

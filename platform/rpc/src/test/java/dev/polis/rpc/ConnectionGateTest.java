@@ -1,0 +1,153 @@
+package dev.polis.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.logtree.LogTree;
+import dev.polis.rpc.ConnectionGate.Pass;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class ConnectionGateTest {
+  private final AtomicLong now = new AtomicLong();
+  private final List<String> closed = new ArrayList<>();
+
+  private ConnectionGate gate(int members, int strangers, int perSource, int perSecond) {
+    return new ConnectionGate(
+        new ConnectionLimits(members, strangers, perSource, perSecond), now::get);
+  }
+
+  private Optional<Pass> enter(ConnectionGate gate, String address, String name) {
+    try {
+      return gate.enter(InetAddress.getByName(address), () -> closed.add(name));
+    } catch (UnknownHostException e) {
+      throw new IllegalArgumentException(address, e);
+    }
+  }
+
+  @Test
+  @DisplayName("a source beyond its limit loses its oldest connection, first one without handshake")
+  void limitOfSource() {
+    ConnectionGate gate = gate(8, 8, 2, 100);
+    enter(gate, "192.0.2.1", "greeted").orElseThrow().greeted();
+    enter(gate, "192.0.2.1", "silent");
+    enter(gate, "192.0.2.2", "other");
+    enter(gate, "192.0.2.1", "newest");
+    assertEquals(List.of("silent"), closed);
+  }
+
+  @Test
+  @DisplayName("strangers beyond their limit take the place of the source that has the most")
+  void greediestGivesWay() {
+    ConnectionGate gate = gate(8, 4, 4, 100);
+    enter(gate, "192.0.2.1", "quiet");
+    enter(gate, "192.0.2.2", "greedy 1");
+    enter(gate, "192.0.2.2", "greedy 2");
+    enter(gate, "192.0.2.2", "greedy 3");
+    enter(gate, "192.0.2.3", "newcomer");
+    enter(gate, "192.0.2.4", "another");
+    assertEquals(List.of("greedy 1", "greedy 2"), closed);
+    assertEquals(4, gate.statistics("test").strangers());
+    assertEquals(2, gate.statistics("test").displaced());
+  }
+
+  @Test
+  @DisplayName("members are never displaced, and beyond their room they are strangers")
+  void membersHaveRoom() {
+    ConnectionGate gate = gate(1, 1, 1, 100);
+    enter(gate, "192.0.2.1", "member").orElseThrow().member();
+    Pass second = enter(gate, "192.0.2.1", "member without room").orElseThrow();
+    second.member();
+    enter(gate, "192.0.2.1", "stranger");
+    assertEquals(List.of("member without room"), closed);
+    second.left();
+    RpcStatistics.Port now = gate.statistics("test");
+    assertEquals(1, now.members());
+    assertEquals(1, now.strangers());
+  }
+
+  @Test
+  @DisplayName("a source that opens too many in a second is refused, others and members are not")
+  void rateOfSource() {
+    ConnectionGate gate = gate(1000, 1000, 1000, 1);
+    for (int i = 0; i < 100; i++) {
+      enter(gate, "192.0.2.9", "member").orElseThrow().member();
+    }
+    for (int i = 0; i < 2; i++) {
+      assertTrue(enter(gate, "192.0.2.1", "burst").isPresent());
+    }
+    assertTrue(enter(gate, "192.0.2.1", "too many").isEmpty());
+    assertTrue(enter(gate, "192.0.2.2", "another source").isPresent());
+    now.addAndGet(Duration.ofSeconds(1).toNanos());
+    assertTrue(enter(gate, "192.0.2.1", "a second later").isPresent());
+    assertTrue(enter(gate, "192.0.2.1", "too many again").isEmpty());
+    assertEquals(2, gate.statistics("test").refused());
+    assertEquals(new ConnectionGate.Pressure(2, 2, "192.0.2.1"), gate.pressure());
+    assertEquals(new ConnectionGate.Pressure(0, 0, ""), gate.pressure());
+  }
+
+  @Test
+  @DisplayName("addresses of one IPv6 network of 64 bits are one source")
+  void subscribersOfIpv6() {
+    ConnectionGate gate = gate(8, 8, 1, 100);
+    enter(gate, "2001:db8::1", "first");
+    enter(gate, "2001:db8::2:2", "second");
+    enter(gate, "2001:db8:0:1::1", "another network");
+    assertEquals(List.of("first"), closed);
+  }
+
+  @Test
+  @DisplayName("room is free again when connections have left, in whatever state they were")
+  void roomIsFreed() {
+    ConnectionGate gate = gate(4, 4, 2, 1000);
+    for (int round = 0; round < 100; round++) {
+      Pass member = enter(gate, "192.0.2.1", "member").orElseThrow();
+      member.member();
+      assertTrue(member.isGreeted());
+      Pass stranger = enter(gate, "192.0.2.1", "stranger").orElseThrow();
+      assertFalse(stranger.isGreeted());
+      stranger.left();
+      stranger.left();
+      member.left();
+    }
+    assertEquals(List.of(), closed);
+    assertEquals(new RpcStatistics.Port("test", 0, 0, 0, 0), gate.statistics("test"));
+  }
+
+  @Test
+  @DisplayName("ten thousand sources take no more memory than the last four thousand")
+  void sourcesAreBounded() {
+    ConnectionGate gate = gate(8, 16, 4, 10);
+    for (int i = 0; i < 10_000; i++) {
+      enter(gate, "10.0.%d.%d".formatted(i >> 8, i & 255), "each").orElseThrow();
+    }
+    assertEquals(16, gate.statistics("test").strangers());
+    assertEquals(4096, gate.sources());
+  }
+
+  @Test
+  @DisplayName("a flood is named once, and is over after half a minute without it")
+  void floodBeginsAndEnds() {
+    ConnectionGate gate = gate(8, 8, 1, 1);
+    FloodWatch watch = new FloodWatch("test", gate, LogTree.create().log("test"));
+    assertFalse(watch.look());
+    for (int i = 0; i < 60; i++) {
+      enter(gate, "192.0.2.1", "flood");
+    }
+    assertTrue(watch.look());
+    assertTrue(watch.words().contains("59 of them from 192.0.2.1"), watch.words());
+    for (int look = 0; look < 5; look++) {
+      assertFalse(watch.look());
+    }
+    assertTrue(watch.look());
+    assertEquals("", watch.words());
+  }
+}
