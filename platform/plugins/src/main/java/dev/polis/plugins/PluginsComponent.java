@@ -25,6 +25,8 @@ import dev.polis.plugins.swap.SwapRefusedException;
 import dev.polis.plugins.swap.SwapStatus;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessRecord;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.audit.AuditLog;
 import io.grpc.BindableService;
 import io.grpc.ServerServiceDefinition;
 import java.io.IOException;
@@ -81,12 +83,18 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
       @Reference HealthRegistry health,
       @Reference ServiceComponentRuntime components,
       @Reference ConfigurationAdmin configurations,
-      @Reference ProcessManager processes)
+      @Reference ProcessManager processes,
+      @Reference RpcHost rpc)
       throws IOException {
     PluginsSettings settings = PluginsSettings.of(config);
     PluginStore store = PluginStore.open(settings.store());
     Log log = logs.log(AUDIT);
-    SwapParts.Audit audit = line -> log.info("%s", line);
+    AuditLog files = rpc.audit();
+    SwapParts.Audit audit =
+        line -> {
+          log.info("%s", line);
+          files.note(line);
+        };
     kept = KeptTrust.open(store, audit);
     PluginVerifier verifier =
         new PluginVerifier(PlatformVersion.current(), settings.distribution());

@@ -28,7 +28,8 @@ public interface Consensus {
 
   /**
    * Begins to start, or adopts, the member that this node already is. It returns like {@link
-   * #startNew}; a member that runs already stays as it is.
+   * #startNew}; a member that runs already stays as it is. The process of a complete member may
+   * have been started before, when the data volume was opened; it is adopted then.
    *
    * @param identity who this node is
    * @throws ConsensusException if there is no complete member of this node on the disk

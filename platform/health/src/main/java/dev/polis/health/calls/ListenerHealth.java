@@ -4,11 +4,15 @@ import dev.polis.health.HealthCondition;
 import dev.polis.rpc.RpcListenerStatus;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Says what the state of a listener means for the health of the organ that serves on it. */
 public final class ListenerHealth {
   private static final String CODE = "listener-closed";
+  private static final String FLOOD = "connection-flood";
 
   private ListenerHealth() {}
 
@@ -16,12 +20,17 @@ public final class ListenerHealth {
    * Makes a judge of a TLS listener, which opens when the node has credentials.
    *
    * @param listener its name
+   * @param floodable names of others whose floods are told here as well
    * @return tells from the state of all listeners what is wrong with this one
    */
   public static Function<List<RpcListenerStatus>, Optional<HealthCondition>> encrypted(
-      String listener) {
+      String listener, String... floodable) {
+    Set<String> names =
+        Stream.concat(Stream.of(listener), Stream.of(floodable)).collect(Collectors.toSet());
     return all ->
-        closed(listener, all).map(status -> HealthCondition.waiting(CODE, describe(status)));
+        closed(listener, all)
+            .map(status -> HealthCondition.waiting(CODE, describe(status)))
+            .or(() -> flooded(names, all));
   }
 
   /**
@@ -34,7 +43,22 @@ public final class ListenerHealth {
   public static Function<List<RpcListenerStatus>, Optional<HealthCondition>> plaintext(
       String listener, String remedy) {
     return all ->
-        closed(listener, all).map(status -> HealthCondition.down(CODE, describe(status), remedy));
+        closed(listener, all)
+            .map(status -> HealthCondition.down(CODE, describe(status), remedy))
+            .or(() -> flooded(Set.of(listener), all));
+  }
+
+  private static Optional<HealthCondition> flooded(
+      Set<String> listeners, List<RpcListenerStatus> all) {
+    return all.stream()
+        .filter(status -> listeners.contains(status.name()) && !status.flood().isEmpty())
+        .findFirst()
+        .map(
+            status ->
+                HealthCondition.degraded(
+                    FLOOD,
+                    "at the listener '%s' %s".formatted(status.name(), status.flood()),
+                    "keep that source away with the firewall in front of the node"));
   }
 
   private static Optional<RpcListenerStatus> closed(String listener, List<RpcListenerStatus> all) {

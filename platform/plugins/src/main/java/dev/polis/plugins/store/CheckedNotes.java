@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
-import java.util.Set;
+import java.util.function.Predicate;
 import java.util.zip.CRC32C;
 
 /**
@@ -19,12 +19,15 @@ import java.util.zip.CRC32C;
  * <p>A note is never trusted against the file: one that is missing, torn or does not fit only means
  * that the digest is computed again.
  */
-final class CheckedNotes {
+public final class CheckedNotes {
   private static final int BUFFER_BYTES = 64 * 1024;
 
   private final Path folder;
 
-  CheckedNotes(Path folder) {
+  /**
+   * @param folder where the notes lie, or will; nothing else may lie there
+   */
+  public CheckedNotes(Path folder) {
     this.folder = folder;
   }
 
@@ -33,7 +36,7 @@ final class CheckedNotes {
    *
    * @throws IOException if it can not be read
    */
-  boolean agrees(Digest digest, Path file) throws IOException {
+  public boolean agrees(Digest digest, Path file) throws IOException {
     Optional<String> noted = read(digest);
     return noted.isPresent() && noted.get().equals(sum(file));
   }
@@ -43,20 +46,25 @@ final class CheckedNotes {
    *
    * @throws IOException if it can not be read, or the note not written
    */
-  void note(Digest digest, Path file) throws IOException {
+  public void note(Digest digest, Path file) throws IOException {
     Files.createDirectories(folder);
     // Neither forced nor renamed: a torn note does not fit the file.
     Files.writeString(place(digest), sum(file), StandardCharsets.ISO_8859_1);
   }
 
-  /** Drops the notes of all files but these. */
-  void keep(Set<String> fileNames) throws IOException {
+  /**
+   * Drops the notes of all files but some.
+   *
+   * @param wanted says of a digest, as hexadecimal digits, whether its note stays
+   * @throws IOException if a note can not be deleted
+   */
+  public void keep(Predicate<String> wanted) throws IOException {
     if (!Files.exists(folder)) {
       return;
     }
     try (DirectoryStream<Path> notes = Files.newDirectoryStream(folder)) {
       for (Path note : notes) {
-        if (!fileNames.contains(PluginStore.fileName(note.getFileName().toString()))) {
+        if (!wanted.test(note.getFileName().toString())) {
           Files.delete(note);
         }
       }

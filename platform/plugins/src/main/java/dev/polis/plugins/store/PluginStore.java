@@ -2,6 +2,7 @@ package dev.polis.plugins.store;
 
 import dev.polis.files.AtomicFile;
 import dev.polis.files.Mode;
+import dev.polis.files.UnforcedException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -74,8 +75,9 @@ public final class PluginStore {
   static PluginStore open(Path root, Consumer<StoreStep> steps) throws IOException {
     PluginStore store =
         new PluginStore(Objects.requireNonNull(root), Objects.requireNonNull(steps));
-    Files.createDirectories(store.files);
-    Files.createDirectories(store.generations);
+    for (Path folder : List.of(store.files, store.generations, StagedFiles.folder(root))) {
+      AtomicFile.makeDirectory(folder, Mode.PRIVATE_DIRECTORY, AtomicFile.Durability.POWER_LOSS);
+    }
     for (Path folder : List.of(store.root, store.files, store.generations)) {
       sweep(folder);
     }
@@ -192,12 +194,14 @@ public final class PluginStore {
    * @param configuration all configurations that belong to it
    * @return the new generation
    * @throws PluginStoreException if a file is missing or damaged, or the store is
-   * @throws IOException if the store can not be written; the former generation counts then
+   * @throws IOException if the store can not be written; the former generation counts then, unless
+   *     it can not be written back either, which the message says
    */
   public synchronized Generation commit(
       Digest origin, List<StoredPlugin> plugins, ConfigurationSet configuration)
       throws PluginStoreException, IOException {
     // A generation beyond the current one was never switched to: it is overwritten.
+    Optional<byte[]> former = pointer();
     long last = current().map(Generation::number).orElse(0L);
     Generation next = new Generation(last + 1, origin, plugins, configuration);
     for (StoredPlugin plugin : next.plugins()) {
@@ -222,9 +226,33 @@ public final class PluginStore {
         StoreStep.POINTER_WRITTEN,
         StoreStep.POINTER_FORCED,
         StoreStep.POINTER_RENAMED);
-    AtomicFile.force(root);
+    try {
+      AtomicFile.forceEntry(pointer);
+    } catch (UnforcedException e) {
+      pointBack(former, e);
+      throw e;
+    }
     steps.accept(StoreStep.POINTER_SETTLED);
     return next;
+  }
+
+  private Optional<byte[]> pointer() throws IOException {
+    return Files.exists(pointer) ? Optional.of(Files.readAllBytes(pointer)) : Optional.empty();
+  }
+
+  /** Undoes the switch of the pointer, which the caller takes for not done. */
+  private void pointBack(Optional<byte[]> former, UnforcedException failure)
+      throws UnforcedException {
+    try {
+      if (former.isPresent()) {
+        AtomicFile.replace(pointer, former.get(), Mode.SECRET, AtomicFile.Durability.PROCESS);
+      } else {
+        Files.delete(pointer);
+      }
+    } catch (IOException e) {
+      failure.addSuppressed(e);
+      throw new UnforcedException(pointer, failure);
+    }
   }
 
   /**
@@ -384,7 +412,7 @@ public final class PluginStore {
         steps.accept(StoreStep.FILE_DELETED);
       }
     }
-    checked.keep(named);
+    checked.keep(digest -> named.contains(fileName(digest)));
     return deleted;
   }
 

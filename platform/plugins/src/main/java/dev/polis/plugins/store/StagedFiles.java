@@ -18,7 +18,8 @@ import java.util.stream.Stream;
 
 /**
  * Keeps files that are sent to the node piece by piece, until they are swapped in. What has come
- * stays when the sender or the process goes away. Usable from any thread.
+ * stays when the sender or the process goes away, and a file that is there whole outlives a loss of
+ * power. Usable from any thread.
  */
 public final class StagedFiles {
   /** Many times the largest organ; a sender cannot fill the disk with one file. */
@@ -39,7 +40,12 @@ public final class StagedFiles {
 
   private StagedFiles(Path store) {
     this.store = store;
-    this.folder = store.resolve("staged");
+    this.folder = folder(store);
+  }
+
+  /** Returns where they are; the store makes the folder. */
+  static Path folder(Path store) {
+    return store.resolve("staged");
   }
 
   /**
@@ -124,7 +130,6 @@ public final class StagedFiles {
     if (offset + data.remaining() > LARGEST) {
       throw new IOException("a plugin has at most " + LARGEST + " bytes");
     }
-    Files.createDirectories(folder);
     try (FileChannel channel =
         FileChannel.open(part(digest), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
       channel.position(offset);
@@ -156,7 +161,8 @@ public final class StagedFiles {
       AtomicFile.force(part);
       Files.move(part, whole, StandardCopyOption.ATOMIC_MOVE);
     }
-    AtomicFile.replace(manifest(digest), manifest, Mode.SECRET, Durability.PROCESS);
+    // Forces the folder, too, and so the name that the file has got.
+    AtomicFile.replace(manifest(digest), manifest, Mode.SECRET, Durability.POWER_LOSS);
     prune();
   }
 

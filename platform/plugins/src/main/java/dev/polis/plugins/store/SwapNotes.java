@@ -90,7 +90,14 @@ public final class SwapNotes {
    * @throws IOException if it can not be read
    */
   public synchronized Optional<SwapRecord> underWay() throws IOException {
-    return records(journal).stream().findFirst();
+    Optional<SwapRecord> noted = records(journal).stream().findFirst();
+    return noted.isPresent() && hasEnded(noted.get()) ? Optional.empty() : noted;
+  }
+
+  /** After a loss of power the journal may still be there of a swap whose end was written. */
+  private boolean hasEnded(SwapRecord swap) throws IOException {
+    return records(history).stream()
+        .anyMatch(each -> each.began().equals(swap.began()) && each.what().equals(swap.what()));
   }
 
   /**
@@ -106,7 +113,7 @@ public final class SwapNotes {
       write(history, lines(all, HISTORY));
     } finally {
       // Without a history, too, the swap has ended: the next start has nothing to undo.
-      Files.deleteIfExists(journal);
+      delete(journal);
     }
   }
 
@@ -204,7 +211,13 @@ public final class SwapNotes {
    * @throws IOException if it can not be written
    */
   public synchronized void cameUp() throws IOException {
-    Files.deleteIfExists(starts);
+    delete(starts);
+  }
+
+  private static void delete(Path file) throws IOException {
+    if (Files.deleteIfExists(file)) {
+      AtomicFile.forceEntry(file);
+    }
   }
 
   private static List<String> lines(List<SwapRecord> records, int most) {

@@ -10,6 +10,7 @@
  *   ├── files/&lt;digest&gt;.jar      never changed once it bears its name
  *   ├── files/&lt;digest&gt;.jar.plugin   its plugin manifest
  *   ├── checked/&lt;digest&gt;        length and CRC-32C the file had when its digest was last compared
+ *   ├── libraries/&lt;digest&gt;      the same of the jars on the class path, which the launcher compares
  *   ├── staged/&lt;digest&gt;         what was sent to the node so far of a file that is to be swapped in
  *   ├── swap                    the swap that is under way; a start that finds it knows that it was cut off
  *   ├── history                 how swaps ended

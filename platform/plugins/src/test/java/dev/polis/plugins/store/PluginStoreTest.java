@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.files.UnforcedException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,6 +47,36 @@ class PluginStoreTest {
     assertEquals(Optional.of(committed), again.current());
     for (StoredPlugin plugin : committed.plugins()) {
       assertEquals(plugin.digest(), Digest.of(again.verified(plugin)));
+    }
+  }
+
+  @Test
+  @DisplayName("A commit whose last force fails puts the former pointer back")
+  void failedCommitPointsBack() throws Exception {
+    StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    Path pointer = root.resolve("current");
+    String former = Files.readString(pointer);
+    PluginStore failing =
+        PluginStore.open(
+            root,
+            step -> {
+              if (step == StoreStep.POINTER_RENAMED) {
+                move(root, folder.resolve("gone"));
+              }
+            });
+
+    assertThrows(
+        UnforcedException.class,
+        () -> StoreFixture.install(failing, folder, StoreFixture.plugins("2.0.0")));
+
+    assertEquals(former, Files.readString(pointer));
+  }
+
+  private static void move(Path from, Path to) {
+    try {
+      Files.move(from, to);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
