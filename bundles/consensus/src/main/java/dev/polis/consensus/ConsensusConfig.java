@@ -20,11 +20,15 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   @AttributeDefinition(description = "Port for other members, on the node's address")
   int peer_port() default 7834;
 
-  @AttributeDefinition(description = "Milliseconds between heartbeats of the leader")
+  @AttributeDefinition(
+      description =
+          "Milliseconds between heartbeats of the leader, in a cluster of several members")
   int heartbeat_millis() default 100;
 
   @AttributeDefinition(
-      description = "Milliseconds without heartbeat before an election; 5 to 50 heartbeats")
+      description =
+          "Milliseconds without heartbeat before an election, in a cluster of several members; 5 to"
+              + " 50 heartbeats")
   int election_millis() default 1000;
 
   @AttributeDefinition(description = "Seconds that etcd may take to become ready")

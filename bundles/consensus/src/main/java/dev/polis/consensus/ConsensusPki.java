@@ -108,8 +108,21 @@ final class ConsensusPki {
 
   /** Returns a token that no other cluster has; it stays the same as long as the CA does. */
   String token() {
+    return token(authority.certificate());
+  }
+
+  /**
+   * Returns the token of a member that is on the disk, without its CA's key.
+   *
+   * @throws PkiException if the CA's certificate cannot be parsed
+   */
+  static String token(ConsensusFiles files) throws FileException {
+    return token(Pem.certificate(text(files.ca())));
+  }
+
+  private static String token(X509Certificate ca) {
     try {
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(Pem.der(authority.certificate()));
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(Pem.der(ca));
       return "POLIS-" + HexFormat.of().formatHex(digest, 0, TOKEN_BYTES);
     } catch (NoSuchAlgorithmException impossible) {
       throw new IllegalStateException("every Java runtime has SHA-256", impossible);

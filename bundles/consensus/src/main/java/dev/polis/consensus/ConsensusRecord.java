@@ -15,8 +15,17 @@ import java.nio.charset.StandardCharsets;
  * @param stage how far it came
  * @param memberId its id in hexadecimal; empty while BOOTSTRAPPING
  * @param clusterId its cluster's id in hexadecimal; empty while BOOTSTRAPPING
+ * @param alone whether its cluster had no other member when this was last looked at; a record of an
+ *     earlier version does not say so, and is taken for one of several
+ * @param users the users and roles that etcd was last found to have; empty if that is not known
  */
-record ConsensusRecord(String node, Stage stage, String memberId, String clusterId) {
+record ConsensusRecord(
+    String node, Stage stage, String memberId, String clusterId, boolean alone, String users) {
+
+  /** Takes a record of an earlier version, which does not name the users, for one without any. */
+  ConsensusRecord {
+    users = users == null ? "" : users;
+  }
 
   /** How far a member came. */
   enum Stage {
@@ -29,7 +38,7 @@ record ConsensusRecord(String node, Stage stage, String memberId, String cluster
   private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
 
   static ConsensusRecord bootstrapping(String node) {
-    return new ConsensusRecord(node, Stage.BOOTSTRAPPING, "", "");
+    return new ConsensusRecord(node, Stage.BOOTSTRAPPING, "", "", true, "");
   }
 
   /** Returns whether this is the record of that member of that cluster. */
@@ -38,7 +47,17 @@ record ConsensusRecord(String node, Stage stage, String memberId, String cluster
   }
 
   ConsensusRecord complete(String memberId, String clusterId) {
-    return new ConsensusRecord(node, Stage.MEMBER, memberId, clusterId);
+    return new ConsensusRecord(node, Stage.MEMBER, memberId, clusterId, alone, users);
+  }
+
+  /** Returns the same record with the users and roles that etcd has now. */
+  ConsensusRecord withUsers(String present) {
+    return new ConsensusRecord(node, stage, memberId, clusterId, alone, present);
+  }
+
+  /** Returns the same record with another answer to whether the cluster has one member. */
+  ConsensusRecord withAlone(boolean now) {
+    return new ConsensusRecord(node, stage, memberId, clusterId, now, users);
   }
 
   static Stored<ConsensusRecord> read(FilePlacement file) {

@@ -26,11 +26,14 @@ final class ConsensusRun implements Task {
   private final MemberParts parts;
   private final MemberPreparation preparation;
   private final MemberState state;
+  private final EarlyStart early;
 
-  ConsensusRun(MemberParts parts, MemberPreparation preparation, MemberState state) {
+  ConsensusRun(
+      MemberParts parts, MemberPreparation preparation, MemberState state, EarlyStart early) {
     this.parts = parts;
     this.preparation = preparation;
     this.state = state;
+    this.early = early;
   }
 
   @Override
@@ -68,25 +71,30 @@ final class ConsensusRun implements Task {
   }
 
   private void start(Context context) throws Exception {
+    early.end();
     InetAddress address = awaitAddress();
     state.starting("keys and data on the disk");
-    PreparedMember member = preparation.prepare(address);
+    PreparedMember member = preparation.prepare(address, early.takePki());
     try (EtcdProcess etcd = EtcdProcess.start(parts, member);
         Wait wait = parts.boot().waiting("etcd to become ready")) {
       context.log().info("%s", etcd.text());
       context.run("log", etcd::deliverLog);
       state.starting("etcd to answer at " + member.line().clientUrl());
-      etcd.awaitReady(wait);
-      state.starting("users and roles in etcd");
+      // Makes root's key, certificate and TLS context, while etcd starts.
       try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
-        MemberAccess access = new MemberSetup(parts, member, context.log()).complete(root);
+        etcd.awaitReady(wait);
+        state.starting("users and roles in etcd");
+        MemberSetup setup = new MemberSetup(parts, member, root, context.log());
+        MemberAccess access = setup.complete();
         wait.done("member " + access.member().id() + " serves at " + member.line().clientUrl());
-        context.run(
-            "maintenance", new MemberMaintenance(parts, member, access, root.admin(), state)::run);
+        MemberMaintenance maintenance =
+            new MemberMaintenance(parts, member, access, root.admin(), state);
+        context.run("maintenance", maintenance::run);
         context.healthy();
         state.serve(access);
         context.log().info("%s", access.running().text());
-        stay(etcd, address);
+        setup.check();
+        stay(etcd, address, maintenance);
       }
     }
   }
@@ -102,8 +110,9 @@ final class ConsensusRun implements Task {
     }
   }
 
-  /** Waits until etcd ends or this node has another address. */
-  private void stay(EtcdProcess etcd, InetAddress address) throws Exception {
+  /** Waits until etcd ends, or must be started with another command line. */
+  private void stay(EtcdProcess etcd, InetAddress address, MemberMaintenance maintenance)
+      throws Exception {
     try (Watcher<NetworkStatus> network = parts.network().watch()) {
       while (!etcd.hasEnded(NETWORK_POLL)) {
         Optional<NetworkStatus> change = network.poll();
@@ -112,6 +121,10 @@ final class ConsensusRun implements Task {
             && !now.equals(address)) {
           throw new RestartRequest(
               "etcd to move from " + address.getHostAddress() + " to " + now.getHostAddress());
+        }
+        if (maintenance.outgrown()) {
+          preparation.severalMembers();
+          throw new RestartRequest("etcd to take the heartbeat of a cluster of several members");
         }
       }
     }

@@ -78,6 +78,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   private final Log log;
   private final MemberState state = new MemberState();
   private final ConsensusDisk disk;
+  private final EarlyStart early;
   private final ReentrantLock lock = new ReentrantLock();
   private Started started; // null unless started
   private ConsensusIdentity given; // of what another instance runs now; null if none does
@@ -97,6 +98,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
             InstantSource.system(),
             subtree.dn() + "." + EtcdProcess.NAME);
     this.disk = new ConsensusDisk(this.parts.files());
+    this.early = new EarlyStart(this.parts, data, parts.root().data().node().credentials().key());
     this.health = parts.health().organ("consensus", subtree.dn());
     subtree.run("health", StatusHealth.task(state.status(), health, ConsensusHealth::of));
   }
@@ -107,7 +109,12 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     OrganState taken = predecessor.take();
     ConsensusService service = new ConsensusService(settings, parts);
     try {
-      service.goOn(taken);
+      if (predecessor.exists()) {
+        service.goOn(taken);
+      } else {
+        // Beside another instance, etcd is that one's to start.
+        service.subtree.run("early-start", service.early::run);
+      }
       return service;
     } catch (Throwable failure) {
       service.letGo();
@@ -231,7 +238,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       Subtree tree = subtree.subtree("member");
       started = new Started(identity, tree);
       MemberPreparation preparation = new MemberPreparation(parts, identity, admission);
-      tree.run("run", new ConsensusRun(parts, preparation, state));
+      tree.run("run", new ConsensusRun(parts, preparation, state, early));
     } finally {
       lock.unlock();
     }
@@ -273,6 +280,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   private void stop(StopReason reason) throws InterruptedException {
     lock.lockInterruptibly();
     try {
+      early.end();
       handOverLeadership();
       // First the run, which would take the end of its process for a failure.
       endRun(reason);

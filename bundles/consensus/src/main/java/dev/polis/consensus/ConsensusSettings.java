@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
  * @param etcd path of etcd, or of the directory that holds it; blank to search PATH
  * @param clientPort where clients connect
  * @param peerPort where other members connect
- * @param heartbeatMillis between two heartbeats of the leader
+ * @param heartbeatMillis between two heartbeats of the leader, where there are several members
  * @param electionMillis without a heartbeat before an election
  * @param ready how long etcd may take to become ready
  * @param quotaBytes size of the database at which writes are refused

@@ -76,6 +76,13 @@ enum ConsensusUser {
     return new EtcdPermission(EtcdPermission.Access.READ_WRITE, range);
   }
 
+  /** Returns all users with what etcd lets them use, as a text that changes when either does. */
+  static String all() {
+    return Arrays.stream(values())
+        .map(user -> user.userName + " " + user.permissions())
+        .collect(Collectors.joining("; "));
+  }
+
   /** Returns the user of that name that other organs may use. */
   static ConsensusUser handedOut(String name) {
     return Arrays.stream(values())

@@ -38,6 +38,15 @@ final class EtcdAuthority {
     this.client = root.sub(NAMESPACE);
   }
 
+  /** Returns whether etcd holds the very certificate of this CA. */
+  boolean holds(CertificateAuthority authority) throws InterruptedException {
+    return client
+        .kv()
+        .get(CERTIFICATE)
+        .filter(stored -> Arrays.equals(stored.value(), Pem.der(authority.certificate())))
+        .isPresent();
+  }
+
   /**
    * Stores the CA if there is none yet.
    *

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * Names an etcd that was found and is of an accepted version.
@@ -113,15 +114,29 @@ record EtcdBinary(Path path, EtcdVersion version) {
                     new ConsensusException(
                         "%s is not etcd: asked for its --version it printed \"%s\"%s"
                             .formatted(path, shown(answer), REMEDY)));
+    if (EtcdVersion.isPreRelease(answer)) {
+      throw new ConsensusException(
+          "%s is a pre-release of etcd %s: what is mended in it is not known%s"
+              .formatted(path, version, REMEDY));
+    }
     return accepted(path, version);
   }
 
   private static EtcdBinary accepted(Path path, EtcdVersion version) {
     if (!version.atLeast(EtcdVersion.OLDEST)) {
       throw new ConsensusException(
-          "%s is etcd %s, older than %s%s".formatted(path, version, EtcdVersion.OLDEST, REMEDY));
+          "%s is etcd %s, older than %s%s%s"
+              .formatted(path, version, EtcdVersion.OLDEST, reasons(version), REMEDY));
     }
     return new EtcdBinary(path, version);
+  }
+
+  private static String reasons(EtcdVersion version) {
+    return EtcdDefect.of(version).stream()
+        .map(EtcdDefect::toString)
+        .collect(
+            Collectors.collectingAndThen(
+                Collectors.joining(", "), all -> all.isEmpty() ? "" : ": " + all));
   }
 
   private static String answer(Path path) throws InterruptedException {

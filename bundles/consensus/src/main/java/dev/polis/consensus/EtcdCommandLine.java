@@ -15,6 +15,7 @@ import java.util.List;
  * @param address the node's address
  * @param settings the configuration
  * @param files where etcd's files are
+ * @param alone whether its cluster has no other member
  */
 record EtcdCommandLine(
     EtcdBinary binary,
@@ -22,7 +23,18 @@ record EtcdCommandLine(
     String token,
     InetAddress address,
     ConsensusSettings settings,
-    EtcdFiles files) {
+    EtcdFiles files,
+    boolean alone) {
+
+  /**
+   * The heartbeat of a member that is alone. Nobody hears it, so it only is the unit in which etcd
+   * waits before it elects itself at each start: one to five of them, where it would be one to ten
+   * of 100 ms. etcd at rest takes 0.6 % of a core with it, and 0.25 % with 100 ms.
+   */
+  private static final int ALONE_HEARTBEAT_MILLIS = 20;
+
+  /** The shortest that etcd takes: five heartbeats. */
+  private static final int ALONE_ELECTION_MILLIS = 5 * ALONE_HEARTBEAT_MILLIS;
 
   /** Returns the URL that clients connect to. */
   String clientUrl() {
@@ -93,8 +105,8 @@ record EtcdCommandLine(
     List<String> flags =
         new ArrayList<>(
             List.of(
-                "--heartbeat-interval=" + settings.heartbeatMillis(),
-                "--election-timeout=" + settings.electionMillis(),
+                "--heartbeat-interval=" + heartbeatMillis(),
+                "--election-timeout=" + electionMillis(),
                 "--snapshot-count=" + settings.snapshotCount(),
                 "--quota-backend-bytes=" + settings.quotaBytes(),
                 "--auto-compaction-mode=" + settings.compactionMode(),
@@ -109,6 +121,18 @@ record EtcdCommandLine(
             ? "--feature-gates=InitialCorruptCheck=true"
             : "--experimental-initial-corrupt-check=true");
     return flags;
+  }
+
+  private int heartbeatMillis() {
+    return alone
+        ? Math.min(settings.heartbeatMillis(), ALONE_HEARTBEAT_MILLIS)
+        : settings.heartbeatMillis();
+  }
+
+  private int electionMillis() {
+    return alone
+        ? Math.min(settings.electionMillis(), ALONE_ELECTION_MILLIS)
+        : settings.electionMillis();
   }
 
   private static String url(String scheme, InetAddress address, int port) {

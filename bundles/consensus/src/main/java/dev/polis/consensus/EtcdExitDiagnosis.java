@@ -7,10 +7,12 @@ import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 
 /** Finds the line of etcd's log that says why it ended; adds a remedy if the disk is the cause. */
@@ -19,6 +21,9 @@ final class EtcdExitDiagnosis {
   // The last hundred lines or so; etcd gives the reason just before it ends.
   private static final int LOOK_BACK_BYTES = 16 << 10;
   private static final int SHOWN_CHARACTERS = 600;
+
+  /** A file of etcd's log has 64 MB; etcd copies a torn one before it repairs it. */
+  private static final long ROOM_FOR_REPAIR = 64_000_000;
 
   /** Fields that say where a line was written, and not why. */
   private static final Set<String> ASIDE = Set.of("level", "ts", "caller", "msg", "stacktrace");
@@ -32,13 +37,35 @@ final class EtcdExitDiagnosis {
    * @param data where etcd writes
    */
   static String of(Path log, Path data) {
-    String line = of(log);
-    return line + remedy(line, data);
+    return of(log, data, () -> usable(data));
   }
 
-  private static String remedy(String line, Path data) {
+  /**
+   * The same.
+   *
+   * @param room how many bytes etcd can still write
+   */
+  static String of(Path log, Path data, LongSupplier room) {
+    String line = of(log);
+    return line + remedy(line, data, room);
+  }
+
+  private static long usable(Path data) {
+    try {
+      return Files.getFileStore(data).getUsableSpace();
+    } catch (IOException unknown) {
+      // A remedy that may be wrong is worse than none.
+      return Long.MAX_VALUE;
+    }
+  }
+
+  private static String remedy(String line, Path data, LongSupplier room) {
+    // Of the repair that a full disk prevents, etcd tells why it was needed and not why it failed.
+    boolean noRepair = line.contains("failed to repair WAL") && room.getAsLong() < ROOM_FOR_REPAIR;
     // Go's texts of the system's errors, which are the same in every locale.
-    if (line.contains("no space left on device") || line.contains("disk quota exceeded")) {
+    if (noRepair
+        || line.contains("no space left on device")
+        || line.contains("disk quota exceeded")) {
       return "; the file system of %s is full: free some space (etcd sets aside 128 MiB for its log before it serves); a node that runs then goes on by itself"
           .formatted(data);
     }

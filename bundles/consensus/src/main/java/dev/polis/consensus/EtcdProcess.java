@@ -27,8 +27,9 @@ final class EtcdProcess implements AutoCloseable {
   /** The name of the process, and of the journal under the organ's that gets its lines. */
   static final String NAME = "etcd";
 
-  // etcd is up after about 300 ms, so that a slower pace would be most of the wait.
-  private static final Duration READY_POLL = Duration.ofMillis(50);
+  // etcd opens its socket some 60 ms after its start, and answers there once it serves: only the
+  // time until then is polled for, and a failed connection to a unix socket costs microseconds.
+  private static final Duration READY_POLL = Duration.ofMillis(10);
 
   private record Port(String setting, InetAddress address, int number) {
     String takenBy(String who) {
@@ -51,15 +52,16 @@ final class EtcdProcess implements AutoCloseable {
 
   /** Starts etcd, or adopts the one that runs from the same command line. */
   static EtcdProcess start(MemberParts parts, PreparedMember member) throws InterruptedException {
-    return new EtcdProcess(parts, member, parts.processes().ensure(spec(parts, member)));
+    return new EtcdProcess(parts, member, parts.processes().ensure(spec(parts, member.line())));
   }
 
-  private static ProcessSpec spec(MemberParts parts, PreparedMember member) {
-    return ProcessSpec.of(NAME, member.line().arguments())
+  /** Returns how etcd is run from this command line. */
+  static ProcessSpec spec(MemberParts parts, EtcdCommandLine line) {
+    return ProcessSpec.of(NAME, line.arguments())
         // Go's runtime wants no more of the environment than this, and etcd reads flags from it.
         .withEnvironment(Map.of("HOME", parts.files().etcd().path().toString()))
         .withDirectory(parts.files().sockets().path())
-        .withFingerprint(member.line().binary().digest());
+        .withFingerprint(line.binary().digest());
   }
 
   /** Returns what runs, for the log. */

@@ -8,8 +8,11 @@ import java.util.regex.Pattern;
 /** Compares versions of etcd, and finds one in the output of {@code etcd --version}. */
 record EtcdVersion(int major, int minor, int patch) implements Comparable<EtcdVersion> {
 
-  /** The first with lease checkpoints, auth by common name without a password, and pre-vote. */
-  static final EtcdVersion OLDEST = new EtcdVersion(3, 5, 0);
+  /**
+   * The first without an {@link EtcdDefect}. The series before it, 3.4, is not maintained any more
+   * and has neither lease checkpoints nor pre-vote by default.
+   */
+  static final EtcdVersion OLDEST = new EtcdVersion(3, 5, 16);
 
   /** The first that can speak TLS 1.3 only, and gRPC apart from HTTP. */
   static final EtcdVersion SEPARATE = new EtcdVersion(3, 5, 8);
@@ -19,6 +22,8 @@ record EtcdVersion(int major, int minor, int patch) implements Comparable<EtcdVe
 
   private static final Pattern ANSWER =
       Pattern.compile("(?m)^etcd Version: ([0-9]{1,4})\\.([0-9]{1,4})\\.([0-9]{1,4})\\b");
+
+  private static final Pattern PRE_RELEASE = Pattern.compile("(?m)^etcd Version: [0-9.]+-");
 
   /** Finds the version in the output of {@code etcd --version}. */
   static Optional<EtcdVersion> find(String answer) {
@@ -30,6 +35,11 @@ record EtcdVersion(int major, int minor, int patch) implements Comparable<EtcdVe
                 Integer.parseInt(matcher.group(2)),
                 Integer.parseInt(matcher.group(3))))
         : Optional.empty();
+  }
+
+  /** Whether the output of {@code etcd --version} is that of an alpha, a beta or a candidate. */
+  static boolean isPreRelease(String answer) {
+    return PRE_RELEASE.matcher(answer).find();
   }
 
   boolean atLeast(EtcdVersion other) {

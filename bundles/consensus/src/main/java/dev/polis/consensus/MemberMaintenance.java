@@ -15,6 +15,7 @@ final class MemberMaintenance {
   private final MemberAccess access;
   private final EtcdAdmin admin;
   private final MemberState state;
+  private volatile boolean outgrown;
 
   MemberMaintenance(
       MemberParts parts,
@@ -29,6 +30,14 @@ final class MemberMaintenance {
     this.state = state;
   }
 
+  /**
+   * Returns whether the cluster has got another member, and etcd still has the short heartbeat of
+   * one that is alone.
+   */
+  boolean outgrown() {
+    return outgrown;
+  }
+
   void run(Context context) throws InterruptedException, FileException {
     EtcdMaintenance database =
         new EtcdMaintenance(admin, access.endpoint(), parts.settings(), context.log());
@@ -40,6 +49,7 @@ final class MemberMaintenance {
       boolean renewed = renewCertificates(context);
       try {
         List<String> now = database.check(sinceLast).alarms();
+        outgrown = member.line().alone() && admin.members().size() > 1;
         if (renewed || !now.equals(alarms)) {
           alarms = now;
           state.update(access.running(alarms));

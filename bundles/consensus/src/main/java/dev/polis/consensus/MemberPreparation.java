@@ -4,6 +4,7 @@ import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.files.FileException;
 import java.net.InetAddress;
+import java.util.Optional;
 
 /** Makes the disk ready for a start of etcd: the member record, keys, certificates, directories. */
 final class MemberPreparation {
@@ -23,15 +24,33 @@ final class MemberPreparation {
     this.admission = admission;
   }
 
-  /** Prepares a start at this address. Repeating it changes nothing that still fits. */
+  /** Records that the cluster has other members, for the starts that follow. */
+  void severalMembers() throws FileException {
+    admission.admit().withAlone(false).write(parts.files().member());
+  }
+
+  /** Prepares a start at this address, see {@link #prepare(InetAddress, Optional)}. */
   PreparedMember prepare(InetAddress address) throws FileException, InterruptedException {
+    return prepare(address, Optional.empty());
+  }
+
+  /**
+   * Prepares a start at this address. Repeating it changes nothing that still fits.
+   *
+   * @param read the CA, if it has just been read
+   */
+  PreparedMember prepare(InetAddress address, Optional<ConsensusPki> read)
+      throws FileException, InterruptedException {
     ConsensusRecord record = admission.admit();
     ConsensusDisk disk = new ConsensusDisk(parts.files());
     if (!parts.processes().lives(EtcdProcess.NAME)) {
       disk.removeUnfinishedData(record);
     }
     boolean mayCreateAuthority = record.stage() == Stage.BOOTSTRAPPING && !disk.hasData();
-    ConsensusPki pki = ConsensusPki.open(parts.files(), mayCreateAuthority, parts.clock());
+    ConsensusPki pki =
+        read.isPresent()
+            ? read.get()
+            : ConsensusPki.open(parts.files(), mayCreateAuthority, parts.clock());
     pki.ensureMember(identity, address);
     pki.ensureOperator();
     parts.files().etcd().data().create();
@@ -43,7 +62,8 @@ final class MemberPreparation {
             pki.token(),
             address,
             parts.settings(),
-            parts.files().etcd());
+            parts.files().etcd(),
+            record.alone());
     return new PreparedMember(identity, address, record, pki, line);
   }
 }

@@ -17,22 +17,28 @@ final class MemberSetup {
 
   private final MemberParts parts;
   private final PreparedMember member;
+  private final EtcdClient root;
   private final Log log;
+  private boolean checksLater;
 
-  MemberSetup(MemberParts parts, PreparedMember member, Log log) {
+  /**
+   * @param root a client of the root namespace
+   */
+  MemberSetup(MemberParts parts, PreparedMember member, EtcdClient root, Log log) {
     this.parts = parts;
     this.member = member;
+    this.root = root;
     this.log = log;
   }
 
   /**
    * Makes users and roles, stores the CA, and tells the other members this one's address. What is
-   * done already stays as it is.
+   * done already stays as it is. Users and roles that an earlier start has found complete are left
+   * to {@link #check}.
    *
-   * @param root a client of the root namespace
    * @throws ConsensusException if etcd is another member than the record says; it is stopped then
    */
-  MemberAccess complete(EtcdClient root) throws InterruptedException, FileException {
+  MemberAccess complete() throws InterruptedException, FileException {
     EtcdAdmin admin = root.admin();
     EtcdStatus status = admin.status(admin.endpoints().getFirst());
     String memberId = Long.toHexString(status.memberId());
@@ -42,13 +48,41 @@ final class MemberSetup {
       parts.processes().stop(EtcdProcess.NAME);
       throw otherMember(memberId, clusterId);
     }
-    new EtcdAuthSetup(admin).ensure();
-    new EtcdAuthority(root).ensure(member.pki().authority());
-    updatePeerUrl(admin, status.memberId());
-    if (record.stage() == Stage.BOOTSTRAPPING) {
-      record.complete(memberId, clusterId).write(parts.files().member());
+    checksLater =
+        record.users().equals(ConsensusUser.all())
+            && new EtcdAuthority(root).holds(member.pki().authority());
+    if (!checksLater) {
+      ensure();
     }
+    List<EtcdMember> members = admin.members();
+    updatePeerUrl(admin, members, status.memberId());
+    complete(record, memberId, clusterId, members.size() == 1);
     return member.access(memberId, clusterId);
+  }
+
+  /**
+   * Makes again what somebody has taken from etcd since an earlier start completed it. It comes
+   * after the member serves, because a dozen calls usually find that nothing is missing.
+   */
+  void check() throws InterruptedException {
+    if (checksLater) {
+      ensure();
+    }
+  }
+
+  private void ensure() throws InterruptedException {
+    new EtcdAuthSetup(root.admin()).ensure();
+    new EtcdAuthority(root).ensure(member.pki().authority());
+  }
+
+  /** Writes what the next start must know, if it is anything new. */
+  private void complete(ConsensusRecord record, String memberId, String clusterId, boolean alone)
+      throws FileException {
+    ConsensusRecord complete =
+        record.complete(memberId, clusterId).withAlone(alone).withUsers(ConsensusUser.all());
+    if (!complete.equals(record)) {
+      complete.write(parts.files().member());
+    }
   }
 
   private ConsensusException otherMember(String memberId, String clusterId) {
@@ -63,9 +97,10 @@ final class MemberSetup {
   }
 
   /** Tells the cluster where this member is now, if it has moved. */
-  private void updatePeerUrl(EtcdAdmin admin, long memberId) throws InterruptedException {
+  private void updatePeerUrl(EtcdAdmin admin, List<EtcdMember> members, long memberId)
+      throws InterruptedException {
     List<String> urls = List.of(member.line().peerUrl());
-    for (EtcdMember known : admin.members()) {
+    for (EtcdMember known : members) {
       if (known.id() == memberId && !known.peerUrls().equals(urls)) {
         log.info("moved from %s to %s", known.peerUrls(), urls);
         admin.updatePeerUrls(memberId, urls);

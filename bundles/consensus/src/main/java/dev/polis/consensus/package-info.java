@@ -5,6 +5,7 @@
  *                    ConsensusComponent (wires)
  *                            │
  *                     ConsensusService ── status, access, overview, metrics page
+ *                            │ EarlyStart ("early-start"): etcd of a complete member, when the volume opens
  *                            │ one ConsensusRun after the other, supervised as root.consensus.member
  *         ┌──────────────────┼────────────────────┬──────────────────────┐
  *   MemberPreparation   EtcdProcess          MemberSetup          MemberMaintenance ("maintenance")
@@ -25,9 +26,23 @@
  *                             └──────┘                                        ▼ refused in words
  * </pre>
  *
+ * <p>The etcd of a complete member starts as soon as the data volume is open and the node has an
+ * address, before the cluster manager asks for the member ({@link dev.polis.consensus.EarlyStart}).
+ * It needs its record, its data, its keys and the command line that follows from them. The run of
+ * the member makes all checks and adopts it; nobody gets access before.
+ *
+ * <p>While the cluster has one member, nobody hears its heartbeat, and etcd waits for up to ten of
+ * them at each start before it elects itself. So a member that is alone has a short one ({@link
+ * dev.polis.consensus.EtcdCommandLine}). Maintenance sees a second member when it is added, as a
+ * learner without a vote, and starts etcd again with the heartbeat of the configuration.
+ *
  * <p>etcd knows each user by the common name of its certificate; there are no passwords. It keeps
  * each user within its prefix, so that a stolen Kubernetes certificate cannot read the curator's
  * keys.
+ *
+ * <p>An etcd of which it is known that it can lose acknowledged writes, or misorder or drop what a
+ * watch sees, is refused with the reason ({@link dev.polis.consensus.EtcdDefect}), and so is a
+ * pre-release.
  *
  * <p>Not promised: joining an existing cluster, replacing a lost majority, and moving a member to
  * another address while other members are there and this one has no quorum.
@@ -43,7 +58,7 @@
  *   <li>Uses if there: none
  *   <li>Provides: Consensus, MetricsExporter
  *   <li>Configuration: dev.polis.consensus
- *   <li>Files: data/etcd, ephemeral/consensus
+ *   <li>Files: data/etcd, data/node/credentials/cert-key.pem, ephemeral/consensus
  *   <li>Ports: 7833, 7834
  * </ul>
  */

@@ -61,19 +61,11 @@ class ConsensusHandOverTest {
   private HandOvers.Membership<ConsensusService> next() {
     return handOvers.join(
         "consensus",
-        predecessor -> ConsensusService.start(ConsensusHarness.settings(), parts(), predecessor));
-  }
-
-  private ConsensusService.Parts parts() {
-    return new ConsensusService.Parts(
-        harness.root,
-        harness.data,
-        harness.network,
-        processes,
-        supervisor,
-        health,
-        harness.logs,
-        new ConsensusHarness.SilentReport());
+        predecessor ->
+            ConsensusService.start(
+                ConsensusHarness.settings(),
+                harness.parts(processes, supervisor, health),
+                predecessor));
   }
 
   private HandOvers.Membership<ConsensusService> running() throws Exception {

@@ -83,12 +83,17 @@ final class ConsensusHarness implements AutoCloseable {
   }
 
   static ConsensusSettings settings(long quota, Duration maintenance, String etcd) {
+    return settings(20, 200, quota, maintenance, etcd);
+  }
+
+  static ConsensusSettings settings(
+      int heartbeat, int election, long quota, Duration maintenance, String etcd) {
     return new ConsensusSettings(
         etcd,
         7833,
         7834,
-        20,
-        200,
+        heartbeat,
+        election,
         Duration.ofSeconds(30),
         quota,
         "periodic",
@@ -154,11 +159,7 @@ final class ConsensusHarness implements AutoCloseable {
     final ConsensusService consensus;
 
     private Instance(ConsensusSettings settings) {
-      consensus =
-          new ConsensusService(
-              settings,
-              new ConsensusService.Parts(
-                  root, data, network, processes, supervisor, health, logs, new SilentReport()));
+      consensus = new ConsensusService(settings, parts(processes, supervisor, health));
     }
 
     ConsensusStatus.Running startNew() throws InterruptedException {
@@ -195,6 +196,13 @@ final class ConsensusHarness implements AutoCloseable {
       supervisor.close();
       processes.close();
     }
+  }
+
+  /** Returns what an organ of this node is given. */
+  ConsensusService.Parts parts(
+      ProcessManager.OpenManager processes, SupervisionTree supervisor, HealthTable health) {
+    return new ConsensusService.Parts(
+        root, data, network, processes, supervisor, health, logs, new SilentReport());
   }
 
   /** Returns etcd's log, oldest line first. */

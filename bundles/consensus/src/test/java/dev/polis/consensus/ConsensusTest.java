@@ -263,7 +263,7 @@ class ConsensusTest {
             "\"quota-backend-bytes\":2147483648",
             "\"snapshot-count\":10000",
             "\"heartbeat-interval\":\"20ms\"",
-            "\"election-timeout\":\"200ms\"",
+            "\"election-timeout\":\"100ms\"",
             "client-cert-auth = true",
             "\"initial-corrupt-check\":true")) {
       assertTrue(said.contains(flag), () -> flag + " in " + said);
@@ -648,6 +648,57 @@ class ConsensusTest {
     String answer = new String(etcdctl.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertEquals(0, etcdctl.waitFor(), answer);
     assertEquals("namespaced:curator//foo", answer.strip());
+  }
+
+  @Test
+  @DisplayName(
+      "a member that is alone elects itself at once, and has the usual heartbeat before a second one may vote")
+  void heartbeatOfOneAndOfSeveral() throws Exception {
+    Instance instance =
+        harness.instance(
+            ConsensusHarness.settings(2L << 30, Duration.ofSeconds(1), ConsensusHarness.etcd()));
+    instance.startNew();
+    long alone = instance.pid();
+    assertTrue(commandLine(alone).contains("--election-timeout=100"), () -> commandLine(alone));
+    put(instance, "/foo");
+
+    long second;
+    try (EtcdClient root = root(instance)) {
+      second = root.admin().addLearner(List.of("https://127.0.0.9:7834")).id();
+    }
+    Await.until(
+        ConsensusHarness.PATIENCE,
+        "etcd to be started again with the usual heartbeat",
+        () ->
+            instance
+                .processes
+                .find(EtcdProcess.NAME)
+                .filter(found -> found.pid() != alone)
+                .filter(found -> commandLine(found.pid()).contains("--election-timeout=200"))
+                .isPresent());
+    instance.await(ConsensusStatus.Running.class);
+    put(instance, "/bar");
+    long several = instance.pid();
+
+    // Alone again: etcd goes on, and the next start is a short one.
+    try (EtcdClient root = root(instance)) {
+      root.admin().remove(second);
+    }
+    assertEquals(several, instance.pid());
+    instance.consensus.stop();
+    instance.startExisting();
+    instance.consensus.stop();
+    instance.startExisting();
+    assertTrue(
+        commandLine(instance.pid()).contains("--election-timeout=100"),
+        () -> commandLine(instance.pid()));
+  }
+
+  private static String commandLine(long pid) {
+    return ProcessHandle.of(pid)
+        .flatMap(handle -> handle.info().arguments())
+        .map(arguments -> String.join(" ", arguments))
+        .orElse("");
   }
 
   @Test

@@ -76,13 +76,33 @@ class EtcdCommandLineTest {
     assertEquals("https://[2001:db8:0:0:0:0:0:7]:7834", line.peerUrl());
   }
 
+  @Test
+  @DisplayName(
+      "a member that is alone has the shortest heartbeat, or the shorter one of the configuration")
+  void alone() {
+    EtcdVersion version = new EtcdVersion(3, 5, 16);
+    List<String> usual = line(version, "127.0.0.5", 100, 1000, true).arguments();
+    List<String> shorter = line(version, "127.0.0.5", 10, 60, true).arguments();
+
+    assertTrue(usual.contains("--heartbeat-interval=20"), usual::toString);
+    assertTrue(usual.contains("--election-timeout=100"), usual::toString);
+    assertTrue(shorter.contains("--heartbeat-interval=10"), shorter::toString);
+    assertTrue(shorter.contains("--election-timeout=60"), shorter::toString);
+  }
+
   private static EtcdCommandLine line(EtcdVersion version, String address) {
+    return line(version, address, 20, 200, false);
+  }
+
+  private static EtcdCommandLine line(
+      EtcdVersion version, String address, int heartbeat, int election, boolean alone) {
     return new EtcdCommandLine(
         new EtcdBinary(Path.of("/opt/etcd"), version),
         NODE,
         "POLIS-x",
         InetAddress.ofLiteral(address),
-        ConsensusHarness.settings(2L << 30, Duration.ofSeconds(60), ""),
-        new EtcdFiles(Root.at(Path.of("/s"))));
+        ConsensusHarness.settings(heartbeat, election, 2L << 30, Duration.ofSeconds(60), ""),
+        new EtcdFiles(Root.at(Path.of("/s"))),
+        alone);
   }
 }

@@ -48,6 +48,21 @@ class EtcdExitDiagnosisTest {
   }
 
   @ParameterizedTest
+  @CsvSource({"0, true", "63999999, true", "64000000, false"})
+  void givenALogThatCannotBeRepaired_thenTheRemedyIsSaidIfThereIsNoRoomForIt(
+      long room, boolean said) throws IOException {
+    Path log =
+        Files.writeString(
+            folder.resolve("etcd.log"),
+            """
+            {"level":"fatal","msg":"failed to repair WAL","error":"unexpected EOF: [wal] max entry size limit exceeded"}
+            """);
+    String words = EtcdExitDiagnosis.of(log, DATA, () -> room);
+    assertTrue(words.startsWith("failed to repair WAL, error unexpected EOF"), words);
+    assertEquals(said, words.contains("is full: free some space"), words);
+  }
+
+  @ParameterizedTest
   @CsvSource({
     "no space left on device, is full: free some space",
     "disk quota exceeded, is full: free some space",

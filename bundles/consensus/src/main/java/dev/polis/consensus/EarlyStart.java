@@ -1,0 +1,144 @@
+package dev.polis.consensus;
+
+import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.DataStatus;
+import dev.polis.consensus.ConsensusRecord.Stage;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
+import dev.polis.logtree.Log;
+import dev.polis.pki.PkiException;
+import dev.polis.process.ProcessException;
+import dev.polis.supervision.Context;
+import java.net.InetAddress;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Starts the etcd of a complete member as soon as the data volume is open and the node has an
+ * address. Nobody uses it before the member is asked for: the run of the member makes all of its
+ * checks and adopts what runs already. So etcd opens its database and elects itself while the other
+ * organs start.
+ *
+ * <p>What is not certainly right is left to the run, which mends it or refuses it in words.
+ */
+final class EarlyStart {
+
+  private final MemberParts parts;
+  private final Value<DataStatus> data;
+  private final FilePlacement nodeKey;
+  private final ReentrantLock lock = new ReentrantLock();
+  // Guarded by lock.
+  private boolean over;
+  private ConsensusPki pki; // null until it is read, and when it has been taken
+
+  /**
+   * @param data tells when the volume is open
+   * @param nodeKey the file of the node's private key, which etcd must have too
+   */
+  EarlyStart(MemberParts parts, Value<DataStatus> data, FilePlacement nodeKey) {
+    this.parts = parts;
+    this.data = data;
+    this.nodeKey = nodeKey;
+  }
+
+  /** Waits for the volume and an address, starts etcd, and is done. */
+  void run(Context context) throws InterruptedException {
+    context.healthy();
+    try (Watcher<DataStatus> volume = data.watch();
+        Watcher<NetworkStatus> network = parts.network().watch()) {
+      volume.get(DataStatus.Mounted.class::isInstance);
+      NetworkStatus up = network.get(NetworkStatus.Up.class::isInstance);
+      start(((NetworkStatus.Up) up).externalAddress(), context.log());
+    }
+    context.done();
+  }
+
+  /** Lets nothing be started from now on; waits for a start that goes on. */
+  void end() throws InterruptedException {
+    lock.lockInterruptibly();
+    over = true;
+    lock.unlock();
+  }
+
+  /**
+   * Returns the CA as it was read here, with certificates for the users that a start needs, so that
+   * these are made beside the other organs. It is given once: another run reads the disk again.
+   */
+  Optional<ConsensusPki> takePki() throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      Optional<ConsensusPki> taken = Optional.ofNullable(pki);
+      pki = null;
+      return taken;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void start(InetAddress address, Log log) throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      Optional<ConsensusRecord> member = over ? Optional.empty() : completeMember();
+      if (member.isPresent()) {
+        if (!parts.processes().lives(EtcdProcess.NAME)) {
+          parts.files().sockets().create();
+          parts.processes().ensure(EtcdProcess.spec(parts, line(member.get(), address)));
+        }
+        pki = prepared();
+      }
+    } catch (FileException | ConsensusException | PkiException | ProcessException refused) {
+      log.info("etcd is not started before its turn: %s", refused.getMessage());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private ConsensusPki prepared() throws FileException {
+    ConsensusPki read = ConsensusPki.open(parts.files(), false, parts.clock());
+    read.user(ConsensusUser.ROOT);
+    read.user(ConsensusUser.CURATOR);
+    return read;
+  }
+
+  /** Returns the record of the member on the disk, if nothing of the member is missing. */
+  private Optional<ConsensusRecord> completeMember() throws FileException {
+    return ConsensusRecord.read(parts.files().member())
+                instanceof Stored.Present<ConsensusRecord>(var _, ConsensusRecord record)
+            && record.stage() == Stage.MEMBER
+            && new ConsensusDisk(parts.files()).hasData()
+            && hasKeys()
+        ? Optional.of(record)
+        : Optional.empty();
+  }
+
+  private EtcdCommandLine line(ConsensusRecord record, InetAddress address)
+      throws FileException, InterruptedException {
+    return new EtcdCommandLine(
+        EtcdBinary.find(parts.settings().etcd(), parts.files().version()),
+        record.node(),
+        ConsensusPki.token(parts.files()),
+        address,
+        parts.settings(),
+        parts.files().etcd(),
+        record.alone());
+  }
+
+  /** Returns whether etcd has a certificate, and the CA and the key that the node has. */
+  private boolean hasKeys() throws FileException {
+    EtcdFiles.PeerPki pki = parts.files().etcd().peerPki();
+    return pki.certificate().exists()
+        && same(pki.ca(), parts.files().ca())
+        && same(pki.key(), nodeKey);
+  }
+
+  private static boolean same(FilePlacement one, FilePlacement other) throws FileException {
+    return one.read() instanceof Stored.Present<byte[]>(var _, byte[] first)
+        && other.read() instanceof Stored.Present<byte[]>(var _, byte[] second)
+        && Arrays.equals(first, second);
+  }
+}

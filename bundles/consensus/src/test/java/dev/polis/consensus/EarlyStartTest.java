@@ -1,0 +1,198 @@
+package dev.polis.consensus;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.boot.StopReason;
+import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdAdmin;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.files.FilePlacement;
+import dev.polis.fixtures.Await;
+import dev.polis.handover.HandOverTable;
+import dev.polis.health.HealthTable;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import dev.polis.process.ProcessManager;
+import dev.polis.supervision.RunState;
+import dev.polis.supervision.SupervisionTree;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.time.InstantSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class EarlyStartTest {
+
+  private ConsensusHarness harness;
+
+  @BeforeEach
+  void completeMember() throws Exception {
+    harness = new ConsensusHarness();
+    FilePlacement key = harness.root.data().node().credentials().key();
+    Files.createDirectories(key.path().getParent());
+    key.write(Pem.encode(harness.identity.nodeKey()).getBytes(StandardCharsets.UTF_8));
+    try (ConsensusHarness.Instance first = harness.instance()) {
+      first.startNew();
+      first.consensus.stop();
+    }
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    harness.close();
+  }
+
+  /** Holds an organ as the framework makes it: nobody has asked for the member yet. */
+  private final class Organ implements AutoCloseable {
+    final ProcessManager.OpenManager processes =
+        ProcessManager.open(harness.root.ephemeral().processes().path(), harness.logs);
+    final SupervisionTree supervisor = SupervisionTree.open(harness.logs);
+    final HealthTable health = HealthTable.open(supervisor);
+    final ConsensusService consensus;
+
+    Organ() {
+      consensus =
+          HandOverTable.open(harness.logs)
+              .join(
+                  "consensus",
+                  predecessor ->
+                      ConsensusService.start(
+                          ConsensusHarness.settings(),
+                          harness.parts(processes, supervisor, health),
+                          predecessor))
+              .instance();
+    }
+
+    boolean etcdRuns() {
+      return processes.find(EtcdProcess.NAME).isPresent();
+    }
+
+    void awaitEtcd() throws Exception {
+      Await.until("etcd runs", this::etcdRuns);
+    }
+
+    void awaitEarlyStartDone() throws Exception {
+      Await.until("the early start is done", () -> done("early-start"));
+    }
+
+    private boolean done(String name) {
+      return supervisor.runnables().peek().orElseThrow().stream()
+          .anyMatch(
+              runnable -> runnable.dn().endsWith("." + name) && runnable.state() == RunState.DONE);
+    }
+
+    @Override
+    public void close() {
+      consensus.close(StopReason.CODE_REPLACED);
+      health.close();
+      supervisor.close();
+      processes.close();
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "etcd of a complete member starts with the organ, and is adopted when the member is asked for")
+  void startsEarly() throws Exception {
+    try (Organ organ = new Organ()) {
+      organ.awaitEtcd();
+      long pid = organ.processes.find(EtcdProcess.NAME).orElseThrow().pid();
+      assertInstanceOf(
+          ConsensusStatus.Stopped.class, organ.consensus.status().peek().orElseThrow());
+
+      organ.consensus.startExisting(harness.identity);
+      organ.consensus.awaitRunning(ConsensusHarness.PATIENCE);
+
+      assertEquals(pid, organ.processes.find(EtcdProcess.NAME).orElseThrow().pid());
+    }
+  }
+
+  @Test
+  @DisplayName("etcd starts when the volume is open and an address is there, not before")
+  void waitsForVolumeAndAddress() throws Exception {
+    harness.data.set(new DataStatus.NotMounted("the key is not there yet"));
+    harness.network.set(new NetworkStatus.Waiting("no lease yet"));
+    try (Organ organ = new Organ()) {
+      assertFalse(organ.etcdRuns());
+      harness.network.set(new NetworkStatus.Up(harness.address));
+      assertFalse(organ.etcdRuns());
+      harness.data.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
+      organ.awaitEtcd();
+    }
+  }
+
+  @Test
+  @DisplayName("etcd is not started early beside the key of another node")
+  void anotherKey() throws Exception {
+    harness
+        .root
+        .data()
+        .node()
+        .credentials()
+        .key()
+        .write(Pem.encode(Ed25519.generate().getPrivate()).getBytes(StandardCharsets.UTF_8));
+    try (Organ organ = new Organ()) {
+      organ.awaitEarlyStartDone();
+      assertFalse(organ.etcdRuns(), "etcd was started under the key of another node");
+    }
+  }
+
+  @Test
+  @DisplayName("etcd is not started early on a bootstrap that was never finished")
+  void bootstrapping() throws Exception {
+    ConsensusRecord.bootstrapping(harness.identity.node().text()).write(harness.files().member());
+    try (Organ organ = new Organ()) {
+      organ.awaitEarlyStartDone();
+      assertFalse(organ.etcdRuns(), "etcd was started before its bootstrap was continued");
+    }
+  }
+
+  @Test
+  @DisplayName("a member that is stopped before anybody asked for it stays stopped")
+  void stopped() throws Exception {
+    harness.data.set(new DataStatus.NotMounted("the key is not there yet"));
+    try (Organ organ = new Organ()) {
+      organ.consensus.stop();
+      harness.data.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
+      organ.awaitEarlyStartDone();
+      assertFalse(organ.etcdRuns(), "etcd was started after the stop");
+    }
+  }
+
+  private EtcdClient root(ConsensusHarness.Instance instance) throws Exception {
+    ConsensusPki pki = ConsensusPki.open(harness.files(), false, InstantSource.system());
+    return EtcdClient.connect(
+        EtcdAccess.tls(
+            instance.consensus.access("curator").endpoints(), pki.user(ConsensusUser.ROOT)));
+  }
+
+  @Test
+  @DisplayName("a user deleted by hand is there again soon after the next start")
+  void usersAreMadeAgain() throws Exception {
+    try (ConsensusHarness.Instance second = harness.instance()) {
+      second.startExisting();
+      try (EtcdClient root = root(second)) {
+        root.admin().deleteUser("kube-apiserver");
+      }
+    }
+    try (ConsensusHarness.Instance third = harness.instance()) {
+      third.startExisting();
+      try (EtcdClient root = root(third)) {
+        EtcdAdmin admin = root.admin();
+        Await.until("the user is there again", () -> admin.users().contains("kube-apiserver"));
+      }
+    }
+    assertTrue(
+        ConsensusRecord.read(harness.files().member()).orThrow().users().contains("kube-apiserver"),
+        "the record does not name the users");
+  }
+}
