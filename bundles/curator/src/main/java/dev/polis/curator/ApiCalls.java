@@ -1,9 +1,11 @@
 package dev.polis.curator;
 
 import dev.polis.etcd.EtcdClosedException;
+import dev.polis.etcd.EtcdError;
 import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdFencedException;
 import dev.polis.etcd.EtcdOutcomeUnknownException;
+import dev.polis.etcd.EtcdRefusedException;
 import dev.polis.etcd.EtcdUnavailableException;
 import dev.polis.rpc.RpcException;
 import io.grpc.Status;
@@ -43,10 +45,21 @@ final class ApiCalls {
    */
   static <T> T run(Attempt<T> attempt) {
     try {
-      return attempt.run();
+      return translating(attempt);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new RpcException(Status.Code.CANCELLED, "the call was cancelled", e);
+    }
+  }
+
+  /**
+   * Runs a part of the work of a stream, which handles interrupts itself.
+   *
+   * @throws RpcException in place of a failure of etcd
+   */
+  static <T> T translating(Attempt<T> attempt) throws InterruptedException {
+    try {
+      return attempt.run();
     } catch (EtcdException e) {
       throw translate(e);
     }
@@ -67,6 +80,11 @@ final class ApiCalls {
               "consensus did not say whether the change was made; read the record before you repeat"
                   + " the call",
               unknown);
+      case EtcdRefusedException refused when refused.error() == EtcdError.OTHER ->
+          new RpcException(
+              Status.Code.OUT_OF_RANGE,
+              "consensus refuses what this call would store; make it smaller, nothing was changed",
+              refused);
       default -> new RpcException(Status.Code.INTERNAL, "consensus failed", failure);
     };
   }

@@ -33,7 +33,6 @@ import io.grpc.stub.StreamObserver;
 import java.net.InetAddress;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.function.Predicate;
 
 /** Serves the Curator API, for nodes: watches, status, heartbeats. */
 final class CuratorApi extends CuratorGrpc.CuratorImplBase {
@@ -62,19 +61,16 @@ final class CuratorApi extends CuratorGrpc.CuratorImplBase {
 
   @Override
   public void watch(WatchRequest request, StreamObserver<WatchEvent> caller) {
-    Predicate<String> chosen = chosen(request);
-    boolean marked = request.hasNodesInCluster();
+    NodeSelection selection = selection(request);
     LeaderTerm term = ApiCalls.run(gate::require);
-    ApiCalls.run(() -> streams.feed(caller, feed -> term.nodes().subscribe(chosen, marked, feed)));
+    ApiCalls.run(() -> streams.feed(caller, feed -> term.watch(selection, feed)));
   }
 
-  private static Predicate<String> chosen(WatchRequest request) {
+  private static NodeSelection selection(WatchRequest request) {
     return switch (request.getKindCase()) {
-      case NODE_IN_CLUSTER -> {
-        String id = NodeRecords.idOfText(request.getNodeInCluster().getNodeId());
-        yield id::equals;
-      }
-      case NODES_IN_CLUSTER -> id -> true;
+      case NODE_IN_CLUSTER ->
+          new NodeSelection.One(NodeRecords.idOfText(request.getNodeInCluster().getNodeId()));
+      case NODES_IN_CLUSTER -> new NodeSelection.All();
       case KIND_NOT_SET ->
           throw Refusal.invalid(
               "the request does not say what to watch; set node_in_cluster or nodes_in_cluster");

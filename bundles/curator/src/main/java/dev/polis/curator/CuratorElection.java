@@ -156,7 +156,8 @@ final class CuratorElection {
         .orElseGet(() -> new HeartbeatMonitor(nanoTime));
   }
 
-  private synchronized Optional<LeaderTerm> term() {
+  /** Returns what this node has while it leads. */
+  synchronized Optional<LeaderTerm> term() {
     return Optional.ofNullable(term);
   }
 
@@ -340,7 +341,7 @@ final class CuratorElection {
       Watcher<ElectionState> watcher,
       Log log)
       throws InterruptedException {
-    try (LeaderTerm begun = new LeaderTerm(etcd, leader.fence(), log, heartbeats)) {
+    try (LeaderTerm begun = new LeaderTerm(etcd, leader, log, heartbeats)) {
       log.info("Curator leads. Its fencing token is %d.", begun.fencingToken());
       open(begun);
       CuratorStatus leading = new CuratorStatus.Leading(begun.fencingToken());

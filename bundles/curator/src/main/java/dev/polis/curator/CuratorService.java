@@ -11,6 +11,7 @@ import dev.polis.api.network.Network;
 import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
+import dev.polis.etcd.SharedEtcdConnection;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
@@ -89,6 +90,7 @@ final class CuratorService implements Curator, OrganInstance {
 
   private final CuratorSettings settings;
   private final Parts parts;
+  private final SharedEtcdConnection etcd;
   private final AdvertisedAddress address;
   private final Subtree subtree;
   private final HealthScope health;
@@ -128,6 +130,7 @@ final class CuratorService implements Curator, OrganInstance {
     }
     this.settings = settings;
     this.parts = parts;
+    this.etcd = new SharedEtcdConnection(() -> parts.consensus().access(USER));
     this.address = new AdvertisedAddress(parts.network(), settings.port());
     this.gate = new LeaderGate(parts.consensus().status());
     this.subtree = parts.supervisor().organ("curator");
@@ -137,9 +140,9 @@ final class CuratorService implements Curator, OrganInstance {
 
   @Override
   public BootstrapOutcome bootstrap(BootstrapRequest request) throws InterruptedException {
-    try (EtcdClient etcd = connect()) {
-      CuratorPki pki = new CuratorPki(etcd, etcd.kv(), InstantSource.system());
-      return new CuratorBootstrap(etcd.kv(), pki).run(request);
+    try (EtcdClient client = connect()) {
+      CuratorPki pki = new CuratorPki(client, client.kv(), InstantSource.system());
+      return new CuratorBootstrap(client.kv(), pki).run(request);
     } catch (RpcException | EtcdException | PkiException e) {
       throw new CuratorException(e.getMessage(), e);
     }
@@ -210,7 +213,7 @@ final class CuratorService implements Curator, OrganInstance {
             gate,
             streams,
             parts.consensus(),
-            new WorkerCertificates(() -> connect(KUBERNETES), InstantSource.system()),
+            new WorkerCertificates(this::connectForKubernetes, InstantSource.system()),
             InstantSource.system()),
         new EtcdApi(parts.consensus()),
         new PluginTrustApi(gate, parts.signed()),
@@ -247,12 +250,18 @@ final class CuratorService implements Curator, OrganInstance {
     }
   }
 
-  private EtcdClient connect() {
-    return connect(USER);
+  /** Returns the records that are known here; empty while this node does not lead. */
+  Optional<RecordSnapshot> known() {
+    return election().flatMap(CuratorElection::term).map(LeaderTerm::known);
   }
 
-  private EtcdClient connect(String user) {
-    return EtcdClient.connect(parts.consensus().access(user));
+  /** Returns a client of this organ's namespace; all of its tasks share a connection. */
+  private EtcdClient connect() {
+    return etcd.connect();
+  }
+
+  private EtcdClient connectForKubernetes() {
+    return EtcdClient.connect(parts.consensus().access(KUBERNETES));
   }
 
   @Override

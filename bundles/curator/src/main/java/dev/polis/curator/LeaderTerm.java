@@ -1,39 +1,52 @@
 package dev.polis.curator;
 
+import dev.polis.etcd.ElectionState;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.Fence;
 import dev.polis.etcd.KeyValues;
 import dev.polis.logtree.Log;
+import dev.polis.rpc.CallFeed;
+import dev.polis.wire.curator.WatchEvent;
 import java.time.InstantSource;
 
 /**
- * Holds what this node has for as long as it leads: fenced access to the records, the fan-out of
- * the nodes' watch and of the plugin set, and the heartbeats. Each leadership has a new one.
+ * Holds what this node has for as long as it leads: the records in memory and fenced access to
+ * them, the streams of the nodes and of the plugin set, and the heartbeats. Each leadership has a
+ * new one.
  */
 final class LeaderTerm implements AutoCloseable {
 
   private final Fence fence;
+  private final RecordMemory memory;
   private final RecordStore records;
   private final CuratorPki pki;
   private final HeartbeatMonitor heartbeats;
   private final NodeWatchBroadcaster nodes;
   private final PluginSetWatch plugins;
+  private final RecordWatch watch;
 
   private int users; // guarded by this
   private boolean finishing; // guarded by this
 
-  LeaderTerm(EtcdClient etcd, Fence fence, Log log, HeartbeatMonitor heartbeats) {
-    this.fence = fence;
+  LeaderTerm(EtcdClient etcd, ElectionState.Leader leader, Log log, HeartbeatMonitor heartbeats) {
+    this.fence = leader.fence();
     KeyValues fenced = etcd.kv().fenced(fence);
-    this.records = new RecordStore(fenced);
+    this.memory = new RecordMemory(damage -> log.error("%s.", damage));
+    this.records = new RecordStore(fenced, memory, leader.lease()::holds);
     this.pki = new CuratorPki(etcd, fenced, InstantSource.system());
     this.heartbeats = heartbeats;
-    this.nodes = new NodeWatchBroadcaster(etcd, log);
-    this.plugins = new PluginSetWatch(etcd, records, log);
+    this.nodes = new NodeWatchBroadcaster(memory);
+    this.plugins = new PluginSetWatch(records, memory, log);
+    this.watch = new RecordWatch(etcd, memory, log);
   }
 
   RecordStore records() {
     return records;
+  }
+
+  /** Returns the records as memory has them, which others may have changed meanwhile. */
+  RecordSnapshot known() {
+    return memory.now();
   }
 
   CuratorPki pki() {
@@ -44,8 +57,23 @@ final class LeaderTerm implements AutoCloseable {
     return heartbeats;
   }
 
-  NodeWatchBroadcaster nodes() {
-    return nodes;
+  /**
+   * Opens a stream's subscription to nodes, which begins with each change that was acknowledged
+   * before.
+   */
+  CallFeed.Source<WatchEvent> watch(NodeSelection selection, CallFeed<WatchEvent> feed)
+      throws InterruptedException {
+    NodeWatchBroadcaster.Subscription subscription = nodes.subscribe(selection, feed);
+    boolean complete = false;
+    try {
+      records.complete();
+      complete = true;
+    } finally {
+      if (!complete) {
+        subscription.over();
+      }
+    }
+    return subscription;
   }
 
   PluginSetWatch plugins() {
@@ -98,6 +126,7 @@ final class LeaderTerm implements AutoCloseable {
   public void close() {
     nodes.close();
     plugins.close();
+    watch.close();
     records.close();
   }
 }

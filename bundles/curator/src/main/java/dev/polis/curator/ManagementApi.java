@@ -70,7 +70,7 @@ final class ManagementApi extends ManagementGrpc.ManagementImplBase {
         gate,
         caller,
         term -> {
-          RecordSnapshot records = term.records().nodesAndConfiguration();
+          RecordSnapshot records = term.records().read();
           return GetClusterInfoResponse.newBuilder()
               .setClusterDirectory(directory(records.nodes()))
               .setCaCertificate(clusterCa)
@@ -112,8 +112,8 @@ final class ManagementApi extends ManagementGrpc.ManagementImplBase {
 
   private static List<dev.polis.wire.api.Node> nodes(
       LeaderTerm term, Predicate<dev.polis.wire.api.Node> filter) throws InterruptedException {
-    return term.records().nodes().stream()
-        .map(node -> NodeRecords.forOperators(node, term.heartbeats()))
+    return term.records().read().forOperators().stream()
+        .map(node -> NodeRecords.withHealth(node, term.heartbeats()))
         .filter(filter)
         .toList();
   }

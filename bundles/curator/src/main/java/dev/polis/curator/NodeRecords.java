@@ -2,9 +2,9 @@ package dev.polis.curator;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Duration;
+import com.google.protobuf.MessageLite;
 import dev.polis.api.curator.NodeLabels;
 import dev.polis.api.roles.RoleRecord;
-import dev.polis.etcd.KeyValue;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.common.NodeState;
@@ -17,17 +17,18 @@ final class NodeRecords {
 
   private NodeRecords() {}
 
-  /**
-   * Parses a stored record.
-   *
-   * @throws IllegalStateException if the bytes cannot be parsed; names the key
-   */
-  static Node parse(KeyValue stored) {
-    Node node = RecordState.parse(stored, Node.parser());
-    return RecordKeys.NODES
-        .extractId(stored.key())
-        .map(id -> node.toBuilder().setId(id).build())
-        .orElse(node);
+  /** Returns a node's record with the id that its key names. */
+  static Node withId(MessageLite record, String id) {
+    Node node = (Node) record;
+    return node.getId().equals(id) ? node : node.toBuilder().setId(id).build();
+  }
+
+  /** Returns what operators see of a node whose record is damaged: its id, and no valid state. */
+  static dev.polis.wire.api.Node damaged(String id) {
+    return dev.polis.wire.api.Node.newBuilder()
+        .setId(id)
+        .setState(NodeState.NODE_STATE_INVALID)
+        .build();
   }
 
   /** Returns the record as nodes see it: without its keys. */
@@ -47,21 +48,27 @@ final class NodeRecords {
     return node.build();
   }
 
-  /** Returns the record as operators see it: with names of roles, and with the node's health. */
-  static dev.polis.wire.api.Node forOperators(Node stored, HeartbeatMonitor heartbeats) {
+  /** Returns a record as operators see it, with names of roles, but without what is not stored. */
+  static dev.polis.wire.api.Node forOperators(Node stored) {
     var node =
         dev.polis.wire.api.Node.newBuilder()
             .setPubkey(stored.getPublicKey())
             .setId(stored.getId())
             .setState(stored.getFsmState())
             .setRoles(RoleRecord.of(RoleRecord.names(stored.getRoles())))
-            .setHealth(heartbeats.health(stored.getId(), stored.getFsmState()))
             .setTpmUsage(stored.getTpmUsage())
             .setStorageSecurity(stored.getStorageSecurity())
             .setLabels(stored.getLabels());
     if (stored.hasStatus()) {
       node.setStatus(stored.getStatus());
     }
+    return node.build();
+  }
+
+  /** Returns what operators see of a node, together with its health. */
+  static dev.polis.wire.api.Node withHealth(
+      dev.polis.wire.api.Node stored, HeartbeatMonitor heartbeats) {
+    var node = stored.toBuilder().setHealth(heartbeats.health(stored.getId(), stored.getState()));
     heartbeats
         .sinceLast(stored.getId())
         .ifPresent(since -> node.setTimeSinceHeartbeat(duration(since)));

@@ -1,17 +1,12 @@
 package dev.polis.curator;
 
-import dev.polis.etcd.EtcdClient;
-import dev.polis.etcd.EtcdClosedException;
-import dev.polis.etcd.EtcdWatch;
-import dev.polis.etcd.KeyValue;
-import dev.polis.etcd.WatchOptions;
-import dev.polis.etcd.WatchUpdate;
-import dev.polis.logtree.Log;
+import com.google.protobuf.MessageLite;
 import dev.polis.rpc.CallFeed;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.stored.Node;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -20,14 +15,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.locks.Condition;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Predicate;
 
 /**
- * Fans one etcd watch on the node records out to any number of streams; each change is encoded
- * once. A slow stream skips intermediate states and costs at most one entry for each node.
- * Thread-safe; its creator closes it, which ends the streams.
+ * Sends the changes of the node records in the leader's memory to any number of streams; each
+ * change is encoded once. A slow stream skips intermediate states and costs at most one entry for
+ * each node. A damaged record ends only the streams of that node. Thread-safe; its creator closes
+ * it, which ends the streams.
  */
 final class NodeWatchBroadcaster implements AutoCloseable {
 
@@ -37,47 +32,49 @@ final class NodeWatchBroadcaster implements AutoCloseable {
   /** When a client whose stream has ended should ask for the next leader: after an election. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
+  /**
+   * The least time between two messages of a stream. A first change is sent at once; of a burst of
+   * writes each stream gets 200 messages a second, so that the writes themselves are not held up.
+   */
+  private static final Duration INTERVAL = Duration.ofMillis(5);
+
   private static final String LEADERSHIP_ENDED = "this leadership has ended";
 
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition loadedOrClosed = lock.newCondition();
   // Guarded by lock. The present state of each node, as the message that is sent for it.
   private final Map<String, WatchEvent> nodes = new TreeMap<>();
+  private final Map<String, RpcException> damaged = new HashMap<>();
   private final Set<Subscription> subscriptions = new HashSet<>();
-  private boolean loaded;
   private boolean closed;
-  private String closedBecause = "";
 
-  private final EtcdClient etcd;
-  private final Log log;
-  private final Thread reader;
+  // Wakes the thread that sends; the one that changes a record does not wait for the streams.
+  private final Semaphore dirty = new Semaphore(0);
+  private final Thread sender;
 
-  /** Starts watching. */
-  NodeWatchBroadcaster(EtcdClient etcd, Log log) {
-    this.etcd = etcd;
-    this.log = log;
-    this.reader = Thread.ofVirtual().name("curator node watch").start(this::read);
+  /** Starts to send. */
+  NodeWatchBroadcaster(RecordMemory memory) {
+    memory.listen(this::changed);
+    this.sender = Thread.ofVirtual().name("curator node watch").start(this::send);
   }
 
   /**
-   * Opens a subscription that begins with the present state of all chosen nodes.
+   * Opens a subscription that begins with the states of the chosen nodes as memory has them.
    *
-   * @param chosen selects nodes by id
-   * @param marked whether the end of the present states is marked
+   * @param selection which nodes
    * @param feed woken when there are messages to send
-   * @throws RpcException with UNAVAILABLE if the leadership has ended
+   * @throws RpcException UNAVAILABLE if the leadership has ended; DATA_LOSS if the record of the
+   *     only chosen node is damaged
    */
-  Subscription subscribe(Predicate<String> chosen, boolean marked, CallFeed<WatchEvent> feed)
-      throws InterruptedException {
-    lock.lockInterruptibly();
+  Subscription subscribe(NodeSelection selection, CallFeed<WatchEvent> feed) {
+    lock.lock();
     try {
-      while (!loaded && !closed) {
-        loadedOrClosed.await();
-      }
       if (closed) {
-        throw closedException();
+        throw ended();
       }
-      Subscription subscription = new Subscription(chosen, marked, feed);
+      if (selection instanceof NodeSelection.One(String id) && damaged.containsKey(id)) {
+        throw damaged.get(id);
+      }
+      Subscription subscription = new Subscription(selection, feed);
       nodes.forEach(subscription::enqueue);
       subscriptions.add(subscription);
       return subscription;
@@ -86,35 +83,61 @@ final class NodeWatchBroadcaster implements AutoCloseable {
     }
   }
 
-  private RpcException closedException() {
-    return RpcException.unavailable(closedBecause + "; call again", RETRY);
+  private static RpcException ended() {
+    return RpcException.unavailable(LEADERSHIP_ENDED + "; call again", RETRY);
   }
 
-  private void read() {
-    try (EtcdWatch watch = etcd.watch(RecordKeys.NODES.range(), WatchOptions.snapshot())) {
+  private void changed(RecordSnapshot now, Set<String> keys) {
+    lock.lock();
+    try {
+      keys.forEach(
+          key -> RecordKeys.NODES.extractId(key).ifPresent(id -> changed(id, now.state(key))));
+    } finally {
+      lock.unlock();
+    }
+    dirty.release();
+  }
+
+  private void changed(String id, RecordState state) {
+    damaged.remove(id);
+    switch (state) {
+      case RecordState.Present(long revision, MessageLite record) -> {
+        WatchEvent message = present((Node) record);
+        nodes.put(id, message);
+        publish(id, message);
+      }
+      case RecordState.Absent() -> {
+        nodes.remove(id);
+        publish(id, absent(id));
+      }
+      case RecordState.Damaged(long revision, RpcException reason) -> {
+        // Who watches all nodes keeps the last state that could be read.
+        nodes.remove(id);
+        damaged.put(id, reason);
+      }
+    }
+  }
+
+  private void send() {
+    long sent = System.nanoTime() - INTERVAL.toNanos();
+    try {
       while (true) {
-        apply(watch.next()).forEach(CallFeed::wake);
+        dirty.acquire();
+        Thread.sleep(Duration.ofNanos(Math.max(0, sent + INTERVAL.toNanos() - System.nanoTime())));
+        sent = System.nanoTime();
+        dirty.drainPermits();
+        pending().forEach(CallFeed::wake);
+        ofDamaged().forEach((feed, reason) -> feed.end(reason));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    } catch (EtcdClosedException e) {
-      endAll(LEADERSHIP_ENDED);
-    } catch (RuntimeException e) {
-      // Without this, the streams would stay open and receive nothing.
-      log.error("The curator's watch of the nodes ended: %s", e.getMessage(), e);
-      endAll("the leader can no longer watch its nodes: " + e.getMessage());
     }
   }
 
   /** Returns the feeds with messages to send; they take locks of their own and are woken later. */
-  private List<CallFeed<WatchEvent>> apply(WatchUpdate update) {
+  private List<CallFeed<WatchEvent>> pending() {
     lock.lock();
     try {
-      switch (update) {
-        case WatchUpdate.Snapshot snapshot -> replaceAll(snapshot);
-        case WatchUpdate.Changes changes -> changes.events().forEach(this::change);
-        case WatchUpdate.Progress progress -> {}
-      }
       return subscriptions.stream()
           .filter(Subscription::hasPending)
           .map(subscription -> subscription.feed)
@@ -124,40 +147,23 @@ final class NodeWatchBroadcaster implements AutoCloseable {
     }
   }
 
-  private void replaceAll(WatchUpdate.Snapshot snapshot) {
-    Map<String, WatchEvent> now = new TreeMap<>();
-    for (KeyValue stored : snapshot.keys()) {
-      Node node = NodeRecords.parse(stored);
-      now.put(node.getId(), present(node));
+  private Map<CallFeed<WatchEvent>, RpcException> ofDamaged() {
+    Map<CallFeed<WatchEvent>, RpcException> feeds = new HashMap<>();
+    lock.lock();
+    try {
+      if (!damaged.isEmpty()) {
+        subscriptions.forEach(
+            subscription -> {
+              if (subscription.selection instanceof NodeSelection.One(String id)
+                  && damaged.containsKey(id)) {
+                feeds.put(subscription.feed, damaged.get(id));
+              }
+            });
+      }
+    } finally {
+      lock.unlock();
     }
-    Set<String> gone = new HashSet<>(nodes.keySet());
-    gone.removeAll(now.keySet());
-    gone.forEach(id -> publish(id, absent(id)));
-    now.forEach(
-        (id, state) -> {
-          if (!state.equals(nodes.get(id))) {
-            publish(id, state);
-          }
-        });
-    nodes.clear();
-    nodes.putAll(now);
-    loaded = true;
-    loadedOrClosed.signalAll();
-  }
-
-  private void change(dev.polis.etcd.WatchEvent event) {
-    Optional<String> id = RecordKeys.NODES.extractId(event.key());
-    if (id.isEmpty()) {
-      return;
-    }
-    if (event.type() == dev.polis.etcd.WatchEvent.Type.DELETE) {
-      nodes.remove(id.get());
-      publish(id.get(), absent(id.get()));
-    } else {
-      WatchEvent state = present(NodeRecords.parse(event.kv()));
-      nodes.put(id.get(), state);
-      publish(id.get(), state);
-    }
+    return feeds;
   }
 
   private static WatchEvent present(Node node) {
@@ -174,7 +180,8 @@ final class NodeWatchBroadcaster implements AutoCloseable {
     subscriptions.forEach(subscription -> subscription.enqueue(id, state));
   }
 
-  private void endAll(String reason) {
+  @Override
+  public void close() {
     List<Subscription> ending;
     lock.lock();
     try {
@@ -182,19 +189,12 @@ final class NodeWatchBroadcaster implements AutoCloseable {
         return;
       }
       closed = true;
-      closedBecause = reason;
-      loadedOrClosed.signalAll();
       ending = List.copyOf(subscriptions);
     } finally {
       lock.unlock();
     }
-    ending.forEach(subscription -> subscription.feed.end(closedException()));
-  }
-
-  @Override
-  public void close() {
-    endAll(LEADERSHIP_ENDED);
-    reader.interrupt();
+    sender.interrupt();
+    ending.forEach(subscription -> subscription.feed.end(ended()));
   }
 
   /** Queues the messages of one stream: for each node the newest state that was not sent yet. */
@@ -203,17 +203,17 @@ final class NodeWatchBroadcaster implements AutoCloseable {
     private final Map<String, WatchEvent> pending = new LinkedHashMap<>();
     private boolean markPending;
 
-    private final Predicate<String> chosen;
+    private final NodeSelection selection;
     private final CallFeed<WatchEvent> feed;
 
-    private Subscription(Predicate<String> chosen, boolean marked, CallFeed<WatchEvent> feed) {
-      this.chosen = chosen;
-      this.markPending = marked;
+    private Subscription(NodeSelection selection, CallFeed<WatchEvent> feed) {
+      this.selection = selection;
+      this.markPending = selection instanceof NodeSelection.All;
       this.feed = feed;
     }
 
     private void enqueue(String id, WatchEvent state) {
-      if (chosen.test(id)) {
+      if (selection.has(id)) {
         pending.remove(id);
         pending.put(id, state);
       }

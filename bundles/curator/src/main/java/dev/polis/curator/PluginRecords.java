@@ -2,15 +2,11 @@ package dev.polis.curator;
 
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
-import dev.polis.etcd.KeyValue;
 import dev.polis.wire.cluster.PluginReport;
 import dev.polis.wire.cluster.WantedPlugin;
-import dev.polis.wire.cluster.WantedPlugins;
 import dev.polis.wire.curator.stored.Node;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
-import java.util.stream.Collectors;
+import java.util.Map;
 
 /**
  * Holds what the cluster wants of plugins and what its nodes say of theirs, at one revision.
@@ -29,25 +25,15 @@ record PluginRecords(List<WantedPlugin> wanted, List<PluginReport> reports, List
   }
 
   /**
-   * Parses the records.
+   * Takes them from all records. A damaged report or node is left out.
    *
-   * @throws IllegalStateException if one is damaged; names the key
+   * @throws dev.polis.rpc.RpcException DATA_LOSS if the record of the wanted plugins is damaged
    */
-  static PluginRecords of(List<KeyValue> plugins, List<Node> nodes) {
-    Set<String> members = nodes.stream().map(Node::getId).collect(Collectors.toSet());
-    List<WantedPlugin> wanted = new ArrayList<>();
-    List<PluginReport> reports = new ArrayList<>();
-    for (KeyValue stored : plugins) {
-      if (stored.key().equals(RecordKeys.WANTED_PLUGINS)) {
-        wanted.addAll(RecordState.parse(stored, WantedPlugins.parser()).getWantedList());
-      } else if (RecordKeys.PLUGIN_REPORTS
-          .extractId(stored.key())
-          .filter(members::contains)
-          .isPresent()) {
-        reports.add(RecordState.parse(stored, PluginReport.parser()));
-      }
-    }
-    return new PluginRecords(wanted, reports, nodes);
+  static PluginRecords of(RecordSnapshot records) {
+    Map<String, PluginReport> reports = records.reports();
+    reports.keySet().retainAll(records.nodeIds());
+    return new PluginRecords(
+        records.wantedPlugins().getWantedList(), List.copyOf(reports.values()), records.nodes());
   }
 
   /** Returns whether a node has a role by its record. */

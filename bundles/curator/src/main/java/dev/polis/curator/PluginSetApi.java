@@ -26,12 +26,6 @@ import java.util.concurrent.atomic.AtomicReference;
 /** Serves the PluginSet API, for operators and nodes: which plugins the nodes should run. */
 final class PluginSetApi extends PluginSetGrpc.PluginSetImplBase {
 
-  /**
-   * The largest report. A node with a hundred plugins and a sentence about each needs a quarter of
-   * it, and all reports together are one answer, of which a gRPC message takes 4 MiB.
-   */
-  private static final int LARGEST_REPORT = 64 * 1024;
-
   private final LeaderGate gate;
   private final CallStreams streams;
   private final InstantSource clock;
@@ -126,11 +120,6 @@ final class PluginSetApi extends PluginSetGrpc.PluginSetImplBase {
     NodeId self = RpcPeer.current().requireNode();
     if (!request.hasReport()) {
       throw Refusal.invalid("report must be set");
-    }
-    if (request.getReport().getSerializedSize() > LARGEST_REPORT) {
-      throw Refusal.invalid(
-          "the report of node %s has %d bytes; one may have %d",
-          self, request.getReport().getSerializedSize(), LARGEST_REPORT);
     }
     PluginReport report =
         request.getReport().toBuilder()

@@ -1,14 +1,7 @@
 package dev.polis.curator;
 
-import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdClosedException;
 import dev.polis.etcd.EtcdException;
-import dev.polis.etcd.EtcdWatch;
-import dev.polis.etcd.KeyRange;
-import dev.polis.etcd.KeyValue;
-import dev.polis.etcd.WatchEvent;
-import dev.polis.etcd.WatchOptions;
-import dev.polis.etcd.WatchUpdate;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Watcher;
 import dev.polis.logtree.Log;
@@ -18,67 +11,69 @@ import dev.polis.wire.cluster.PluginFile;
 import dev.polis.wire.cluster.PluginHolder;
 import dev.polis.wire.cluster.PluginReport;
 import dev.polis.wire.cluster.WantedPlugin;
-import dev.polis.wire.cluster.WantedPlugins;
 import dev.polis.wire.cluster.WatchPluginSetResponse;
+import dev.polis.wire.curator.stored.Node;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Follows which plugins are wanted and which nodes have their files, with one etcd watch for any
- * number of streams. A slow stream skips intermediate states. Thread-safe; its creator closes it,
- * which ends the streams.
+ * Follows which plugins are wanted and which nodes have their files, in the leader's memory, for
+ * any number of streams. A slow stream skips intermediate states. Thread-safe; its creator closes
+ * it, which ends the streams.
  */
 final class PluginSetWatch implements AutoCloseable {
-
-  /** The nodes' records and those about plugins; nothing else lies between them. */
-  private static final KeyRange NODES_AND_PLUGINS =
-      KeyRange.between(RecordKeys.NODES.text(), behind(RecordKeys.PLUGINS.text()));
 
   /** When a client whose stream has ended should ask for the next leader: after an election. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
+  private static final String LEADERSHIP_ENDED = "this leadership has ended";
+
   /** What the streams get. */
   private sealed interface State {
 
-    /** The set is this. */
-    record Known(WatchPluginSetResponse set) implements State {}
+    /** The set is this since a version of the records. */
+    record Known(long version, WatchPluginSetResponse set) implements State {}
+
+    /** The record that holds the set is damaged. */
+    record Damaged(RpcException reason) implements State {}
 
     /** Nobody follows the set here any more. */
     record Ended(String reason) implements State {}
   }
 
+  private final MutableValue<RecordSnapshot> seen = new MutableValue<>();
   private final MutableValue<State> state = new MutableValue<>();
   private final RecordStore records;
   private final Log log;
   private final Thread reader;
 
-  // For the thread of the reader only, by the node's id.
-  private final TreeMap<String, String> addresses = new TreeMap<>();
-  private final TreeMap<String, PluginReport> reports = new TreeMap<>();
-  private List<WantedPlugin> wanted = List.of();
-
-  /** Starts watching. */
-  PluginSetWatch(EtcdClient etcd, RecordStore records, Log log) {
+  /** Starts to follow. */
+  PluginSetWatch(RecordStore records, RecordMemory memory, Log log) {
     this.records = records;
     this.log = log;
-    this.reader = Thread.ofVirtual().name("curator plugin set watch").start(() -> read(etcd));
-  }
-
-  /** Returns the first text behind all that begin with a prefix that ends with a slash. */
-  private static String behind(String prefix) {
-    return prefix.substring(0, prefix.length() - 1) + (char) ('/' + 1);
+    memory.listen((now, keys) -> seen.set(now));
+    this.reader = Thread.ofVirtual().name("curator plugin set watch").start(this::read);
   }
 
   /** Sends the set, and each newer one, until the leadership ends. */
   void follow(CallStreams.Sink<WatchPluginSetResponse> sink) throws InterruptedException {
+    RecordSnapshot first = ApiCalls.translating(records::read);
+    sink.send(set(first));
     try (Watcher<State> watcher = state.watch()) {
       while (true) {
         switch (watcher.get()) {
-          case State.Known(WatchPluginSetResponse set) -> sink.send(set);
+          case State.Known(long version, var set) -> {
+            if (version > first.version()) {
+              sink.send(set);
+            }
+          }
+          case State.Damaged(RpcException reason) -> throw reason;
           case State.Ended(String reason) ->
               throw RpcException.unavailable(reason + "; call again", RETRY);
         }
@@ -86,18 +81,16 @@ final class PluginSetWatch implements AutoCloseable {
     }
   }
 
-  private void read(EtcdClient etcd) {
-    try (EtcdWatch watch = etcd.watch(NODES_AND_PLUGINS, WatchOptions.snapshot())) {
+  private void read() {
+    try (Watcher<RecordSnapshot> watcher = seen.watch()) {
       while (true) {
-        if (apply(watch.next())) {
-          publish();
-          deleteOrphans();
-        }
+        RecordSnapshot now = watcher.get();
+        publish(now);
+        deleteOrphans(now);
       }
-    } catch (InterruptedException e) {
+    } catch (InterruptedException | EtcdClosedException e) {
+      end(LEADERSHIP_ENDED);
       Thread.currentThread().interrupt();
-    } catch (EtcdClosedException e) {
-      end("this leadership has ended");
     } catch (RuntimeException e) {
       // Without this, the streams would stay open and receive nothing.
       log.error("The curator's watch of the plugin set ended: %s", e.getMessage(), e);
@@ -105,62 +98,50 @@ final class PluginSetWatch implements AutoCloseable {
     }
   }
 
-  private boolean apply(WatchUpdate update) {
-    return switch (update) {
-      case WatchUpdate.Snapshot snapshot -> {
-        addresses.clear();
-        reports.clear();
-        wanted = List.of();
-        snapshot.keys().forEach(this::put);
-        yield true;
-      }
-      case WatchUpdate.Changes changes -> {
-        changes.events().forEach(this::change);
-        yield true;
-      }
-      case WatchUpdate.Progress progress -> false;
-    };
-  }
-
-  private void change(WatchEvent event) {
-    if (event.type() == WatchEvent.Type.DELETE) {
-      RecordKeys.NODES.extractId(event.key()).ifPresent(addresses::remove);
-      RecordKeys.PLUGIN_REPORTS.extractId(event.key()).ifPresent(reports::remove);
-      if (event.key().equals(RecordKeys.WANTED_PLUGINS)) {
-        wanted = List.of();
-      }
-    } else {
-      put(event.kv());
-    }
-  }
-
-  private void put(KeyValue stored) {
-    RecordKeys.NODES
-        .extractId(stored.key())
-        .ifPresent(
-            id -> addresses.put(id, NodeRecords.parse(stored).getStatus().getExternalAddress()));
-    RecordKeys.PLUGIN_REPORTS
-        .extractId(stored.key())
-        .ifPresent(id -> reports.put(id, RecordState.parse(stored, PluginReport.parser())));
-    if (stored.key().equals(RecordKeys.WANTED_PLUGINS)) {
-      wanted = RecordState.parse(stored, WantedPlugins.parser()).getWantedList();
-    }
-  }
-
-  private void publish() {
-    Set<String> digests = wanted.stream().map(WantedPlugin::getDigest).collect(Collectors.toSet());
-    WatchPluginSetResponse.Builder set = WatchPluginSetResponse.newBuilder().addAllWanted(wanted);
-    reports.forEach((id, report) -> holder(id, report, digests).ifPresent(set::addHolders));
-    State now = new State.Known(set.build());
-    if (!state.peek().equals(Optional.of(now))) {
+  private void publish(RecordSnapshot now) {
+    State next = stateOf(now);
+    if (!isSame(state.peek(), next)) {
       // Once ended, it stays ended.
-      state.update(before -> before.filter(State.Ended.class::isInstance).orElse(now));
+      state.update(before -> before.filter(State.Ended.class::isInstance).orElse(next));
     }
+  }
+
+  private static State stateOf(RecordSnapshot now) {
+    try {
+      return new State.Known(now.version(), set(now));
+    } catch (RpcException damaged) {
+      return new State.Damaged(damaged);
+    }
+  }
+
+  private static boolean isSame(Optional<State> before, State next) {
+    return before.isPresent()
+        && before.get() instanceof State.Known(long version, var set)
+        && next instanceof State.Known(long newer, var now)
+        && set.equals(now);
+  }
+
+  private static WatchPluginSetResponse set(RecordSnapshot now) {
+    List<WantedPlugin> wanted = now.wantedPlugins().getWantedList();
+    Set<String> digests = wanted.stream().map(WantedPlugin::getDigest).collect(Collectors.toSet());
+    Map<String, String> addresses = new HashMap<>();
+    now.nodes().forEach(node -> addresses.put(node.getId(), address(node)));
+    WatchPluginSetResponse.Builder set = WatchPluginSetResponse.newBuilder().addAllWanted(wanted);
+    now.reports()
+        .forEach(
+            (id, report) ->
+                holder(id, report, addresses.getOrDefault(id, ""), digests)
+                    .ifPresent(set::addHolders));
+    return set.build();
+  }
+
+  private static String address(Node node) {
+    return node.getStatus().getExternalAddress();
   }
 
   /** Returns what a node can give to others; empty without files, and while nobody can ask it. */
-  private Optional<PluginHolder> holder(String id, PluginReport report, Set<String> digests) {
-    String address = addresses.getOrDefault(id, "");
+  private static Optional<PluginHolder> holder(
+      String id, PluginReport report, String address, Set<String> digests) {
     List<String> files =
         report.getFilesList().stream()
             .map(PluginFile::getDigest)
@@ -174,16 +155,15 @@ final class PluginSetWatch implements AutoCloseable {
   }
 
   /** Deletes the reports of nodes that are no members any more. */
-  private void deleteOrphans() throws InterruptedException {
-    for (String id : List.copyOf(reports.keySet())) {
-      if (addresses.containsKey(id)) {
-        continue;
-      }
+  private void deleteOrphans(RecordSnapshot now) throws InterruptedException {
+    Set<String> orphans = new HashSet<>(now.reports().keySet());
+    now.nodeIds().forEach(orphans::remove);
+    for (String id : orphans) {
       try {
         records.deletePluginReport(id);
       } catch (EtcdClosedException e) {
         throw e;
-      } catch (EtcdException e) {
+      } catch (EtcdException | RpcException e) {
         // The report is in nobody's way, and the next change tries again.
         log.warning("The report of the former node %s cannot be deleted: %s", id, e.getMessage());
       }
@@ -197,6 +177,6 @@ final class PluginSetWatch implements AutoCloseable {
   @Override
   public void close() {
     reader.interrupt();
-    end("this leadership has ended");
+    end(LEADERSHIP_ENDED);
   }
 }

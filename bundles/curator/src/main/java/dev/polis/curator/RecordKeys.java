@@ -1,7 +1,19 @@
 package dev.polis.curator;
 
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
 import dev.polis.etcd.KeyPrefix;
+import dev.polis.etcd.KeyRange;
+import dev.polis.wire.cluster.PluginReport;
+import dev.polis.wire.cluster.TrustedKeys;
+import dev.polis.wire.cluster.WantedPlugins;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.curator.stored.InitialOwner;
+import dev.polis.wire.curator.stored.Node;
+import dev.polis.wire.curator.stored.RegisterTicket;
 import java.util.HexFormat;
+import java.util.Map;
+import java.util.Optional;
 
 /**
  * Names the etcd keys of the curator's records, within the curator's namespace. The layout is part
@@ -37,7 +49,33 @@ final class RecordKeys {
   /** The cluster's certificates. */
   static final String PKI = "/cluster-pki/";
 
+  /** All records that are kept in memory, and few keys more: the join keys and the lock. */
+  static final KeyRange RECORDS = KeyRange.between("/cluster/", behind(PLUGINS.text()));
+
+  private static final Map<String, Parser<? extends MessageLite>> SINGLE =
+      Map.of(
+          CLUSTER_CONFIGURATION, ClusterConfiguration.parser(),
+          INITIAL_OWNER, InitialOwner.parser(),
+          REGISTER_TICKET, RegisterTicket.parser(),
+          TRUSTED_KEYS, TrustedKeys.parser(),
+          WANTED_PLUGINS, WantedPlugins.parser());
+
   private RecordKeys() {}
+
+  /** Returns the first text behind all that begin with a prefix that ends with a slash. */
+  private static String behind(String prefix) {
+    return prefix.substring(0, prefix.length() - 1) + (char) ('/' + 1);
+  }
+
+  /** Returns what parses the record of a key; empty if it is none that is kept in memory. */
+  static Optional<Parser<? extends MessageLite>> parser(String key) {
+    if (NODES.extractId(key).isPresent()) {
+      return Optional.of(Node.parser());
+    }
+    return PLUGIN_REPORTS.extractId(key).isPresent()
+        ? Optional.of(PluginReport.parser())
+        : Optional.ofNullable(SINGLE.get(key));
+  }
 
   static String node(String id) {
     return NODES.key(id);

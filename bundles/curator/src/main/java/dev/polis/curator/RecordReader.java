@@ -1,58 +1,65 @@
 package dev.polis.curator;
 
-import dev.polis.etcd.KeyRange;
-import dev.polis.etcd.KeyValue;
 import dev.polis.etcd.KeyValues;
-import dev.polis.etcd.Op;
-import dev.polis.etcd.TxnResult;
-import java.util.HashMap;
-import java.util.LinkedHashSet;
+import dev.polis.etcd.RangeResult;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
+import java.util.function.BooleanSupplier;
 
 /**
- * Reads records, with one etcd transaction for all callers that wait at the same time. Reads are
- * linearizable: the transaction that answers a call begins after the call was made.
+ * Reads records: from memory while this node certainly leads, and otherwise from etcd, with one
+ * listing for all callers that wait at the same time. Reads are linearizable.
+ *
+ * <p>Memory is read first, and the leadership checked afterwards: if it held then, nobody else
+ * could write before memory was read, and what this leader wrote was in memory before it was
+ * acknowledged. It does not matter how late the answer comes: it was true when memory was read,
+ * which was after the call was made. A listing begins after the calls that it answers, and the
+ * fence is checked in the same transaction.
  */
 final class RecordReader implements AutoCloseable {
 
   private final KeyValues kv;
+  private final RecordMemory memory;
+  private final BooleanSupplier leads;
+  private final RequestBatcher<Read> batcher = new RequestBatcher<>("curator reads", this::answer);
 
-  // For the thread of the batcher: what was read last, which seldom differs from what is read next.
-  private RecordSnapshot last = new RecordSnapshot(Map.of());
-  private final RequestBatcher<Read> batcher = new RequestBatcher<>("curator reads", this::read);
-
-  RecordReader(KeyValues kv) {
+  /**
+   * Creates a reader.
+   *
+   * @param leads whether this node certainly leads; never if it may not read from memory
+   */
+  RecordReader(KeyValues kv, RecordMemory memory, BooleanSupplier leads) {
     this.kv = kv;
+    this.memory = memory;
+    this.leads = leads;
   }
 
-  private static final class Read extends RequestBatcher.Request<RecordSnapshot> {
-    private final List<KeyRange> ranges;
+  private static final class Read extends RequestBatcher.Request<RecordSnapshot> {}
 
-    Read(List<KeyRange> ranges) {
-      this.ranges = ranges;
-    }
+  /** Returns all records, with each change that was acknowledged before this call. */
+  RecordSnapshot read() throws InterruptedException {
+    RecordSnapshot known = memory.now();
+    return isCertain() ? known : list();
   }
 
-  /** Reads what is in the ranges, two of them at most, at one revision. */
-  RecordSnapshot read(KeyRange... ranges) throws InterruptedException {
-    Read read = new Read(List.of(ranges));
-    batcher.submit(read);
-    return read.await();
+  /**
+   * Returns whether what was read from memory before this call was the present state. To be asked
+   * after memory was read, never before.
+   */
+  boolean isCertain() {
+    return memory.isCurrent() && leads.getAsBoolean();
   }
 
-  private void read(List<Read> batch) throws InterruptedException {
-    Set<KeyRange> ranges = new LinkedHashSet<>();
-    batch.forEach(read -> ranges.addAll(read.ranges));
-    TxnResult result = kv.txn().then(ranges.stream().map(Op::get).toArray(Op[]::new)).commit();
-    Map<KeyRange, List<KeyValue>> found = new HashMap<>();
-    int step = 0;
-    for (KeyRange range : ranges) {
-      found.put(range, result.found(step++));
-    }
-    last = last.orNewer(found);
-    batch.forEach(read -> read.answer(last));
+  /** Lists all records at etcd, and returns what is known then. */
+  RecordSnapshot list() throws InterruptedException {
+    Read read = new Read();
+    return batcher.call(read, read);
+  }
+
+  private void answer(List<Read> batch) throws InterruptedException {
+    long mark = memory.mark();
+    RangeResult found = kv.range(RecordKeys.RECORDS);
+    RecordSnapshot now = memory.replace(mark, found.revision(), found.keys());
+    batch.forEach(read -> read.answer(now));
   }
 
   /** Waits until no batch is in progress; its caller sees to it that none is begun. */

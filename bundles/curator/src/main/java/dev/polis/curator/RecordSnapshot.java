@@ -1,74 +1,153 @@
 package dev.polis.curator;
 
-import dev.polis.etcd.KeyRange;
-import dev.polis.etcd.KeyValue;
+import com.google.protobuf.MessageLite;
+import dev.polis.rpc.RpcException;
+import dev.polis.wire.cluster.PluginReport;
+import dev.polis.wire.cluster.WantedPlugins;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.curator.stored.Node;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /**
- * Holds records as they were at one revision; shared by all callers whose reads were batched.
- * Immutable; thread-safe.
+ * Holds all records of the cluster as they were at one moment. A damaged record fails only those
+ * who ask for it by name. Immutable; thread-safe.
  */
 final class RecordSnapshot {
 
-  private final Map<KeyRange, List<KeyValue>> found;
+  static final RecordSnapshot EMPTY = new RecordSnapshot(0, new TreeMap<>());
 
-  // Guarded by this. Parsed at first use; null until then.
-  private List<Node> nodes;
+  private final long version;
+  private final NavigableMap<String, RecordState> states;
+  private volatile List<dev.polis.wire.api.Node> forOperators; // null until somebody asks
 
-  RecordSnapshot(Map<KeyRange, List<KeyValue>> found) {
-    this.found = Map.copyOf(found);
+  /**
+   * Creates a snapshot.
+   *
+   * @param version grows with each change
+   * @param states by key, not changed any more
+   */
+  RecordSnapshot(long version, NavigableMap<String, RecordState> states) {
+    this.version = version;
+    this.states = states;
   }
 
-  /** Returns this snapshot, with what it has parsed, if the records are equal, else a new one. */
-  RecordSnapshot orNewer(Map<KeyRange, List<KeyValue>> now) {
-    return found.equals(now) ? this : new RecordSnapshot(now);
+  long version() {
+    return version;
+  }
+
+  Set<String> keys() {
+    return states.keySet();
+  }
+
+  TreeMap<String, RecordState> copyOfStates() {
+    return new TreeMap<>(states);
+  }
+
+  RecordState state(String key) {
+    RecordState state = states.get(key);
+    return state == null ? new RecordState.Absent() : state;
+  }
+
+  /** Returns the nodes whose records are whole, ordered by id. */
+  List<Node> nodes() {
+    return below(RecordKeys.NODES.text())
+        .flatMap(
+            entry ->
+                entry.getValue() instanceof RecordState.Present(long revision, MessageLite record)
+                    ? Stream.of((Node) record)
+                    : Stream.empty())
+        .toList();
   }
 
   /**
-   * Returns all nodes, ordered by id.
-   *
-   * @throws IllegalStateException if a record is damaged; names the key
+   * Returns all nodes as operators see them, ordered by id, without their health. One whose record
+   * is damaged has no valid state, and hides no other one.
    */
-  synchronized List<Node> nodes() {
-    if (nodes == null) {
-      nodes = found(RecordKeys.NODES.range()).stream().map(NodeRecords::parse).toList();
+  List<dev.polis.wire.api.Node> forOperators() {
+    List<dev.polis.wire.api.Node> known = forOperators;
+    if (known == null) {
+      known = nodeIds().stream().map(id -> forOperators(id, state(RecordKeys.node(id)))).toList();
+      // Two threads may both compute it; the result is the same.
+      forOperators = known;
     }
-    return nodes;
+    return known;
   }
 
-  Optional<KeyValue> one(String key) {
-    return found(KeyRange.single(key)).stream().findFirst();
+  private static dev.polis.wire.api.Node forOperators(String id, RecordState state) {
+    return state instanceof RecordState.Present(long revision, MessageLite record)
+        ? NodeRecords.forOperators((Node) record)
+        : NodeRecords.damaged(id);
   }
 
-  KeyValue required(String key) {
-    return one(key).orElseThrow(() -> missing(key));
+  /** Returns the ids of all nodes, damaged ones too, in order. */
+  List<String> nodeIds() {
+    return below(RecordKeys.NODES.text())
+        .flatMap(entry -> RecordKeys.NODES.extractId(entry.getKey()).stream())
+        .toList();
   }
 
-  static IllegalStateException missing(String key) {
-    return new IllegalStateException(
-        "%s is missing in etcd, so the cluster's records are incomplete; restore them from a snapshot"
-            .formatted(key));
+  /** Returns the reports about plugins that are whole, of members and others, by node id. */
+  Map<String, PluginReport> reports() {
+    Map<String, PluginReport> reports = new TreeMap<>();
+    below(RecordKeys.PLUGIN_REPORTS.text())
+        .forEach(
+            entry -> {
+              if (entry.getValue()
+                  instanceof RecordState.Present(long revision, MessageLite record)) {
+                RecordKeys.PLUGIN_REPORTS
+                    .extractId(entry.getKey())
+                    .ifPresent(id -> reports.put(id, (PluginReport) record));
+              }
+            });
+    return reports;
+  }
+
+  private Stream<Map.Entry<String, RecordState>> below(String prefix) {
+    return states.tailMap(prefix, true).entrySet().stream()
+        .takeWhile(entry -> entry.getKey().startsWith(prefix));
+  }
+
+  /**
+   * Returns a record, empty if it does not exist.
+   *
+   * @throws RpcException DATA_LOSS if it is damaged; names the key
+   */
+  <M extends MessageLite> Optional<M> find(String key, Class<M> type) {
+    return switch (state(key)) {
+      case RecordState.Present(long revision, MessageLite record) -> Optional.of(type.cast(record));
+      case RecordState.Absent() -> Optional.empty();
+      case RecordState.Damaged(long revision, RpcException reason) -> throw reason;
+    };
+  }
+
+  /** Returns a record without which a cluster is incomplete. */
+  <M extends MessageLite> M require(String key, Class<M> type) {
+    return find(key, type).orElseThrow(() -> missing(key));
+  }
+
+  static RpcException missing(String key) {
+    return Refusal.dataLoss(
+        "%s is missing in etcd, so the cluster's records are incomplete; restore them from a snapshot",
+        key);
   }
 
   ClusterConfiguration configuration() {
-    return RecordState.parse(
-        required(RecordKeys.CLUSTER_CONFIGURATION), ClusterConfiguration.parser());
+    return require(RecordKeys.CLUSTER_CONFIGURATION, ClusterConfiguration.class);
+  }
+
+  WantedPlugins wantedPlugins() {
+    return find(RecordKeys.WANTED_PLUGINS, WantedPlugins.class)
+        .orElseGet(WantedPlugins::getDefaultInstance);
   }
 
   /** Returns which plugins the nodes should run, what they report, and the nodes themselves. */
   PluginRecords plugins() {
-    return PluginRecords.of(found(RecordKeys.PLUGINS.range()), nodes());
-  }
-
-  private List<KeyValue> found(KeyRange range) {
-    List<KeyValue> keys = found.get(range);
-    if (keys == null) {
-      throw new IllegalArgumentException(range + " was not read, only " + found.keySet());
-    }
-    return keys;
+    return PluginRecords.of(this);
   }
 }

@@ -4,9 +4,8 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import dev.polis.etcd.KeyValue;
-import dev.polis.wire.cluster.TrustedKeys;
-import dev.polis.wire.cluster.WantedPlugins;
-import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.rpc.RpcException;
+import java.util.Optional;
 
 /** Says what etcd holds of one record, and since which revision. */
 sealed interface RecordState {
@@ -26,45 +25,39 @@ sealed interface RecordState {
   }
 
   /** The stored bytes cannot be parsed. */
-  record Damaged(long revision, IllegalStateException reason) implements RecordState {}
+  record Damaged(long revision, RpcException reason) implements RecordState {}
 
-  /**
-   * Parses a record that can be updated: a node's, the trusted keys, the wanted plugins, or the
-   * cluster's configuration.
-   */
-  static RecordState of(KeyValue stored) {
-    try {
-      return new Present(stored.modRevision(), parse(stored));
-    } catch (IllegalStateException reason) {
-      return new Damaged(stored.modRevision(), reason);
-    }
+  /** Parses a stored key; empty if it is none of the records that are kept in memory. */
+  static Optional<RecordState> of(KeyValue stored) {
+    return RecordKeys.parser(stored.key()).map(parser -> parsed(stored, parser));
   }
 
-  private static MessageLite parse(KeyValue stored) {
-    if (stored.key().equals(RecordKeys.TRUSTED_KEYS)) {
-      return parse(stored, TrustedKeys.parser());
+  private static RecordState parsed(KeyValue stored, Parser<? extends MessageLite> parser) {
+    try {
+      MessageLite record = parse(stored, parser);
+      return new Present(
+          stored.modRevision(),
+          RecordKeys.NODES
+              .extractId(stored.key())
+              .<MessageLite>map(id -> NodeRecords.withId(record, id))
+              .orElse(record));
+    } catch (RpcException reason) {
+      return new Damaged(stored.modRevision(), reason);
     }
-    if (stored.key().equals(RecordKeys.WANTED_PLUGINS)) {
-      return parse(stored, WantedPlugins.parser());
-    }
-    return RecordKeys.NODES.extractId(stored.key()).isPresent()
-        ? NodeRecords.parse(stored)
-        : parse(stored, ClusterConfiguration.parser());
   }
 
   /**
    * Parses a stored record.
    *
-   * @throws IllegalStateException if the bytes cannot be parsed; names the key
+   * @throws RpcException DATA_LOSS if the bytes cannot be parsed; names the key
    */
   static <M> M parse(KeyValue stored, Parser<M> parser) {
     try {
       return parser.parseFrom(stored.value());
     } catch (InvalidProtocolBufferException e) {
-      throw new IllegalStateException(
-          "the record %s in etcd is damaged (%s); restore it from a snapshot"
-              .formatted(stored.key(), e.getMessage()),
-          e);
+      throw Refusal.dataLoss(
+          "the record %s in etcd is damaged (%s); restore it from a snapshot",
+          stored.key(), e.getMessage());
     }
   }
 }

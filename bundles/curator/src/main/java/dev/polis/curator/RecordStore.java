@@ -2,11 +2,8 @@ package dev.polis.curator;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
-import dev.polis.etcd.Compare;
-import dev.polis.etcd.KeyRange;
-import dev.polis.etcd.KeyValue;
 import dev.polis.etcd.KeyValues;
-import dev.polis.etcd.Op;
+import dev.polis.rpc.RpcException;
 import dev.polis.wire.cluster.PluginReport;
 import dev.polis.wire.cluster.TrustedKeys;
 import dev.polis.wire.cluster.WantedPlugins;
@@ -17,46 +14,71 @@ import dev.polis.wire.curator.stored.RegisterTicket;
 import java.security.SecureRandom;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
- * Reads and updates the records of a cluster in etcd. Reads are linearizable; updates of one record
- * are made one after the other. Thread-safe; its creator closes it, which fails the calls in
- * progress.
+ * Reads and updates the records of a cluster. Reads are linearizable; updates of one record are
+ * made one after the other. Thread-safe; its creator closes it, which fails the calls in progress.
  */
 final class RecordStore implements AutoCloseable {
 
   private static final int TICKET_BYTES = 32;
 
-  private final KeyValues kv;
   private final RecordReader reader;
   private final RecordUpdater updater;
 
   /**
-   * Creates a store.
+   * Creates a store that asks etcd for each read.
    *
    * @param kv fenced for a leader, unfenced while a cluster is created
    */
   RecordStore(KeyValues kv) {
-    this.kv = kv;
-    this.reader = new RecordReader(kv);
-    this.updater = new RecordUpdater(kv);
+    this(kv, new RecordMemory(damage -> {}), () -> false);
   }
 
-  /** Returns all nodes, ordered by id. */
+  /**
+   * Creates the store of a leader, which reads from memory.
+   *
+   * @param kv fenced
+   * @param memory filled by nobody else than a watch of the same records
+   * @param leads whether this node certainly leads
+   */
+  RecordStore(KeyValues kv, RecordMemory memory, BooleanSupplier leads) {
+    this.reader = new RecordReader(kv, memory, leads);
+    this.updater = new RecordUpdater(kv, memory, reader);
+  }
+
+  /** Returns all records, with each change that was acknowledged before this call. */
+  RecordSnapshot read() throws InterruptedException {
+    return reader.read();
+  }
+
+  /**
+   * Returns when memory has each change that was acknowledged before this call. What was read from
+   * memory before, and follows its changes, is then complete.
+   */
+  void complete() throws InterruptedException {
+    if (!reader.isCertain()) {
+      reader.list();
+    }
+  }
+
+  /** Returns the nodes whose records are whole, ordered by id. */
   List<Node> nodes() throws InterruptedException {
-    return reader.read(RecordKeys.NODES.range()).nodes();
+    return read().nodes();
   }
 
   Optional<Node> node(String id) throws InterruptedException {
-    return one(RecordKeys.node(id)).map(NodeRecords::parse);
+    return read().find(RecordKeys.node(id), Node.class);
   }
 
   Node requireNode(String id) throws InterruptedException {
     return node(id).orElseThrow(() -> noNode(id));
   }
 
-  private static RuntimeException noNode(String id) {
+  private static RpcException noNode(String id) {
     return Refusal.notFound("there is no node %s in this cluster; list them first", id);
   }
 
@@ -68,105 +90,111 @@ final class RecordStore implements AutoCloseable {
    * @return the record as written
    */
   Node updateNode(String id, UnaryOperator<Node> change) throws InterruptedException {
-    return updater.update(
-        new RecordUpdate<>(RecordKeys.node(id), Node.class, () -> noNode(id), change));
-  }
-
-  /** Reads all nodes and the cluster's configuration at one revision. */
-  RecordSnapshot nodesAndConfiguration() throws InterruptedException {
-    return reader.read(RecordKeys.NODES.range(), KeyRange.single(RecordKeys.CLUSTER_CONFIGURATION));
+    return update(RecordKeys.node(id), Node.class, () -> noNode(id), change);
   }
 
   /** Updates the cluster's configuration, as {@link #updateNode} does a node's record. */
   ClusterConfiguration updateConfiguration(UnaryOperator<ClusterConfiguration> change)
       throws InterruptedException {
     String key = RecordKeys.CLUSTER_CONFIGURATION;
-    return updater.update(
-        new RecordUpdate<>(
-            key, ClusterConfiguration.class, () -> RecordSnapshot.missing(key), change));
+    return update(key, ClusterConfiguration.class, () -> RecordSnapshot.missing(key), change);
+  }
+
+  private <M extends MessageLite> M update(
+      String key, Class<M> type, Supplier<RpcException> missing, UnaryOperator<M> change)
+      throws InterruptedException {
+    return updater
+        .update(
+            new RecordUpdate<>(
+                key,
+                key,
+                type,
+                (record, same) -> Optional.of(change.apply(record.orElseThrow(missing)))))
+        .orElseThrow();
   }
 
   /** Returns the keys whose signatures on plugins are trusted; none if none was ever added. */
   TrustedKeys trustedKeys() throws InterruptedException {
-    return one(RecordKeys.TRUSTED_KEYS)
-        .map(stored -> RecordState.parse(stored, TrustedKeys.parser()))
+    return read()
+        .find(RecordKeys.TRUSTED_KEYS, TrustedKeys.class)
         .orElseGet(TrustedKeys::getDefaultInstance);
   }
 
   /** Updates the trusted keys, as {@link #updateNode} does a node's record. */
   TrustedKeys updateTrustedKeys(UnaryOperator<TrustedKeys> change) throws InterruptedException {
-    return createAndUpdate(RecordKeys.TRUSTED_KEYS, TrustedKeys.class, change);
+    return createOrUpdate(
+        RecordKeys.TRUSTED_KEYS, TrustedKeys.class, TrustedKeys.getDefaultInstance(), change);
   }
 
-  /**
-   * Reads which plugins are wanted, what nodes report of theirs, and all nodes, at one revision.
-   */
+  /** Reads which plugins are wanted, what nodes report of theirs, and all nodes. */
   PluginRecords plugins() throws InterruptedException {
-    return reader.read(RecordKeys.PLUGINS.range(), RecordKeys.NODES.range()).plugins();
+    return read().plugins();
   }
 
   /** Updates which plugins are wanted, as {@link #updateNode} does a node's record. */
   WantedPlugins updateWantedPlugins(UnaryOperator<WantedPlugins> change)
       throws InterruptedException {
-    return createAndUpdate(RecordKeys.WANTED_PLUGINS, WantedPlugins.class, change);
+    return createOrUpdate(
+        RecordKeys.WANTED_PLUGINS, WantedPlugins.class, WantedPlugins.getDefaultInstance(), change);
   }
 
-  /** Updates a record that does not exist before its first update; an empty message is no bytes. */
-  private <M extends MessageLite> M createAndUpdate(
-      String key, Class<M> type, UnaryOperator<M> change) throws InterruptedException {
-    kv.txn().when(Compare.absent(key)).then(Op.put(key, new byte[0])).commit();
-    return updater.update(new RecordUpdate<>(key, type, () -> RecordSnapshot.missing(key), change));
+  /** Updates a record that does not exist before its first update. */
+  private <M extends MessageLite> M createOrUpdate(
+      String key, Class<M> type, M first, UnaryOperator<M> change) throws InterruptedException {
+    return updater
+        .update(
+            new RecordUpdate<>(
+                key, key, type, (record, same) -> Optional.of(change.apply(record.orElse(first)))))
+        .orElseThrow();
   }
 
   /** Stores a node's report about its plugins in place of its former one. */
   void putPluginReport(PluginReport report) throws InterruptedException {
     String id = report.getNodeId();
-    boolean stored =
-        kv.txn()
-            .when(Compare.present(RecordKeys.node(id)))
-            .then(Op.put(RecordKeys.pluginReport(id), report.toByteArray()))
-            .commit()
-            .succeeded();
-    if (!stored) {
-      throw noNode(id);
-    }
+    updater.update(
+        new RecordUpdate<>(
+            RecordKeys.pluginReport(id),
+            RecordKeys.node(id),
+            PluginReport.class,
+            (former, node) -> {
+              if (node instanceof RecordState.Absent) {
+                throw noNode(id);
+              }
+              return Optional.of(report);
+            }));
   }
 
-  /** Deletes the report of a node that is no member any more. */
+  /** Deletes the report of a node unless it is a member. */
   void deletePluginReport(String id) throws InterruptedException {
-    kv.txn()
-        .when(Compare.absent(RecordKeys.node(id)))
-        .then(Op.delete(RecordKeys.pluginReport(id)))
-        .commit();
+    updater.update(
+        new RecordUpdate<>(
+            RecordKeys.pluginReport(id),
+            RecordKeys.node(id),
+            PluginReport.class,
+            (report, node) -> node instanceof RecordState.Absent ? Optional.empty() : report));
   }
 
   InitialOwner owner() throws InterruptedException {
-    return RecordState.parse(required(RecordKeys.INITIAL_OWNER), InitialOwner.parser());
+    return read().require(RecordKeys.INITIAL_OWNER, InitialOwner.class);
   }
 
   /** Returns the ticket with which nodes register; it is created by the first call. */
   ByteString registerTicket(SecureRandom random) throws InterruptedException {
-    Optional<KeyValue> stored = one(RecordKeys.REGISTER_TICKET);
-    if (stored.isEmpty()) {
-      byte[] opaque = new byte[TICKET_BYTES];
-      random.nextBytes(opaque);
-      RegisterTicket ticket =
-          RegisterTicket.newBuilder().setOpaque(ByteString.copyFrom(opaque)).build();
-      kv.txn()
-          .when(Compare.absent(RecordKeys.REGISTER_TICKET))
-          .then(Op.put(RecordKeys.REGISTER_TICKET, ticket.toByteArray()))
-          .commit();
+    String key = RecordKeys.REGISTER_TICKET;
+    Optional<RegisterTicket> stored = read().find(key, RegisterTicket.class);
+    if (stored.isPresent()) {
+      return stored.get().getOpaque();
     }
-    return RecordState.parse(required(RecordKeys.REGISTER_TICKET), RegisterTicket.parser())
+    byte[] opaque = new byte[TICKET_BYTES];
+    random.nextBytes(opaque);
+    RegisterTicket created =
+        RegisterTicket.newBuilder().setOpaque(ByteString.copyFrom(opaque)).build();
+    return createOrUpdate(
+            key,
+            RegisterTicket.class,
+            RegisterTicket.getDefaultInstance(),
+            present -> present.getOpaque().isEmpty() ? created : present)
         .getOpaque();
-  }
-
-  private Optional<KeyValue> one(String key) throws InterruptedException {
-    return reader.read(KeyRange.single(key)).one(key);
-  }
-
-  private KeyValue required(String key) throws InterruptedException {
-    return reader.read(KeyRange.single(key)).required(key);
   }
 
   /** Waits until no transaction is in progress; its caller sees to it that none is begun. */

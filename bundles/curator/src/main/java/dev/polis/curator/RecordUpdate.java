@@ -1,60 +1,88 @@
 package dev.polis.curator;
 
 import com.google.protobuf.MessageLite;
-import java.util.function.Supplier;
-import java.util.function.UnaryOperator;
+import dev.polis.rpc.RpcException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 
 /**
- * Holds one caller's change of one record. The caller gets the outcome only after etcd has
- * confirmed the record on which the change was computed. For the thread of the batcher only.
+ * Holds one caller's change of one record. The caller gets the outcome only after it is certain
+ * that the record on which the change was computed was the present one. For the thread of the
+ * batcher only.
  *
  * @param <M> the type of the record
  */
-final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<M> {
+final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<Optional<M>> {
+
+  /**
+   * Computes a new record.
+   *
+   * @param <M> the type of the record
+   */
+  @FunctionalInterface
+  interface Change<M> {
+    /**
+     * Returns the new record from the present one; empty stands for none. Refuses by throwing; may
+     * run repeatedly.
+     *
+     * @param other the state of the record that decides about the change, too
+     */
+    Optional<M> apply(Optional<M> record, RecordState other);
+  }
 
   private final String key;
+  private final String other;
   private final Class<M> type;
-  private final Supplier<RuntimeException> missing;
-  private final UnaryOperator<M> change;
+  private final Change<M> change;
   private Runnable outcome =
       () -> fail(new IllegalStateException("the update was confirmed before it was computed"));
 
   /**
    * Creates an update.
    *
-   * @param missing makes the exception for a record that does not exist
-   * @param change gets the record and returns the new one; refuses by throwing; may run repeatedly
+   * @param other key of another record that decides about the change, which must not change
+   *     meanwhile; the same key if there is none
    */
-  RecordUpdate(
-      String key, Class<M> type, Supplier<RuntimeException> missing, UnaryOperator<M> change) {
+  RecordUpdate(String key, String other, Class<M> type, Change<M> change) {
     this.key = key;
+    this.other = other;
     this.type = type;
-    this.missing = missing;
     this.change = change;
   }
 
-  String key() {
-    return key;
+  /** Returns the keys of the records that the outcome depends on. */
+  List<String> keys() {
+    return key.equals(other) ? List.of(key) : List.of(key, other);
   }
 
-  /** Computes the change and returns the new state, or the given one if nothing changes. */
-  RecordState apply(RecordState before) {
+  /** Computes the change, and puts the new state in place of the old one if it differs. */
+  void apply(Map<String, RecordState> states) {
+    RecordState before = states.get(key);
     try {
-      M old = type.cast(record(before));
-      M updated = change.apply(old);
+      Optional<M> old = record(before);
+      Optional<M> updated = change.apply(old, states.get(other));
       outcome = () -> answer(updated);
-      return updated.equals(old) ? before : new RecordState.Present(before.revision(), updated);
-    } catch (RuntimeException refusal) {
+      if (!updated.equals(old)) {
+        states.put(key, state(before.revision(), updated));
+      }
+    } catch (Throwable refusal) {
+      // Whatever it is, it is this caller's and nobody else's in the batch.
       outcome = () -> fail(refusal);
-      return before;
     }
   }
 
-  private MessageLite record(RecordState state) {
+  private static RecordState state(long revision, Optional<? extends MessageLite> record) {
+    return record
+        .<RecordState>map(present -> new RecordState.Present(revision, present))
+        .orElseGet(RecordState.Absent::new);
+  }
+
+  private Optional<M> record(RecordState state) {
     return switch (state) {
-      case RecordState.Present(long revision, MessageLite record) -> record;
-      case RecordState.Absent() -> throw missing.get();
-      case RecordState.Damaged(long revision, IllegalStateException reason) -> throw reason;
+      case RecordState.Present(long revision, MessageLite record) -> Optional.of(type.cast(record));
+      case RecordState.Absent() -> Optional.empty();
+      case RecordState.Damaged(long revision, RpcException reason) -> throw reason;
     };
   }
 

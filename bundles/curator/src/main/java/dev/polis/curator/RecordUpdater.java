@@ -2,8 +2,8 @@ package dev.polis.curator;
 
 import com.google.protobuf.MessageLite;
 import dev.polis.etcd.Compare;
-import dev.polis.etcd.KeyRange;
-import dev.polis.etcd.KeyValue;
+import dev.polis.etcd.EtcdError;
+import dev.polis.etcd.EtcdRefusedException;
 import dev.polis.etcd.KeyValues;
 import dev.polis.etcd.Op;
 import dev.polis.etcd.TxnResult;
@@ -13,16 +13,18 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
  * Updates records with group commit and optimistic concurrency. The updates of a batch are computed
  * one after the other, each on the result of those before, and written in one etcd transaction that
- * compares the revisions of the records. If a record was written by somebody else meanwhile, the
- * batch is computed again on what is stored now.
+ * compares the revisions of the records with those in memory: one exchange with etcd. If a record
+ * was written by somebody else meanwhile, the same exchange lists all records, and the batch is
+ * computed again on them.
  *
- * <p>Records are cached as they were last written here, so a batch mostly takes one exchange with
- * etcd. A stale entry of the cache costs another attempt and never a wrong answer.
+ * <p>What was written is in memory before the callers are answered. If etcd does not say whether it
+ * was written, memory is not used until it was listed anew.
  */
 final class RecordUpdater implements AutoCloseable {
 
@@ -30,41 +32,45 @@ final class RecordUpdater implements AutoCloseable {
   private static final int ATTEMPTS = 16;
 
   private final KeyValues kv;
+  private final RecordMemory memory;
+  private final RecordReader reader;
   private final RequestBatcher<RecordUpdate<?>> batcher =
       new RequestBatcher<>("curator updates", this::commit);
 
-  // For the thread of the batcher. One entry for each record that was ever updated here.
-  private final Map<String, RecordState> cache = new HashMap<>();
-
-  RecordUpdater(KeyValues kv) {
+  RecordUpdater(KeyValues kv, RecordMemory memory, RecordReader reader) {
     this.kv = kv;
+    this.memory = memory;
+    this.reader = reader;
   }
 
-  /** Makes an update and returns the record as it was written. */
-  <M extends MessageLite> M update(RecordUpdate<M> update) throws InterruptedException {
-    batcher.submit(update);
-    return update.await();
+  /** Makes an update and returns the record as it was written, empty if there is none. */
+  <M extends MessageLite> Optional<M> update(RecordUpdate<M> update) throws InterruptedException {
+    return batcher.call(update, update);
   }
 
+  /**
+   * Writes a batch. If etcd refuses it, as it does with a value or a transaction that is too large,
+   * each half is tried on its own, so that only those fail whose own update is refused.
+   */
   private void commit(List<RecordUpdate<?>> batch) throws InterruptedException {
-    Set<String> keys = new LinkedHashSet<>();
-    batch.forEach(update -> keys.add(update.key()));
-    boolean committed = false;
     try {
-      committed = write(batch, List.copyOf(keys));
+      write(batch);
     } catch (InterruptedException e) {
+      memory.distrust();
       batch.forEach(update -> update.fail(outcomeUnknown()));
       throw e;
-    } finally {
-      if (!committed) {
-        cache.clear();
+    } catch (EtcdRefusedException refused) {
+      if (batch.size() > 1 && refused.error() == EtcdError.OTHER) {
+        int half = batch.size() / 2;
+        commit(batch.subList(0, half));
+        commit(batch.subList(half, batch.size()));
+      } else {
+        batch.forEach(update -> update.fail(refused));
       }
+    } catch (RuntimeException failure) {
+      memory.distrust();
+      batch.forEach(update -> update.fail(failure));
     }
-    if (!committed) {
-      throw Refusal.aborted(
-          "%s was changed by others %d times while this call tried to; try again", keys, ATTEMPTS);
-    }
-    batch.forEach(RecordUpdate::confirm);
   }
 
   private static RpcException outcomeUnknown() {
@@ -74,72 +80,74 @@ final class RecordUpdater implements AutoCloseable {
             + " call");
   }
 
-  /** Returns whether the updates, as last computed, are in etcd. */
-  private boolean write(List<RecordUpdate<?>> batch, List<String> keys)
-      throws InterruptedException {
-    read(keys.stream().filter(key -> !cache.containsKey(key)).toList());
+  private void write(List<RecordUpdate<?>> batch) throws InterruptedException {
+    Set<String> keys = new LinkedHashSet<>();
+    batch.forEach(update -> keys.addAll(update.keys()));
+    RecordSnapshot base = memory.now();
+    if (!memory.isCurrent()) {
+      base = reader.list();
+    }
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-      Map<String, RecordState> states = new HashMap<>(cache);
-      batch.forEach(update -> states.compute(update.key(), (key, now) -> update.apply(now)));
-      if (compareAndSet(keys, states)) {
-        return true;
+      long mark = memory.mark();
+      Map<String, Optional<MessageLite>> changes = compute(batch, base, keys);
+      if (changes.isEmpty() && reader.isCertain()) {
+        batch.forEach(RecordUpdate::confirm);
+        return;
       }
+      TxnResult result = compareAndSet(base, keys, changes);
+      if (result.succeeded()) {
+        memory.wrote(result.revision(), changes);
+        batch.forEach(RecordUpdate::confirm);
+        return;
+      }
+      base = memory.replace(mark, result.revision(), result.found(0));
     }
-    return false;
+    throw Refusal.aborted(
+        "%s was changed by others %d times while this call tried to; try again", keys, ATTEMPTS);
   }
 
-  private void read(List<String> keys) throws InterruptedException {
-    if (!keys.isEmpty()) {
-      fillCache(keys, kv.txn().then(gets(keys)).commit());
-    }
-  }
-
-  /** Writes what has changed if the cache is current, and otherwise brings it up to date. */
-  private boolean compareAndSet(List<String> keys, Map<String, RecordState> states)
-      throws InterruptedException {
-    Map<String, MessageLite> changed = new HashMap<>();
+  /** Computes the updates one after the other, and returns what they change in the end. */
+  private static Map<String, Optional<MessageLite>> compute(
+      List<RecordUpdate<?>> batch, RecordSnapshot base, Set<String> keys) {
+    Map<String, RecordState> states = new HashMap<>();
+    keys.forEach(key -> states.put(key, base.state(key)));
+    batch.forEach(update -> update.apply(states));
+    Map<String, Optional<MessageLite>> changes = new HashMap<>();
     states.forEach(
         (key, state) -> {
-          if (state != cache.get(key) && state instanceof RecordState.Present present) {
-            changed.put(key, present.record());
+          switch (state) {
+            case RecordState.Present(long revision, MessageLite record)
+                when !state.equals(base.state(key)) ->
+                changes.put(key, Optional.of(record));
+            case RecordState.Absent() when !state.equals(base.state(key)) ->
+                changes.put(key, Optional.empty());
+            default -> {}
           }
         });
-    TxnResult result =
-        kv.txn()
-            .when(keys.stream().map(this::unchanged).toArray(Compare[]::new))
-            .then(puts(changed))
-            .otherwise(gets(keys))
-            .commit();
-    if (!result.succeeded()) {
-      fillCache(keys, result);
-      return false;
-    }
-    changed.forEach(
-        (key, record) -> cache.put(key, new RecordState.Present(result.revision(), record)));
-    return true;
+    return changes;
   }
 
-  private static Op[] puts(Map<String, MessageLite> records) {
-    return records.entrySet().stream()
-        .map(record -> Op.put(record.getKey(), record.getValue().toByteArray()))
-        .toArray(Op[]::new);
+  /** Writes if the records are still those that the updates were computed on, else lists all. */
+  private TxnResult compareAndSet(
+      RecordSnapshot base, Set<String> keys, Map<String, Optional<MessageLite>> changes)
+      throws InterruptedException {
+    return kv.txn()
+        .when(
+            keys.stream()
+                .map(key -> Compare.modRevision(key).is(base.state(key).revision()))
+                .toArray(Compare[]::new))
+        .then(
+            changes.entrySet().stream()
+                .map(change -> op(change.getKey(), change.getValue()))
+                .toArray(Op[]::new))
+        .otherwise(Op.get(RecordKeys.RECORDS))
+        .commit();
   }
 
-  private Compare unchanged(String key) {
-    return Compare.modRevision(key).is(cache.get(key).revision());
-  }
-
-  private static Op[] gets(List<String> keys) {
-    return keys.stream().map(key -> Op.get(KeyRange.single(key))).toArray(Op[]::new);
-  }
-
-  private void fillCache(List<String> keys, TxnResult result) {
-    for (int step = 0; step < keys.size(); step++) {
-      List<KeyValue> found = result.found(step);
-      cache.put(
-          keys.get(step),
-          found.isEmpty() ? new RecordState.Absent() : RecordState.of(found.getFirst()));
-    }
+  private static Op op(String key, Optional<MessageLite> record) {
+    return record
+        .map(written -> Op.put(key, written.toByteArray()))
+        .orElseGet(() -> Op.delete(key));
   }
 
   /** Waits until no batch is in progress; its caller sees to it that none is begun. */

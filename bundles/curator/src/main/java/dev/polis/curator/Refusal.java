@@ -32,6 +32,10 @@ final class Refusal {
     return of(Status.Code.ABORTED, format, values);
   }
 
+  static RpcException dataLoss(String format, Object... values) {
+    return of(Status.Code.DATA_LOSS, format, values);
+  }
+
   private static RpcException of(Status.Code code, String format, Object... values) {
     return new RpcException(code, format.formatted(values));
   }

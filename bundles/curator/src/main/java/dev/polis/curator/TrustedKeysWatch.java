@@ -5,7 +5,9 @@ import dev.polis.etcd.EtcdWatch;
 import dev.polis.etcd.KeyRange;
 import dev.polis.etcd.WatchOptions;
 import dev.polis.etcd.WatchUpdate;
+import dev.polis.logtree.Log;
 import dev.polis.plugins.manifest.TrustRoots;
+import dev.polis.rpc.RpcException;
 import dev.polis.supervision.Context;
 import dev.polis.wire.cluster.TrustedKeys;
 import java.util.function.Consumer;
@@ -33,10 +35,22 @@ final class TrustedKeysWatch {
       context.healthy();
       while (true) {
         if (!(watch.next() instanceof WatchUpdate.Progress)) {
-          trust.accept(read(etcd));
+          follow(etcd, context.log());
         }
       }
     }
+  }
+
+  /** Gives the present keys to this node; it keeps the former ones while the record is damaged. */
+  private void follow(EtcdClient etcd, Log log) throws InterruptedException {
+    TrustRoots roots;
+    try {
+      roots = read(etcd);
+    } catch (RpcException damaged) {
+      log.error("This node trusts the same keys as before: %s.", damaged.getMessage());
+      return;
+    }
+    trust.accept(roots);
   }
 
   private static TrustRoots read(EtcdClient etcd) throws InterruptedException {

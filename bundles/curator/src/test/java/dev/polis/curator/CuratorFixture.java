@@ -17,6 +17,7 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
@@ -47,6 +48,7 @@ import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
+import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.common.NodeTPMUsage;
@@ -110,7 +112,7 @@ public final class CuratorFixture implements AutoCloseable {
   final MutableValue<TrustRoots> trusted = new MutableValue<>();
 
   private final LongSupplier nanoTime;
-  private final EtcdFixture etcd;
+  private final EtcdFixture etcd; // null if it belongs to another process
   private volatile List<String> endpoints;
   private final InetAddress address = ownAddress();
   private final SupervisionTree tree = SupervisionTree.open(logs);
@@ -122,7 +124,7 @@ public final class CuratorFixture implements AutoCloseable {
 
   private CuratorFixture(EtcdFixture etcd, LongSupplier nanoTime) {
     this.etcd = etcd;
-    this.endpoints = etcd.endpoints();
+    this.endpoints = etcd == null ? List.of() : etcd.endpoints();
     this.host =
         new LocalRpcHost(
             new RpcSettings(
@@ -166,9 +168,36 @@ public final class CuratorFixture implements AutoCloseable {
     return fixture;
   }
 
-  private void lead() throws Exception {
+  /**
+   * Writes the first records of a cluster and does not campaign: others do.
+   *
+   * @param etcd closed together with this
+   */
+  public static CuratorFixture bootstrapped(EtcdFixture etcd) throws Exception {
+    CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime);
+    fixture.bootstrap();
+    return fixture;
+  }
+
+  /**
+   * Campaigns as another node of a cluster that was bootstrapped.
+   *
+   * @param etcd {@code host:port} of the cluster's etcd
+   */
+  static CuratorFixture campaigning(String etcd, X509Certificate ca) throws Exception {
+    CuratorFixture fixture = new CuratorFixture(null, System::nanoTime);
+    fixture.endpoints = List.of(etcd);
+    fixture.join(ca);
+    return fixture;
+  }
+
+  private void bootstrap() throws InterruptedException {
     BootstrapOutcome outcome = curator.bootstrap(request());
     credentials = new NodeCredentials(nodeKey.getPrivate(), outcome.node(), outcome.clusterCa());
+  }
+
+  private void lead() throws Exception {
+    bootstrap();
     host.identify(credentials);
     curator.serve(credentials);
     Values.await(
@@ -191,11 +220,15 @@ public final class CuratorFixture implements AutoCloseable {
   /** Serves as another node of the cluster of another curator. */
   void join(CuratorFixture other) throws Exception {
     redirectTo(other);
-    try (EtcdClient etcd = records()) {
+    join(other.clusterCa());
+  }
+
+  private void join(X509Certificate ca) throws Exception {
+    try (EtcdClient records = records()) {
       X509Certificate certificate =
-          new CuratorPki(etcd, etcd.kv(), InstantSource.system())
+          new CuratorPki(records, records.kv(), InstantSource.system())
               .ensureNode(id, nodeKey.getPublic());
-      credentials = new NodeCredentials(nodeKey.getPrivate(), certificate, other.clusterCa());
+      credentials = new NodeCredentials(nodeKey.getPrivate(), certificate, ca);
     }
     host.identify(credentials);
     curator.serve(credentials);
@@ -361,7 +394,8 @@ public final class CuratorFixture implements AutoCloseable {
     return new InetSocketAddress(address, PORT);
   }
 
-  X509Certificate clusterCa() {
+  /** Returns the certificate of the cluster's CA. */
+  public X509Certificate clusterCa() {
     return credentials.ca();
   }
 
@@ -401,6 +435,31 @@ public final class CuratorFixture implements AutoCloseable {
     return as(TlsIdentity.of(key.getPrivate(), escrow(asKey(key), "owner", key)));
   }
 
+  /**
+   * Returns clients with the certificate of the cluster's owner.
+   *
+   * @param leader the curator to get it from
+   */
+  public RpcClients owner(InetSocketAddress leader) throws Exception {
+    RpcTrust trust = RpcTrust.cluster(clusterCa());
+    ManagedChannel channel = RpcClients.ephemeral(ownerKey, trust).dial(leader);
+    try {
+      X509Certificate certificate = escrow(channel, "owner", ownerKey);
+      return RpcClients.authenticated(TlsIdentity.of(ownerKey.getPrivate(), certificate), trust);
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  /** Stores the record of a node that nobody runs, and returns its id. */
+  public String storeNode() throws InterruptedException {
+    String node = NodeId.of(Ed25519.generate().getPublic()).text();
+    try (EtcdClient records = records()) {
+      store(records, node, Node.newBuilder().setFsmState(NodeState.NODE_STATE_UP));
+    }
+    return node;
+  }
+
   /** Returns a client of the Management API, with the owner's certificate. */
   ManagementBlockingV2Stub management() throws Exception {
     return ManagementGrpc.newBlockingV2Stub(asOwner());
@@ -409,6 +468,22 @@ public final class CuratorFixture implements AutoCloseable {
   /** Stores the record of a node without the help of the curator. */
   static void store(EtcdClient etcd, String id, Node.Builder record) throws InterruptedException {
     etcd.kv().put(RecordKeys.node(id), record.build().toByteArray());
+  }
+
+  /** Stores the record of a node without the help of the curator, and waits until it knows it. */
+  void store(String id, Node.Builder record) throws Exception {
+    put(RecordKeys.node(id), record.build().toByteArray());
+  }
+
+  /** Stores a record without the help of the curator, and waits until it knows it. */
+  void put(String key, byte[] value) throws Exception {
+    try (EtcdClient etcd = records()) {
+      long revision = etcd.kv().put(key, value);
+      Await.until(
+          SOON,
+          "the curator to know " + key + " of revision " + revision,
+          () -> curator.known().filter(now -> now.state(key).revision() >= revision).isPresent());
+    }
   }
 
   /** Lists the nodes that a filter selects. */
@@ -486,6 +561,8 @@ public final class CuratorFixture implements AutoCloseable {
     channels.forEach(ManagedChannel::shutdownNow);
     resign();
     host.close();
-    etcd.close();
+    if (etcd != null) {
+      etcd.close();
+    }
   }
 }

@@ -3,7 +3,6 @@ package dev.polis.curator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
-import dev.polis.etcd.EtcdClient;
 import dev.polis.wire.api.ManagementGrpc.ManagementBlockingV2Stub;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.api.Node.Health;
@@ -37,12 +36,9 @@ class NodeHealthTest {
     fixture = CuratorFixture.leading(nanos::get);
     owner = fixture.management();
     node = CuratorGrpc.newBlockingV2Stub(fixture.asNode());
-    try (EtcdClient records = fixture.records()) {
-      CuratorFixture.store(
-          records,
-          NEW_NODE,
-          dev.polis.wire.curator.stored.Node.newBuilder().setFsmState(NodeState.NODE_STATE_NEW));
-    }
+    fixture.store(
+        NEW_NODE,
+        dev.polis.wire.curator.stored.Node.newBuilder().setFsmState(NodeState.NODE_STATE_NEW));
   }
 
   @AfterEach

@@ -93,7 +93,7 @@ class NodeRegistrationTest {
       refusedApproval(owner, key, Status.Code.NOT_FOUND);
       Node.Builder record =
           Node.newBuilder().setPublicKey(raw(key)).setFsmState(NodeState.NODE_STATE_NEW);
-      CuratorFixture.store(records, id, record);
+      fixture.store(id, record);
 
       approve(owner, key);
       Node approved = store.requireNode(id);
@@ -105,8 +105,7 @@ class NodeRegistrationTest {
       approve(owner, fixture.nodeKey);
       assertEquals(up, store.requireNode(fixture.id.text()), "the approval of an UP node");
 
-      CuratorFixture.store(
-          records, id, record.clone().setFsmState(NodeState.NODE_STATE_DECOMMISSIONED));
+      fixture.store(id, record.clone().setFsmState(NodeState.NODE_STATE_DECOMMISSIONED));
       refusedApproval(owner, key, Status.Code.FAILED_PRECONDITION);
       assertEquals(NodeState.NODE_STATE_DECOMMISSIONED, store.requireNode(id).getFsmState());
     }

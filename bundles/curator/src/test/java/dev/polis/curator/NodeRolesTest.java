@@ -49,12 +49,8 @@ class NodeRolesTest {
   static void start() throws Exception {
     fixture = CuratorFixture.leading();
     owner = fixture.management();
-    try (EtcdClient records = fixture.records()) {
-      CuratorFixture.store(
-          records, WITHOUT_ROLES, Node.newBuilder().setFsmState(NodeState.NODE_STATE_UP));
-      CuratorFixture.store(
-          records, NEW_NODE, Node.newBuilder().setFsmState(NodeState.NODE_STATE_NEW));
-    }
+    fixture.store(WITHOUT_ROLES, Node.newBuilder().setFsmState(NodeState.NODE_STATE_UP));
+    fixture.store(NEW_NODE, Node.newBuilder().setFsmState(NodeState.NODE_STATE_NEW));
   }
 
   @AfterAll

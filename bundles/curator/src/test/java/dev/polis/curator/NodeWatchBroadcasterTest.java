@@ -6,6 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.KeyValue;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.Severity;
+import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.WatchEvent;
@@ -24,31 +28,46 @@ class NodeWatchBroadcasterTest {
   private static final long SOON_SECONDS = 20;
 
   @Test
-  void givenADamagedRecord_thenStreamsEndWithItsName() throws Exception {
+  void givenADamagedRecord_thenOnlyTheStreamsOfItsNodeEndAndNameIt() throws Exception {
     try (CuratorFixture fixture = CuratorFixture.leading();
         EtcdClient records = fixture.records()) {
-      BlockingClientCall<?, WatchEvent> watch =
-          CuratorGrpc.newBlockingV2Stub(fixture.asNode())
-              .watch(
-                  WatchRequest.newBuilder()
-                      .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
-                      .build());
-      assertEquals(1, watch.read(SOON_SECONDS, TimeUnit.SECONDS).getNodesCount());
-      String damaged = RecordKeys.node("metropolis-" + "0".repeat(32));
+      CuratorGrpc.CuratorBlockingV2Stub curator = CuratorGrpc.newBlockingV2Stub(fixture.asNode());
+      String id = "metropolis-" + "0".repeat(32);
+      fixture.store(id, Node.newBuilder());
+      BlockingClientCall<?, WatchEvent> all = curator.watch(watchOfAll());
+      assertEquals(2, read(all).getNodesCount());
+      BlockingClientCall<?, WatchEvent> one = curator.watch(watchOf(id));
+      assertEquals(id, read(one).getNodes(0).getId());
 
-      records.kv().put(damaged, new byte[] {(byte) 0xff});
+      fixture.put(RecordKeys.node(id), new byte[] {(byte) 0xff});
 
-      StatusException ended =
-          assertThrows(
-              StatusException.class,
-              () -> {
-                while (true) {
-                  watch.read(SOON_SECONDS, TimeUnit.SECONDS);
-                }
-              });
-      assertEquals(Status.Code.UNAVAILABLE, ended.getStatus().getCode());
-      assertTrue(ended.getMessage().contains(damaged), ended.getMessage());
+      assertNamed(RecordKeys.node(id), () -> read(one));
+      assertNamed(RecordKeys.node(id), () -> read(curator.watch(watchOf(id))));
+      fixture.reportStatus(curator, "127.0.9.1");
+      assertEquals("127.0.9.1", read(all).getNodes(0).getStatus().getExternalAddress());
+      assertEquals(1, read(curator.watch(watchOfAll())).getNodesCount(), "what a new stream gets");
+      assertTrue(isLogged(fixture, RecordKeys.node(id)), "the log names it");
+      var listed = CuratorFixture.nodes(fixture.management(), "");
+      assertEquals(2, listed.size());
+      assertEquals(NodeState.NODE_STATE_INVALID, listed.getFirst().getState());
+
+      records.kv().put(RecordKeys.node(id), new byte[0]);
+      assertEquals(id, read(all).getNodes(0).getId(), "the repaired node");
     }
+  }
+
+  private static boolean isLogged(CuratorFixture fixture, String text) {
+    try (LogReader reader =
+        fixture.logs.read(
+            LogQuery.of("root").withChildren().backlogAll().minimumSeverity(Severity.ERROR))) {
+      return reader.backlog().stream().anyMatch(entry -> entry.toString().contains(text));
+    }
+  }
+
+  private static void assertNamed(String key, org.junit.jupiter.api.function.Executable call) {
+    StatusException ended = assertThrows(StatusException.class, call);
+    assertEquals(Status.Code.DATA_LOSS, ended.getStatus().getCode());
+    assertTrue(ended.getMessage().contains(key), ended.getMessage());
   }
 
   @Test
@@ -57,7 +76,7 @@ class NodeWatchBroadcasterTest {
         EtcdClient records = fixture.records()) {
       CuratorGrpc.CuratorBlockingV2Stub curator = CuratorGrpc.newBlockingV2Stub(fixture.asNode());
       KeyValue first = records.kv().range(RecordKeys.NODES.range()).keys().getFirst();
-      Node stored = NodeRecords.parse(first);
+      Node stored = Node.parseFrom(first.value());
       List<BlockingClientCall<?, WatchEvent>> one = new ArrayList<>();
       List<BlockingClientCall<?, WatchEvent>> all = new ArrayList<>();
       for (int i = 0; i < 20; i++) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.NodeLabels;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;
@@ -198,6 +199,50 @@ class NodeWatchTest {
     assertTrue(backlog.size() > 1, backlog.size() + " message");
     assertEquals(nodes + 1, ids(backlog).size());
     watch.cancel("test is over", null);
+  }
+
+  @Test
+  @DisplayName("a new watch begins with all that was acknowledged before it was called")
+  void watchBeginsWithWhatWasAcknowledged() throws Exception {
+    for (int i = 1; i <= 100; i++) {
+      String address = "127.0.2." + i;
+      fixture.reportStatus(node, address);
+
+      BlockingClientCall<?, WatchEvent> one = watchOf(fixture.id.text());
+      BlockingClientCall<?, WatchEvent> all = watchOfAll();
+
+      assertEquals(address, next(one).getNodes(0).getStatus().getExternalAddress());
+      assertEquals(address, next(all).getNodes(0).getStatus().getExternalAddress());
+      one.cancel("test goes on", null);
+      all.cancel("test goes on", null);
+    }
+  }
+
+  @Test
+  @DisplayName("what a watch has shown, a later read shows, too")
+  void readsAreNotBehindWatches() throws Exception {
+    ManagementGrpc.ManagementBlockingV2Stub owner = fixture.management();
+    BlockingClientCall<?, WatchEvent> watch = watchOf(fixture.id.text());
+    next(watch);
+    for (int i = 1; i <= 100; i++) {
+      String address = "127.0.3." + i;
+      Thread writer = Thread.ofVirtual().start(() -> report(address));
+      String seen = next(watch).getNodes(0).getStatus().getExternalAddress();
+      var listed = CuratorFixture.nodes(owner, "").getFirst();
+
+      assertEquals(address, seen);
+      assertEquals(address, listed.getStatus().getExternalAddress());
+      writer.join();
+    }
+    watch.cancel("test is over", null);
+  }
+
+  private void report(String address) {
+    try {
+      fixture.reportStatus(node, address);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** Waits until the leader has seen a change, so that later watches begin with it. */

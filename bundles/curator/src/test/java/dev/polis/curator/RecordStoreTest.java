@@ -13,6 +13,7 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdFencedException;
 import dev.polis.etcd.EtcdOutcomeUnknownException;
+import dev.polis.etcd.EtcdRefusedException;
 import dev.polis.etcd.EtcdUnavailableException;
 import dev.polis.etcd.KeyPrefix;
 import dev.polis.etcd.KeyRange;
@@ -301,7 +302,10 @@ class RecordStoreTest {
       Throwable failure = assertThrows(ExecutionException.class, damaged::get).getCause();
       assertTrue(failure.getMessage().contains(RecordKeys.node(id(5))), failure.getMessage());
     }
-    assertThrows(IllegalStateException.class, store::nodes);
+    assertEquals(List.of(id(0)), store.nodes().stream().map(Node::getId).toList());
+    assertEquals(List.of(id(0), id(5)), store.read().nodeIds());
+    RpcException named = assertThrows(RpcException.class, () -> store.requireNode(id(5)));
+    assertEquals(Status.Code.DATA_LOSS, named.code(), named.getMessage());
     assertEquals(1, count(store.requireNode(id(0))));
   }
 
@@ -326,6 +330,55 @@ class RecordStoreTest {
       }
     }
     assertEquals(1, count(store.requireNode(id(0))));
+  }
+
+  @Test
+  void givenAnUpdateThatEtcdRefuses_thenTheOthersOfItsBatchAreWritten() throws Exception {
+    CountDownLatch began = new CountDownLatch(1);
+    CountDownLatch others = new CountDownLatch(1);
+    List<Thread> threads = new ArrayList<>();
+    // More than etcd takes in one request.
+    Node tooLarge =
+        Node.newBuilder()
+            .setPublicKey(ByteString.copyFrom(new byte[(1 << 20) + (1 << 19)]))
+            .build();
+    try (ExecutorService callers =
+        Executors.newThreadPerTaskExecutor(
+            task -> {
+              Thread thread = Thread.ofVirtual().unstarted(task);
+              threads.add(thread);
+              return thread;
+            })) {
+      Future<Node> first =
+          callers.submit(
+              () ->
+                  store.updateNode(
+                      id(0),
+                      node -> {
+                        began.countDown();
+                        awaitQuietly(others);
+                        return oneMore(node);
+                      }));
+      began.await();
+      List<Future<Node>> good = new ArrayList<>();
+      good.addAll(all(callers, 10, () -> store.updateNode(id(0), RecordStoreTest::oneMore)));
+      put(id(1));
+      Future<Node> refused = callers.submit(() -> store.updateNode(id(1), node -> tooLarge));
+      good.addAll(all(callers, 10, () -> store.updateNode(id(0), RecordStoreTest::oneMore)));
+      Await.until(
+          CuratorFixture.SOON,
+          "21 callers to wait",
+          () -> threads.stream().allMatch(each -> each.getState() == Thread.State.WAITING));
+      others.countDown();
+      first.get();
+      for (Future<Node> each : good) {
+        each.get();
+      }
+      Throwable failure = assertThrows(ExecutionException.class, refused::get).getCause();
+      assertTrue(failure instanceof EtcdRefusedException, failure.toString());
+    }
+    assertEquals(21, count(store.requireNode(id(0))));
+    assertEquals(0, count(store.requireNode(id(1))));
   }
 
   @Test

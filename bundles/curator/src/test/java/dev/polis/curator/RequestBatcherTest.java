@@ -197,6 +197,94 @@ class RequestBatcherTest {
   }
 
   @Test
+  void givenNobodyElse_thenACallerHandlesItsRequestItself() throws Exception {
+    permitsToEnd.release();
+    NamedRequest request = new NamedRequest("alone");
+
+    assertEquals("for alone", batcher.call(request, request));
+
+    assertEquals(List.of(Thread.currentThread()), batchThreads);
+    batchThreads.clear();
+  }
+
+  @Test
+  void givenACallerThatHandlesItsRequestItself_thenOthersFormTheNextBatch() throws Exception {
+    Direct alone = new Direct("alone");
+    assertEquals(List.of("alone"), nextBatch());
+    Direct second = new Direct("second").waiting();
+    Direct third = new Direct("third").waiting();
+
+    permitsToEnd.release(2);
+
+    assertEquals("for alone", alone.answer());
+    assertEquals("for second", second.answer());
+    assertEquals("for third", third.answer());
+    assertEquals(List.of("second", "third"), nextBatch());
+  }
+
+  @Test
+  void givenClosedWhileACallerHandlesItsRequest_thenItFailsAndItsThreadGoesOn() throws Exception {
+    Direct alone = new Direct("alone");
+    assertEquals(List.of("alone"), nextBatch());
+    Direct second = new Direct("second").waiting();
+
+    batcher.close();
+
+    assertUnavailable(alone.failure());
+    assertUnavailable(second.failure());
+    assertEquals(false, alone.interruptedAfterwards);
+    batcher.awaitIdle();
+  }
+
+  @Test
+  void givenACallerIsCancelledWhileItHandlesItsRequest_thenTheOthersAreAnswered() throws Exception {
+    Direct gone = new Direct("gone");
+    assertEquals(List.of("gone"), nextBatch());
+    Direct stays = new Direct("stays").waiting();
+
+    gone.thread.interrupt();
+
+    assertEquals(InterruptedException.class, gone.failure().getClass());
+    permitsToEnd.release();
+    assertEquals("for stays", stays.answer());
+  }
+
+  /** A caller that may handle its request itself. */
+  private final class Direct {
+    private final CompletableFuture<String> got = new CompletableFuture<>();
+    private volatile boolean interruptedAfterwards;
+    private final Thread thread;
+
+    Direct(String name) {
+      this.thread =
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    NamedRequest request = new NamedRequest(name);
+                    try {
+                      got.complete(batcher.call(request, request));
+                    } catch (Throwable failure) {
+                      interruptedAfterwards = Thread.currentThread().isInterrupted();
+                      got.completeExceptionally(failure);
+                    }
+                  });
+    }
+
+    Direct waiting() throws Exception {
+      Await.until(SOON, "the caller to wait", () -> thread.getState() == Thread.State.WAITING);
+      return this;
+    }
+
+    String answer() throws Exception {
+      return got.get(SOON.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    Throwable failure() throws Exception {
+      return got.handle((answer, failure) -> failure).get(SOON.toSeconds(), TimeUnit.SECONDS);
+    }
+  }
+
+  @Test
   void givenClosed_thenWaitingAndNewRequestsAreUnavailable() throws Exception {
     Caller first = firstInProgress();
     Caller second = new Caller("second").waiting();

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.etcd.EtcdClient;
 import dev.polis.pki.Ed25519;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.ManagementGrpc;
@@ -38,16 +37,14 @@ class StalledCallerTest {
   private static final int LARGE_LABEL = 1 << 16;
 
   private static void storeLargeNodes(CuratorFixture fixture, String value) throws Exception {
-    try (EtcdClient records = fixture.records()) {
-      for (int i = 1; i <= LARGE_NODES; i++) {
-        Node.Builder record = Node.newBuilder().setFsmState(NodeState.NODE_STATE_UP);
-        record
-            .getLabelsBuilder()
-            .addPairsBuilder()
-            .setKey("large")
-            .setValue(value.repeat(LARGE_LABEL));
-        CuratorFixture.store(records, "metropolis-%032x".formatted(i), record);
-      }
+    for (int i = 1; i <= LARGE_NODES; i++) {
+      Node.Builder record = Node.newBuilder().setFsmState(NodeState.NODE_STATE_UP);
+      record
+          .getLabelsBuilder()
+          .addPairsBuilder()
+          .setKey("large")
+          .setValue(value.repeat(LARGE_LABEL));
+      fixture.store("metropolis-%032x".formatted(i), record);
     }
   }
 

@@ -1,0 +1,112 @@
+package dev.polis.curator;
+
+import dev.polis.pki.Pem;
+import java.io.File;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.cert.X509Certificate;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Runs a curator in a JVM of its own, which can be stopped and continued. It ends when its standard
+ * input ends, so that it never outlives the test.
+ */
+public final class CuratorProcess implements AutoCloseable {
+
+  private static final int STOP_SECONDS = 20;
+
+  private final Process process;
+  private final InetSocketAddress address;
+
+  private CuratorProcess(Process process, InetSocketAddress address) {
+    this.process = process;
+    this.address = address;
+  }
+
+  /** Campaigns until standard input ends: {@code main ETCD CA-FILE}. */
+  public static void main(String[] arguments) throws Exception {
+    X509Certificate ca = Pem.certificate(Files.readString(Path.of(arguments[1])));
+    try (CuratorFixture fixture = CuratorFixture.campaigning(arguments[0], ca)) {
+      InetSocketAddress address = fixture.address();
+      System.out.println(address.getAddress().getHostAddress() + " " + address.getPort());
+      if (System.in.read() >= 0) {
+        throw new IllegalArgumentException("standard input is to be ended, not written to");
+      }
+    }
+    System.exit(0); // whatever threads a library has left
+  }
+
+  /**
+   * Starts a curator that campaigns, and waits until it serves.
+   *
+   * @param folder for its log and the certificate
+   * @param etcd {@code host:port}
+   */
+  public static CuratorProcess start(Path folder, String name, String etcd, X509Certificate ca)
+      throws IOException {
+    Path certificate = Files.writeString(folder.resolve(name + ".pem"), Pem.encode(ca));
+    File log = folder.resolve(name + ".log").toFile();
+    Process process =
+        new ProcessBuilder(
+                List.of(
+                    Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                    "-XX:+UseSerialGC",
+                    "-XX:TieredStopAtLevel=1",
+                    "--enable-native-access=ALL-UNNAMED",
+                    "-cp",
+                    System.getProperty("java.class.path"),
+                    CuratorProcess.class.getName(),
+                    etcd,
+                    certificate.toString()))
+            .redirectError(log)
+            .start();
+    String line = process.inputReader().readLine();
+    if (line == null) {
+      process.destroyForcibly();
+      throw new AssertionError(
+          "curator " + name + " did not come up:\n" + Files.readString(log.toPath()));
+    }
+    String[] at = line.split(" ");
+    return new CuratorProcess(
+        process, new InetSocketAddress(InetAddress.ofLiteral(at[0]), Integer.parseInt(at[1])));
+  }
+
+  /** Where it serves. */
+  public InetSocketAddress address() {
+    return address;
+  }
+
+  /** Stops the whole JVM with SIGSTOP: it stays connected and does nothing. */
+  public void pause() throws IOException, InterruptedException {
+    signal("STOP");
+  }
+
+  /** Continues it with SIGCONT. */
+  public void resume() throws IOException, InterruptedException {
+    signal("CONT");
+  }
+
+  private void signal(String name) throws IOException, InterruptedException {
+    String pid = String.valueOf(process.pid());
+    if (new ProcessBuilder("kill", "-" + name, pid).start().waitFor() != 0) {
+      throw new AssertionError("kill -" + name + " " + pid + " failed");
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    process.getOutputStream().close();
+    try {
+      if (!process.waitFor(STOP_SECONDS, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+      }
+    } catch (InterruptedException hurried) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+  }
+}
