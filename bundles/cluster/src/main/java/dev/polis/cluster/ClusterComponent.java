@@ -85,6 +85,7 @@ public final class ClusterComponent implements ClusterManager {
     subtree.run("manager", service::run);
     health = healths.organ("cluster", subtree.dn());
     subtree.run("health", StatusHealth.task(service.status(), health, ClusterHealth::of));
+    subtree.run("trust", StatusHealth.task(rpc.revocations(), health, ClusterHealth::of));
   }
 
   /** Goes on from the instance before, or leaves nothing behind. */

@@ -2,6 +2,7 @@ package dev.polis.cluster;
 
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.health.HealthCondition;
+import dev.polis.rpc.RpcRevocations;
 import java.util.Optional;
 
 /** Says what a status of the cluster means for the health of this organ. */
@@ -21,6 +22,20 @@ final class ClusterHealth {
                   text(status),
                   "it returns by itself; see the log of root.consensus"));
       case DISOWNING -> Optional.of(HealthCondition.down("disowned", text(status), ""));
+    };
+  }
+
+  /** Says what is wrong with what the node knows of revoked certificates. */
+  static Optional<HealthCondition> of(RpcRevocations revocations) {
+    return switch (revocations) {
+      case RpcRevocations.None none -> Optional.empty();
+      case RpcRevocations.Known known -> Optional.empty();
+      case RpcRevocations.Unknown unknown ->
+          Optional.of(
+              HealthCondition.degraded(
+                  "revocation-list-unknown",
+                  unknown.describe(),
+                  "it ends when consensus answers; see 'polisctl explain consensus'"));
     };
   }
 

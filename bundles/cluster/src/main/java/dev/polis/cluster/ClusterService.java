@@ -16,6 +16,7 @@ import dev.polis.handover.OrganInstance;
 import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.rpc.RpcRevocations;
 import dev.polis.supervision.Context;
 import dev.polis.wire.storage.EnrolmentJournal;
 import java.time.InstantSource;
@@ -127,6 +128,7 @@ final class ClusterService implements ClusterManager, OrganInstance {
           new CredentialRenewal(organs, credentials, this::renewed, InstantSource.system());
       renewal(begun);
       context.run("renewal", begun::run);
+      context.run("revocations", child -> organs.revocations().follow(organs.rpc(), child));
       context.healthy();
     } catch (InterruptedException | CancellationException e) {
       // A manager whose subtree is being stopped learns it from the calls of its context, before
@@ -153,8 +155,9 @@ final class ClusterService implements ClusterManager, OrganInstance {
       return taken.get();
     }
     machine.start();
-    NodeCredentials credentials = enrol();
-    organs.serve(credentials, steps);
+    Enrolled enrolled = enrol();
+    NodeCredentials credentials = enrolled.credentials();
+    organs.serve(credentials, enrolled.revocations(), steps);
     machine.transition(EnrolmentPhase.RUNNING, "this node is a member");
     home(credentials);
     log.info("Cluster enrolment done.");
@@ -218,10 +221,17 @@ final class ClusterService implements ClusterManager, OrganInstance {
     }
   }
 
-  private NodeCredentials enrol() throws InterruptedException {
+  /** Says who the node is, and what it knows of revoked certificates before consensus answers. */
+  private record Enrolled(NodeCredentials credentials, RpcRevocations revocations) {}
+
+  private Enrolled enrol() throws InterruptedException {
     return switch (organs.storage().sealedConfiguration().read()) {
-      case Stored.Present<SealedConfiguration>(var path, var sealed) -> comeBack(sealed);
-      case Stored.None<SealedConfiguration> none -> create();
+      case Stored.Present<SealedConfiguration>(var path, var sealed) -> {
+        NodeCredentials credentials = comeBack(sealed);
+        yield new Enrolled(credentials, organs.revocations().read(credentials.ca()));
+      }
+      case Stored.None<SealedConfiguration> none ->
+          new Enrolled(create(), new RpcRevocations.None());
       case Stored.Corrupted<SealedConfiguration>(var path, var reason) ->
           throw new EnrolmentException(
               "the sealed configuration %s is corrupted: %s. This node was a member; it is not"

@@ -16,6 +16,7 @@ import dev.polis.event.Watcher;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcRevocations;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -87,12 +88,18 @@ record EnrolmentOrgans(
     }
   }
 
+  /** Returns the file of the cluster's revocation list. */
+  RevocationFile revocations() {
+    return new RevocationFile(storage.root().data().node().credentials().revocations());
+  }
+
   /** Opens the node's listeners and waits until the curator answers. */
-  void serve(NodeCredentials credentials, EnrolmentSteps steps) throws InterruptedException {
+  void serve(NodeCredentials credentials, RpcRevocations revocations, EnrolmentSteps steps)
+      throws InterruptedException {
     steps.step(
         "listeners",
         wait -> {
-          rpc.identify(credentials);
+          rpc.identify(credentials, revocations);
           return credentials.id().text();
         });
     steps.step(

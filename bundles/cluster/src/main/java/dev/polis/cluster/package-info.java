@@ -27,6 +27,10 @@
  * <p>Once the node is a member, {@link dev.polis.cluster.RecoveryService} seals the cluster's half
  * to a recovery key of the owner again, for an owner who has none or lost it.
  *
+ * <p>The newest revocation list lies beside the credentials. A node that comes back reads it before
+ * it opens its listeners; if it is missing or damaged, no certificate of the cluster is accepted
+ * until consensus has given the list anew, and health says so.
+ *
  * <p>Not promised: to recover from a failed enrolment by itself. What fails here (a damaged file, a
  * foreign volume, parameters that contradict each other) needs a person; the node says what and
  * stops, and nothing was overwritten.
@@ -41,8 +45,8 @@
  *   <li>Provides: BindableService, ClusterManager
  *   <li>Configuration: dev.polis.cluster
  *   <li>Files: data/node/credentials/ca.pem, data/node/credentials/cert-key.pem,
- *       data/node/credentials/cert.pem, esp/cluster_directory.pb, esp/parameters.json,
- *       esp/parameters.pb
+ *       data/node/credentials/cert.pem, data/node/credentials/revocations.crl,
+ *       esp/cluster_directory.pb, esp/parameters.json, esp/parameters.pb
  *   <li>Ports: management
  * </ul>
  */

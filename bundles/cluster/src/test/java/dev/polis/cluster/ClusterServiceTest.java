@@ -2,6 +2,7 @@ package dev.polis.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -32,8 +33,10 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.rpc.RpcRevocations;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.RunnableStatus;
@@ -45,6 +48,7 @@ import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
@@ -479,6 +483,28 @@ class ClusterServiceTest {
     assertEquals(
         List.of("mountExisting", "publishLocalName", "startExisting", "identify", "serve"),
         second.calls);
+  }
+
+  @Test
+  @DisplayName(
+      "a member that comes back opens its listeners with the revocation list of its disk, or says that it is missing")
+  void revocationListOfAMember() throws Exception {
+    RecordingOrgans first = new RecordingOrgans(directory, "");
+    awaitHome(start(first));
+    stop();
+    assertEquals(new RpcRevocations.None(), first.revocations.peek().orElseThrow());
+    RecordingOrgans without = new RecordingOrgans(directory, "");
+    without.takeOver(first);
+    awaitHome(start(without));
+    stop();
+    assertInstanceOf(RpcRevocations.Unknown.class, without.revocations.peek().orElseThrow());
+
+    Crl list = first.authority().revocationList(BigInteger.ONE, List.of(BigInteger.TEN));
+    first.root().data().node().credentials().revocations().write(list.der());
+    RecordingOrgans with = new RecordingOrgans(directory, "");
+    with.takeOver(first);
+    awaitHome(start(with));
+    assertEquals(new RpcRevocations.Known(list), with.revocations.peek().orElseThrow());
   }
 
   @Test

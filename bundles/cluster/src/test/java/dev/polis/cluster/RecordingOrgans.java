@@ -26,6 +26,7 @@ import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcRevocations;
 import dev.polis.wire.storage.EnrolmentJournal;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
@@ -59,6 +60,10 @@ final class RecordingOrgans {
       new MutableValue<>(new NetworkStatus.Up(InetAddress.getLoopbackAddress()));
   private final MutableValue<DataStatus> dataStatus =
       new MutableValue<>(new DataStatus.NotMounted("not asked for"));
+
+  /** What the RPC host knows of revoked certificates. */
+  final MutableValue<RpcRevocations> revocations = new MutableValue<>(new RpcRevocations.None());
+
   private final Root root;
   private CertificateAuthority authority = CertificateAuthority.create("test cluster");
   private final String failingCall;
@@ -92,6 +97,10 @@ final class RecordingOrgans {
     journal = before.journal;
     sealed = before.sealed;
     authority = before.authority;
+  }
+
+  CertificateAuthority authority() {
+    return authority;
   }
 
   Optional<EnrolmentJournal> journal() {
@@ -258,6 +267,12 @@ final class RecordingOrgans {
   }
 
   private Object rpc(Object self, java.lang.reflect.Method method, Object[] arguments) {
+    if (method.getName().equals("revocations")) {
+      return revocations;
+    }
+    if (method.getName().equals("identify") && arguments.length == 2) {
+      revocations.set((RpcRevocations) arguments[1]);
+    }
     record(method.getName());
     return null;
   }

@@ -22,6 +22,10 @@ final class SandboxSetup {
    * memory, /run is empty. What the node itself needs and these would hide is bound again where it
    * was: an open descriptor still leads to it.
    *
+   * <p>Where the machine's mounts are private, as without systemd, it does not tell the sandbox
+   * what it unmounts later. The data volume of another node would be held, which that node could
+   * not mount again; so such volumes are let go at once.
+   *
    * <p>256 MiB are for CNI's leases, links of logs and what Pods write to paths of the host.
    */
   private static final String SCRIPT =
@@ -29,6 +33,15 @@ final class SandboxSetup {
       set -eu
       export PATH=/usr/sbin:/usr/bin:/sbin:/bin
       state=$1 programs=$2 scratch=$3 address=$4 host=$5 resolver=$6 image=$7 runtime=$8 mark=$9
+      while read -r _ _ _ _ point _ rest; do
+        case "$rest" in
+          '- xfs /dev/loop'* | '- fuse.gocryptfs '*) ;;
+          *) continue ;;
+        esac
+        case "$point/" in "$state"/*) continue ;; esac
+        case "$state/ $programs/" in "$point"/* | *" $point"/*) continue ;; esac
+        umount -l "$point"
+      done </proc/self/mountinfo
       mount --make-rshared /
       mount -t tmpfs -o mode=0755,size=256m polis-sandbox "$scratch"
       exec 7<"$state" 8<"$programs"

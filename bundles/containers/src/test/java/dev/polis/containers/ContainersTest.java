@@ -23,6 +23,7 @@ import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
+import java.io.RandomAccessFile;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -98,6 +99,34 @@ class ContainersTest {
     assertEquals(new ContainersStatus.Stopped(), instance.containers.status().peek().get());
     assertFalse(alive(container));
     assertEquals(List.of(), harness.leftovers());
+  }
+
+  @Test
+  @DisplayName(
+      "another node's volume that was mounted before can be mounted again, once it was not")
+  void volumeOfAnother(@TempDir Path folder) throws Exception {
+    Path image = folder.resolve("image");
+    Path point = Files.createDirectory(folder.resolve("data"));
+    try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
+      file.setLength(512L << 20);
+    }
+    require("mkfs.xfs", "-q", image.toString());
+    require("mount", "-o", "loop", image.toString(), point.toString());
+    try {
+      harness.instance().start();
+    } finally {
+      require("umount", point.toString());
+    }
+    // Through another device, as after a start: no file system is mounted that is mounted already.
+    Path again = folder.resolve("again");
+    require("cp", "--sparse=always", image.toString(), again.toString());
+    require("mount", "-o", "loop", again.toString(), point.toString());
+    require("umount", point.toString());
+  }
+
+  private static void require(String... command) throws Exception {
+    Commands.Result result = new Commands().run(PATIENCE, List.of(command));
+    assertTrue(result.ok(), result::output);
   }
 
   @Test

@@ -13,6 +13,9 @@ import java.util.TreeSet;
 
 /** Words what a node runs, wants and lacks, for the cluster's record. */
 final class PluginReports {
+  /** The curator takes reasons of 4 KiB; a character has at most three bytes in a reason's text. */
+  private static final int LONGEST_REASON = 1024;
+
   private PluginReports() {}
 
   /** Makes the report of a node. */
@@ -56,10 +59,16 @@ final class PluginReports {
         each -> plugin.setWantedVersion(each.version()).setWantedDigest(each.digest().hex()));
     if (plugin.getWhyNot().isEmpty() && !running.equals(wanted)) {
       plugin
-          .setWhyNot(progress.whyNot().getOrDefault(name, "the node has not come to it yet"))
+          .setWhyNot(
+              shortened(progress.whyNot().getOrDefault(name, "the node has not come to it yet")))
           .setFailed(progress.failed().contains(name));
     }
     return plugin.build();
+  }
+
+  /** Cuts a reason that the curator would refuse, and the whole report with it. */
+  private static String shortened(String reason) {
+    return reason.length() <= LONGEST_REASON ? reason : reason.substring(0, LONGEST_REASON) + "…";
   }
 
   private static Optional<StoredPlugin> wanted(

@@ -107,7 +107,7 @@ public final class DebugComponent implements DebugConditions.Organs {
             logs,
             supervisor,
             health,
-            rpc.listeners());
+            rpc);
     Dictionary<String, Object> onDebug = new Hashtable<>();
     onDebug.put(RpcHost.LISTENER, RpcHost.DEBUG);
     this.registrations =

@@ -25,6 +25,14 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
               + " with any right")
   boolean kubeconfig() default false;
 
+  /** How many read the log at the same time. */
+  @AttributeDefinition(
+      name = "Readers",
+      description =
+          "how many callers may read the log through the debug services at the same time; more are refused",
+      min = "1")
+  int readers() default 64;
+
   /** Whether developers may open a shell. */
   @AttributeDefinition(
       name = "Shell",

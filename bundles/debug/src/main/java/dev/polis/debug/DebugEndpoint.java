@@ -16,11 +16,22 @@ import dev.polis.wire.health.ExplainRequest;
 import dev.polis.wire.health.ExplainResponse;
 import dev.polis.wire.health.GetHealthRequest;
 import dev.polis.wire.health.GetHealthResponse;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Serves conditions, health and the last lines of components, without asking who calls. */
 final class DebugEndpoint extends DebugGrpc.DebugImplBase {
 
+  /** Answers with lines of the log at a time, each of half a mebibyte at most. */
+  static final int ANSWERS = 16;
+
+  /** When a caller for whom there was no room is asked to call again. */
+  private static final Duration RETRY = Duration.ofSeconds(5);
+
+  private final Semaphore answers = new Semaphore(ANSWERS);
   private final DebugConditions conditions;
   private final DebugLogs logs;
   private final HealthCalls health;
@@ -82,13 +93,46 @@ final class DebugEndpoint extends DebugGrpc.DebugImplBase {
   @Override
   public void getComponentLogs(
       GetComponentLogsRequest request, StreamObserver<GetComponentLogsResponse> caller) {
-    GetComponentLogsResponse response =
-        GetComponentLogsResponse.newBuilder()
-            .addAllLines(
-                logs.lines(
-                    request.getComponentPathList(), Integer.toUnsignedLong(request.getTailLines())))
-            .build();
-    caller.onNext(response);
-    caller.onCompleted();
+    if (!answers.tryAcquire()) {
+      throw RpcException.unavailable(
+          "%d answers of this kind are on their way; call again when their callers have read them"
+              .formatted(ANSWERS),
+          RETRY);
+    }
+    ServerCallStreamObserver<GetComponentLogsResponse> call =
+        (ServerCallStreamObserver<GetComponentLogsResponse>) caller;
+    AtomicBoolean over = new AtomicBoolean();
+    Runnable release =
+        () -> {
+          if (over.compareAndSet(false, true)) {
+            answers.release();
+          }
+        };
+    // The answer takes memory until its caller has read it, or is gone.
+    call.setOnCloseHandler(release);
+    call.setOnCancelHandler(release);
+    send(request, call, release);
+  }
+
+  private void send(
+      GetComponentLogsRequest request,
+      StreamObserver<GetComponentLogsResponse> caller,
+      Runnable release) {
+    boolean sent = false;
+    try {
+      caller.onNext(
+          GetComponentLogsResponse.newBuilder()
+              .addAllLines(
+                  logs.lines(
+                      request.getComponentPathList(),
+                      Integer.toUnsignedLong(request.getTailLines())))
+              .build());
+      caller.onCompleted();
+      sent = true;
+    } finally {
+      if (!sent) {
+        release.run();
+      }
+    }
   }
 }

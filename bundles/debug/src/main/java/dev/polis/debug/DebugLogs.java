@@ -1,9 +1,9 @@
 package dev.polis.debug;
 
 import dev.polis.logtree.Dn;
+import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogFormat;
 import dev.polis.logtree.LogQuery;
-import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
 import dev.polis.rpc.RpcException;
 import java.util.ArrayDeque;
@@ -33,10 +33,10 @@ final class DebugLogs {
   private static final String ROLES = "root.roles.";
 
   /**
-   * Bytes of one answer, which is one message: half of what a gRPC client takes by default. Older
-   * lines are left out above it.
+   * Bytes of one answer, which is one message: some thousand lines, and as many answers as are made
+   * at a time take a tenth of the heap. Older lines are left out above it.
    */
-  private static final int MAX_BYTES = 2 << 20;
+  static final int MAX_BYTES = 512 << 10;
 
   private final LogTree logs;
 
@@ -55,23 +55,23 @@ final class DebugLogs {
     String dn = find(path);
     long most = tail == 0 ? Long.MAX_VALUE : tail;
     LogQuery query = LogQuery.of(dn).withChildren().backlog((int) Math.min(most, LogQuery.ALL));
-    try (LogReader reader = logs.read(query)) {
-      // An entry may have several lines, so the newest entries hold at least the newest lines.
-      return newest(
-          reader.backlog().stream().flatMap(entry -> LogFormat.full(entry).lines()).toList(), most);
-    }
+    // An entry may have several lines, so the newest entries hold at least the newest lines; and it
+    // takes no less memory than its lines, so what is left out here would not fit either.
+    return newest(logs.newest(query, MAX_BYTES), most);
   }
 
-  private static List<String> newest(List<String> lines, long most) {
+  private static List<String> newest(List<LogEntry> entries, long most) {
     Deque<String> kept = new ArrayDeque<>();
     long bytes = 0;
-    for (String line : lines.reversed()) {
-      // Three bytes of UTF-8 at most for a char, and a few around each line.
-      bytes += 3L * line.length() + Long.BYTES;
-      if (kept.size() >= most || bytes > MAX_BYTES) {
-        break;
+    for (LogEntry entry : entries.reversed()) {
+      for (String line : LogFormat.full(entry).lines().toList().reversed()) {
+        // Three bytes of UTF-8 at most for a char, and a few around each line.
+        bytes += 3L * line.length() + Long.BYTES;
+        if (kept.size() >= most || bytes > MAX_BYTES) {
+          return List.copyOf(kept);
+        }
+        kept.addFirst(line);
       }
-      kept.addFirst(line);
     }
     return List.copyOf(kept);
   }

@@ -2,7 +2,6 @@ package dev.polis.debug;
 
 import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
-import dev.polis.event.Value;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.calls.HealthCalls;
@@ -12,7 +11,7 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.rpc.LogCalls;
 import dev.polis.rpc.RpcHost;
-import dev.polis.rpc.RpcListenerStatus;
+import dev.polis.rpc.audit.AuditLog;
 import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
 import java.nio.file.Path;
@@ -40,11 +39,11 @@ final class DebugService {
       LogTree logs,
       Supervisor supervisor,
       HealthRegistry health,
-      Value<List<RpcListenerStatus>> listeners) {
+      RpcHost rpc) {
     this.organ = new ServingOrgan("debug", supervisor, health);
     Log log = logs.log(organ.dn());
     if (settings.shell() instanceof DebugSettings.Shell.On(Path folder)) {
-      shell(folder, bundle, logs.log(AUDIT));
+      shell(folder, bundle, logs.log(AUDIT), rpc.audit());
     }
     if (!settings.enabled()) {
       log.info("the debug services are switched off");
@@ -64,21 +63,21 @@ final class DebugService {
                 new HealthCalls(health, supervisor, boot),
                 sources.images()),
             new NodeDebugEndpoint(
-                new LogCalls(logs, organ.streams()),
+                new LogCalls(logs, organ.streams(), settings.readers()),
                 sources.images(),
                 sources.kubeconfig(),
                 organ.streams()));
     organ.follow(
-        listeners,
+        rpc.listeners(),
         ListenerHealth.plaintext(
             RpcHost.DEBUG,
             "free the port, or start the node with --set dev.polis.rpc.debug.port=PORT"));
   }
 
-  private void shell(Path folder, BundleContext bundle, Log audit) {
+  private void shell(Path folder, BundleContext bundle, Log audit, AuditLog kept) {
     organ.publish(
         HealthCondition.up(SHELL, "a shell for developers is on: dev.polis.debug.shell is true"));
-    organ.run("shell", new ShellServer(folder, bundle, audit)::run);
+    organ.run("shell", new ShellServer(folder, bundle, audit, kept::note)::run);
   }
 
   /** Returns what is to be served on the debug listener; nothing if the organ is switched off. */

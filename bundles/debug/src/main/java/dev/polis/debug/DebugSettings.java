@@ -8,10 +8,14 @@ import java.nio.file.Path;
  *
  * @param enabled whether the debug services are served at all
  * @param kubeconfig whether credentials of Kubernetes are handed out
+ * @param readers how many callers may read the log at the same time
  * @param shell whether there is a shell, and where
  */
-record DebugSettings(boolean enabled, boolean kubeconfig, Shell shell) {
+record DebugSettings(boolean enabled, boolean kubeconfig, int readers, Shell shell) {
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.debug");
+
+  /** Each reader that does not read costs some 300 KiB; a thousand would be all of the heap. */
+  private static final int MOST_READERS = 256;
 
   /** Says whether there is a shell. */
   sealed interface Shell {
@@ -30,6 +34,7 @@ record DebugSettings(boolean enabled, boolean kubeconfig, Shell shell) {
     return new DebugSettings(
         config.enabled(),
         config.kubeconfig(),
+        CHECK.range("readers", config.readers(), 1, MOST_READERS),
         config.shell()
             ? new Shell.On(Path.of(CHECK.present("shell.folder", config.shell_folder())))
             : new Shell.Off());

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.osgi.framework.BundleContext;
 
 /**
@@ -31,9 +32,11 @@ final class ShellServer {
   private final Path folder;
   private final BundleContext bundle;
   private final Log audit;
+  private final Consumer<String> kept;
   private final Set<SocketChannel> open = ConcurrentHashMap.newKeySet();
 
-  ShellServer(Path folder, BundleContext bundle, Log audit) {
+  ShellServer(Path folder, BundleContext bundle, Log audit, Consumer<String> kept) {
+    this.kept = kept;
     this.folder = folder;
     this.bundle = bundle;
     this.audit = audit;
@@ -78,6 +81,11 @@ final class ShellServer {
     Files.setPosixFilePermissions(folder, Mode.PRIVATE_DIRECTORY.permissions());
   }
 
+  private void keep(String line) {
+    audit.info("%s", line);
+    kept.accept(line);
+  }
+
   private void accept(SocketChannel channel, Path socket, ShellCommands commands)
       throws IOException {
     ShellPeer peer = ShellPeer.of(channel, socket);
@@ -97,7 +105,7 @@ final class ShellServer {
         .start(
             () -> {
               try {
-                new ShellSession(channel, commands, line -> audit.info("shell: %s: %s", who, line))
+                new ShellSession(channel, commands, line -> keep("shell: " + who + ": " + line))
                     .run();
               } finally {
                 open.remove(channel);

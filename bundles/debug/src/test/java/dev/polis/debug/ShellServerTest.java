@@ -53,7 +53,7 @@ class ShellServerTest {
   void start() throws Exception {
     Path shell = folder.resolve("shell");
     socket = shell.resolve("shell.7.sock");
-    organ.run("shell", new ShellServer(shell, framework(), logs.log("audit"))::run);
+    organ.run("shell", new ShellServer(shell, framework(), logs.log("audit"), line -> {})::run);
     Values.await(
         tree.runnables(),
         all ->

@@ -35,7 +35,7 @@ public final class ManagementComponent {
       @Reference HealthRegistry health,
       @Reference RpcHost rpc) {
     this.boot = boot;
-    this.service = new ManagementService(boot, logs, supervisor, health, rpc.listeners());
+    this.service = new ManagementService(boot, logs, supervisor, health, rpc);
     Dictionary<String, Object> onManagement = new Hashtable<>();
     onManagement.put(RpcHost.LISTENER, RpcHost.MANAGEMENT);
     this.registrations =

@@ -13,6 +13,9 @@
  *                                     GetRuntime ────┤
  *                                     Restart ───────┼──▶ PowerRequest ──▶ launcher
  *                                                    │
+ *                                           AuditEndpoint
+ *                                     Read, Verify ──┼──▶ audit log of the platform
+ *                                                    │
  *                                           HealthEndpoint
  *                                     GetHealth ─────┤
  *                                     Explain ───────┴──▶ HealthCalls ──▶ health table

@@ -10,6 +10,7 @@ import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
 /** Reports the calls that the RPC listeners served. */
@@ -43,14 +44,38 @@ final class RpcMetrics implements MetricsCollector {
         MetricFactory.gauge("polis_rpc_holding", "Calls that wait for their provider now")
             .dataPoint(MetricFactory.gaugePoint(now.heldNow()))
             .build(),
-        MetricFactory.gauge("polis_rpc_connections", "Connections that are open now")
-            .dataPoint(MetricFactory.gaugePoint(now.connectionsNow()))
-            .build(),
-        MetricFactory.counter(
-                "polis_rpc_connections_refused",
-                "Connections that were closed at once because there were too many")
-            .dataPoint(MetricFactory.counterPoint(now.connectionsRefused()))
-            .build());
+        connections(now),
+        ports(
+            "polis_rpc_connections_refused",
+            "Connections that were closed at once because their source opened too many",
+            now,
+            RpcStatistics.Port::refused),
+        ports(
+            "polis_rpc_connections_displaced",
+            "Connections of strangers that were closed to make room for newer ones",
+            now,
+            RpcStatistics.Port::displaced));
+  }
+
+  private static MetricSnapshot connections(RpcStatistics now) {
+    GaugeSnapshot.Builder open =
+        MetricFactory.gauge("polis_rpc_connections", "Connections that are open now");
+    for (RpcStatistics.Port port : now.ports()) {
+      open.dataPoint(
+          MetricFactory.gaugePoint(port.members(), "port", port.name(), "of", "members"));
+      open.dataPoint(
+          MetricFactory.gaugePoint(port.strangers(), "port", port.name(), "of", "strangers"));
+    }
+    return open.build();
+  }
+
+  private static CounterSnapshot ports(
+      String name, String help, RpcStatistics now, ToLongFunction<RpcStatistics.Port> reading) {
+    CounterSnapshot.Builder counter = MetricFactory.counter(name, help);
+    for (RpcStatistics.Port port : now.ports()) {
+      counter.dataPoint(MetricFactory.counterPoint(reading.applyAsLong(port), "port", port.name()));
+    }
+    return counter.build();
   }
 
   private static CounterSnapshot calls(RpcStatistics now) {

@@ -103,7 +103,7 @@ class MetricsTest {
                 "polis_bundle_state\\{id=\"7\",name=\"dev.polis.sample\",state=\"STOPPING\",version=\"1.2.3\"\\} 0.0"),
         () -> assertLine(text, "polis_storage_volume_security\\{security=\"ENCRYPTED\"\\} 1.0"),
         () -> assertLine(text, "polis_storage_volume_security\\{security=\"INSECURE\"\\} 0.0"),
-        () -> assertLine(text, "polis_rpc_connections 0.0"),
+        () -> assertLine(text, "polis_rpc_connections\\{of=\"strangers\",port=\"curator\"\\} 0.0"),
         () -> assertLine(text, "polis_rpc_holding 0.0"),
         () -> assertLine(text, "polis_log_journals [1-9].*"),
         () -> assertLine(text, "polis_log_appended_total [1-9].*"));

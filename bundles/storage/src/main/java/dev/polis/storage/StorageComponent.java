@@ -19,9 +19,12 @@ import dev.polis.files.layout.Root;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.health.StatusHealth;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
 import dev.polis.process.ProcessManager;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.audit.AuditLog;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import java.util.Optional;
@@ -48,6 +51,7 @@ public final class StorageComponent implements Storage {
   private final StorageService service;
   private final Subtree subtree;
   private final HealthScope health;
+  private final AuditLog audit;
 
   /** Prepares the state directory and adopts what is mounted. */
   @Activate
@@ -59,6 +63,7 @@ public final class StorageComponent implements Storage {
       @Reference HealthRegistry healths,
       @Reference HandOvers handOvers,
       @Reference ProcessManager processes,
+      @Reference RpcHost rpc,
       @Reference(
               cardinality = ReferenceCardinality.OPTIONAL,
               policyOption = ReferencePolicyOption.GREEDY)
@@ -83,6 +88,9 @@ public final class StorageComponent implements Storage {
     subtree.run("volume", service::watch);
     this.health = healths.organ("storage", subtree.dn());
     subtree.run("health", new StorageHealth(service, health)::run);
+    this.audit = rpc.audit();
+    subtree.run("audit", new AuditVolume(service, audit)::run);
+    subtree.run("audit-health", StatusHealth.task(audit.status(), health, AuditVolume::judge));
   }
 
   /** Stops watching; unmounts only if the work of this node ends. */
@@ -96,8 +104,17 @@ public final class StorageComponent implements Storage {
     health.close();
     subtree.close(reason);
     if (reason.endsWork()) {
-      service.unmount();
+      unmount();
     }
+  }
+
+  private void unmount() {
+    try {
+      audit.release();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    service.unmount();
   }
 
   @Override

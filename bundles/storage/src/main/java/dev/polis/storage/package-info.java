@@ -6,7 +6,8 @@
  *        ┌─────────────────────────────────┤
  *        │                                 ├─ SealedConfigurationFile, EnrolmentJournalFile, RecoveryShareFile
  *        │                                 ├─ RecoveryCheck   what opens the volume after a power-off
- *        │                                 └─ StorageHealth   conditions for screens and metrics
+ *        │                                 ├─ StorageHealth   conditions for screens and metrics
+ *        │                                 └─ AuditVolume     opens the platform's audit log on the volume
  *        └─ VolumeManager        mounts, and publishes whether data/ can be used
  *             ├─ VolumeMaker     makes and discards; nothing else does
  *             ├─ VolumeMarks     whose a volume is, and whether it is finished
@@ -32,13 +33,13 @@
  * noticed; that keys are never paged out.
  *
  * <ul>
- *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, ProcessManager, Supervisor
+ *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, ProcessManager, RpcHost, Supervisor
  *   <li>Uses if there: Sealer
  *   <li>Provides: Storage
  *   <li>Configuration: dev.polis.storage
- *   <li>Files: data/volume, ephemeral/storage, esp/enrolment_journal.pb, esp/recovery_share.pb,
- *       esp/sealed_configuration.pb, esp/volume_format, owner/recovery-key.pem, volume.gocryptfs,
- *       volume.luks
+ *   <li>Files: data/audit, data/volume, ephemeral/storage, esp/enrolment_journal.pb,
+ *       esp/recovery_share.pb, esp/sealed_configuration.pb, esp/volume_format,
+ *       owner/recovery-key.pem, volume.gocryptfs, volume.luks
  *   <li>Ports: none
  * </ul>
  */

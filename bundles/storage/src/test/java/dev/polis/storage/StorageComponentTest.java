@@ -22,6 +22,8 @@ import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
 import dev.polis.posix.Mounts;
 import dev.polis.process.ProcessManager;
+import dev.polis.rpc.LocalRpcHost;
+import dev.polis.rpc.RpcSettings;
 import dev.polis.supervision.SupervisionTree;
 import java.lang.annotation.Annotation;
 import java.nio.file.Path;
@@ -41,10 +43,13 @@ class StorageComponentTest {
   @TempDir Path directory;
   private final LogTree logs = LogTree.create();
   private final SupervisionTree supervisor = SupervisionTree.open(logs);
+  private final LocalRpcHost rpc =
+      new LocalRpcHost(new RpcSettings(List.of(), RpcSettings.Limits.DEFAULT), logs);
   private StopReason reason = StopReason.PROCESS_RESTART;
 
   @AfterEach
   void close() {
+    rpc.close();
     supervisor.close();
   }
 
@@ -101,6 +106,7 @@ class StorageComponentTest {
         HealthTable.open(supervisor),
         handOvers,
         processes,
+        rpc,
         null);
   }
 

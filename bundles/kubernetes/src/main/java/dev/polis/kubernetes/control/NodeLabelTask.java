@@ -15,6 +15,7 @@ import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.common.ClusterConfiguration.Kubernetes.NodeLabelsToSynchronize;
 import dev.polis.wire.common.NodeLabels;
+import dev.polis.wire.common.NodeState;
 import io.grpc.Channel;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
@@ -118,7 +119,13 @@ final class NodeLabelTask implements Task {
     Map<String, SortedMap<String, String>> wanted = new HashMap<>();
     curator
         .getNodes(GetNodesRequest.getDefaultInstance())
-        .forEachRemaining(node -> wanted.put(node.getId(), labels(node, rules)));
+        .forEachRemaining(
+            node -> {
+              // Of a node whose record is damaged nothing is known, so its labels stay.
+              if (node.getState() != NodeState.NODE_STATE_INVALID) {
+                wanted.put(node.getId(), labels(node, rules));
+              }
+            });
     return wanted;
   }
 

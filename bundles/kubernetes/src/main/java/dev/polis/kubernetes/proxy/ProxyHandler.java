@@ -7,9 +7,11 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Passes requests of users to the API server, and its answers back. */
 final class ProxyHandler implements TlsHandler {
@@ -49,6 +51,16 @@ final class ProxyHandler implements TlsHandler {
     this.backend = backend;
     this.pool = pool;
     this.log = log;
+  }
+
+  @Override
+  public boolean isMember(X509Certificate certificate) {
+    try {
+      access.user(Optional.of(certificate));
+      return true;
+    } catch (ProxyRefusal stranger) {
+      return false;
+    }
   }
 
   @Override

@@ -41,9 +41,7 @@ final class BalancerTask implements Task {
     KubernetesAddresses addresses = site.addresses(node);
     WorkerFiles files = site.awaitFiles();
     site.claim(addresses);
-    if (controllers.peek().isEmpty()) {
-      new KnownControllers(files.controllers).read(context.log()).ifPresent(controllers::set);
-    }
+    new KnownControllers(files.controllers).offer(controllers, context.log());
     InetSocketAddress at = WorkerPlan.balancer(settings, addresses, site.isolation(node));
     context.run("listener", new LoadBalancer(at, controllers, probe));
     context.healthy();

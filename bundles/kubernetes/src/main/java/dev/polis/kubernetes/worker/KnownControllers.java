@@ -1,5 +1,6 @@
 package dev.polis.kubernetes.worker;
 
+import dev.polis.event.MutableValue;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
@@ -17,6 +18,11 @@ import java.util.stream.Collectors;
  * them again before the cluster's leader can be asked.
  */
 record KnownControllers(FilePlacement file) {
+
+  /** Publishes those of before, unless this run has learnt which there are by then. */
+  void offer(MutableValue<Set<InetSocketAddress>> controllers, Log log) {
+    read(log).ifPresent(known -> controllers.update(now -> now.orElse(known)));
+  }
 
   /** Reads those of before; empty if there are none, or if the file cannot be read. */
   Optional<Set<InetSocketAddress>> read(Log log) {

@@ -15,6 +15,7 @@ import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 
 /**
  * Passes TCP connections of this worker on to the API servers of all controllers, in turn. One that
@@ -29,6 +30,13 @@ final class LoadBalancer implements Task {
   private static final Duration PROBE_PAUSE = Duration.ofSeconds(3);
 
   private static final int BACKLOG = 128;
+
+  /**
+   * Connections at a time: the programs of a worker have about ten. Each takes 32 KiB of buffers,
+   * so all of them are a sixth of a node's heap, whatever a Pod opens. An API server ends one
+   * without a request after half a minute.
+   */
+  static final int CONNECTIONS = 512;
 
   private final InetSocketAddress at;
   private final Value<Set<InetSocketAddress>> controllers;
@@ -82,13 +90,18 @@ final class LoadBalancer implements Task {
   void serve(ServerSocket listener, Log log) throws IOException {
     BackendPool pool = new BackendPool();
     ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    Semaphore room = new Semaphore(CONNECTIONS);
     try {
       controllers.peek().ifPresent(pool::set);
       threads.submit(() -> follow(pool, log));
       threads.submit(() -> probe(pool, threads));
       while (true) {
         Socket client = listener.accept();
-        threads.submit(() -> carry(client, pool, threads));
+        if (room.tryAcquire()) {
+          threads.submit(() -> carryOne(client, pool, threads, room));
+        } else {
+          BalancedConnection.closeQuietly(client);
+        }
       }
     } finally {
       pool.set(Set.of());
@@ -121,6 +134,15 @@ final class LoadBalancer implements Task {
           threads.submit(() -> pool.probed(server, probe.answers(server)));
         }
       }
+    }
+  }
+
+  private static void carryOne(
+      Socket client, BackendPool pool, ExecutorService threads, Semaphore room) {
+    try {
+      carry(client, pool, threads);
+    } finally {
+      room.release();
     }
   }
 

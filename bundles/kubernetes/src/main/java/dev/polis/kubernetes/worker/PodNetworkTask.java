@@ -71,6 +71,7 @@ final class PodNetworkTask implements Task {
 
   /** Lets this machine reach Pods: the API server calls those that add to its API. */
   private void routeTo(String range, Sandbox sandbox) throws IOException, InterruptedException {
+    requireFree(range, sandbox);
     Commands.Result result =
         commands.run(
             ANSWER,
@@ -91,5 +92,31 @@ final class PodNetworkTask implements Task {
           "there is no route from this machine to its Pods at %s: %s"
               .formatted(range, result.words()));
     }
+  }
+
+  /** Another node's Pods would be out of its reach, without a word, once their route was ours. */
+  private void requireFree(String range, Sandbox sandbox) throws IOException, InterruptedException {
+    Commands.Result routes =
+        commands.run(ANSWER, List.of("ip", "-4", "-oneline", "route", "show", "exact", range));
+    if (!routes.ok()) {
+      throw new IOException(
+          "the routes of this machine cannot be read: %s".formatted(routes.words()));
+    }
+    Optional<String> other = otherRoute(routes.output(), sandbox.hostDevice());
+    if (other.isPresent()) {
+      throw new IOException(
+          "the addresses of Pods, %s, are routed elsewhere by this machine (%s): another node is on it; give this cluster a range of its own with dev.polis.kubernetes.pod.range"
+              .formatted(range, other.get()));
+    }
+  }
+
+  /** Returns the first route that leads to another device. */
+  static Optional<String> otherRoute(String routes, String device) {
+    return routes
+        .lines()
+        .map(String::strip)
+        .filter(line -> !line.isEmpty())
+        .filter(line -> !List.of(line.split(" ")).contains(device))
+        .findFirst();
   }
 }

@@ -3,6 +3,7 @@ package dev.polis.kubernetes.worker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.api.containers.Isolation;
+import dev.polis.event.MutableValue;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.wire.common.NodeRoles;
@@ -76,6 +77,18 @@ class ControllerWatchTest {
     Set<InetSocketAddress> servers = new LinkedHashSet<>(List.of(FIRST, SECOND));
     known.write(servers, log);
     assertEquals(Optional.of(servers), known.read(log));
+  }
+
+  @Test
+  void rememberedServersAreUsedUntilThisRunKnowsThem() throws IOException {
+    KnownControllers known = known();
+    known.write(Set.of(FIRST), log);
+    MutableValue<Set<InetSocketAddress>> controllers = new MutableValue<>();
+    known.offer(controllers, log);
+    assertEquals(Optional.of(Set.of(FIRST)), controllers.peek());
+    controllers.set(Set.of(SECOND));
+    known.offer(controllers, log);
+    assertEquals(Optional.of(Set.of(SECOND)), controllers.peek(), "what this run knows stays");
   }
 
   @Test

@@ -61,8 +61,15 @@ class LoadBalancerTest {
       while (true) {
         Socket accepted = socket.accept();
         connections.incrementAndGet();
-        threads.submit(() -> accepted.getInputStream().transferTo(accepted.getOutputStream()));
+        threads.submit(() -> echo(accepted));
       }
+    }
+
+    private static Void echo(Socket accepted) throws IOException {
+      try (accepted) {
+        accepted.getInputStream().transferTo(accepted.getOutputStream());
+      }
+      return null;
     }
 
     @Override
@@ -129,6 +136,37 @@ class LoadBalancerTest {
   void k8s07_none() throws Exception {
     try (Socket socket = connect()) {
       assertEquals(-1, socket.getInputStream().read());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "connections beyond the limit are closed, those before it go on, and room comes back")
+  void connectionsAreBounded() throws Exception {
+    Echo only = new Echo();
+    use(only);
+    Await.until(SOON, "the controller to be known", this::answers);
+    List<Socket> open = new ArrayList<>();
+    try {
+      Await.until(
+          SOON,
+          "the limit to be reached",
+          () -> {
+            Socket next = connect();
+            if (echoes(next)) {
+              open.add(next);
+              return false;
+            }
+            next.close();
+            return open.size() == LoadBalancer.CONNECTIONS;
+          });
+      assertTrue(echoes(open.getFirst()), "one that is open goes on");
+      open.removeFirst().close();
+      Await.until(SOON, "room to come back", this::answers);
+    } finally {
+      for (Socket each : open) {
+        each.close();
+      }
     }
   }
 

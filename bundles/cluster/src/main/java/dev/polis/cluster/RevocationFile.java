@@ -1,0 +1,68 @@
+package dev.polis.cluster;
+
+import dev.polis.event.Watcher;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
+import dev.polis.pki.Crl;
+import dev.polis.pki.PkiException;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcRevocations;
+import dev.polis.supervision.Context;
+import java.nio.file.Path;
+import java.security.cert.X509Certificate;
+import java.util.Arrays;
+
+/**
+ * Keeps the cluster's revocation list on the data volume, so that a node that starts refuses
+ * revoked certificates from its first connection on, before consensus answers.
+ */
+final class RevocationFile {
+
+  private final FilePlacement file;
+
+  RevocationFile(FilePlacement file) {
+    this.file = file;
+  }
+
+  /**
+   * Reads the list of a node that was a member before. A list that is missing or damaged is
+   * unknown, not empty: which certificates it named can only be learned from consensus.
+   */
+  RpcRevocations read(X509Certificate ca) {
+    return switch (file.read()) {
+      case Stored.Present<byte[]>(Path path, byte[] der) -> parsed(path, der, ca);
+      case Stored.None<byte[]>(Path path) -> new RpcRevocations.Unknown(path + " is missing");
+      case Stored.Corrupted<byte[]>(Path path, String reason) ->
+          new RpcRevocations.Unknown("%s is damaged: %s".formatted(path, reason));
+      case Stored.Unreadable<byte[]>(Path path, String reason, var cause) ->
+          new RpcRevocations.Unknown("%s cannot be read: %s".formatted(path, reason));
+    };
+  }
+
+  private static RpcRevocations parsed(Path path, byte[] der, X509Certificate ca) {
+    try {
+      return new RpcRevocations.Known(Crl.parse(der).verify(ca));
+    } catch (PkiException damaged) {
+      return new RpcRevocations.Unknown("%s is damaged: %s".formatted(path, damaged.getMessage()));
+    }
+  }
+
+  /** Writes each list that the node learns, until cancelled. */
+  void follow(RpcHost rpc, Context context) throws InterruptedException, FileException {
+    context.healthy();
+    try (Watcher<RpcRevocations> lists = rpc.revocations().watch()) {
+      while (true) {
+        if (lists.get() instanceof RpcRevocations.Known(Crl list) && !holds(list)) {
+          file.write(list.der());
+          context.log().info("%s now holds %s", file.path(), list);
+        }
+      }
+    }
+  }
+
+  private boolean holds(Crl list) {
+    return file.read() instanceof Stored.Present<byte[]>(Path path, byte[] der)
+        && Arrays.equals(der, list.der());
+  }
+}

@@ -1,0 +1,156 @@
+package dev.polis.management;
+
+import com.google.protobuf.Timestamp;
+import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.RpcException;
+import dev.polis.rpc.audit.AuditCursor;
+import dev.polis.rpc.audit.AuditFolder;
+import dev.polis.rpc.audit.AuditLog;
+import dev.polis.rpc.audit.AuditMark;
+import dev.polis.rpc.audit.AuditRecord;
+import dev.polis.rpc.audit.AuditStatus;
+import dev.polis.wire.audit.AuditEntry;
+import dev.polis.wire.audit.AuditFault;
+import dev.polis.wire.audit.AuditGrpc;
+import dev.polis.wire.audit.ReadAuditRequest;
+import dev.polis.wire.audit.ReadAuditResponse;
+import dev.polis.wire.audit.VerifyAuditRequest;
+import dev.polis.wire.audit.VerifyAuditResponse;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** Serves the audit log of this node to operators. */
+final class AuditEndpoint extends AuditGrpc.AuditImplBase {
+  /** A record has 20 KiB at most, and a client takes responses of 4 MiB. */
+  private static final int CHUNK = 100;
+
+  private final AuditLog log;
+  private final CallStreams streams;
+
+  AuditEndpoint(AuditLog log, CallStreams streams) {
+    this.log = log;
+    this.streams = streams;
+  }
+
+  @Override
+  public void read(ReadAuditRequest request, StreamObserver<ReadAuditResponse> caller) {
+    if (request.getLast() < 0 || request.getAfter() < 0) {
+      throw RpcException.invalid(
+          "last is %d and after is %d; neither can be negative"
+              .formatted(request.getLast(), request.getAfter()));
+    }
+    AuditFolder folder = folder();
+    streams.serve("audit log", caller, sink -> send(request, folder, sink));
+  }
+
+  private void send(
+      ReadAuditRequest request, AuditFolder folder, CallStreams.Sink<ReadAuditResponse> sink)
+      throws InterruptedException {
+    long end = log.confirmed();
+    long after =
+        request.getLast() == 0
+            ? request.getAfter()
+            : Math.max(request.getAfter(), end - request.getLast());
+    AuditCursor cursor = new AuditCursor(folder, after);
+    while (true) {
+      List<AuditCursor.Entry> entries = next(cursor, end, folder);
+      if (!entries.isEmpty()) {
+        sink.send(response(entries));
+      } else if (!request.getFollow()) {
+        return;
+      } else {
+        end = log.awaitAfter(end);
+      }
+    }
+  }
+
+  private static List<AuditCursor.Entry> next(AuditCursor cursor, long end, AuditFolder folder) {
+    try {
+      return cursor.next(end, CHUNK);
+    } catch (IOException e) {
+      throw unreadable(folder, e);
+    }
+  }
+
+  private static ReadAuditResponse response(List<AuditCursor.Entry> entries) {
+    ReadAuditResponse.Builder response = ReadAuditResponse.newBuilder();
+    entries.forEach(entry -> response.addEntries(wire(entry)));
+    return response.build();
+  }
+
+  private static AuditEntry wire(AuditCursor.Entry entry) {
+    AuditRecord record = entry.record();
+    return AuditEntry.newBuilder()
+        .setSequence(record.mark().sequence())
+        .setHash(record.mark().hash())
+        .setTime(
+            Timestamp.newBuilder()
+                .setSeconds(record.time().getEpochSecond())
+                .setNanos(record.time().getNano()))
+        .setKind(record.kind().name())
+        .setCall(record.call())
+        .setPeer(record.peer())
+        .setMethod(record.method())
+        .setText(record.text())
+        .setBroken(entry.broken())
+        .build();
+  }
+
+  @Override
+  public void verify(VerifyAuditRequest request, StreamObserver<VerifyAuditResponse> caller) {
+    Optional<AuditMark> expected =
+        request.getExpected().isEmpty()
+            ? Optional.empty()
+            : Optional.of(AuditMark.parse(request.getExpected()));
+    AuditFolder folder = folder();
+    try {
+      AuditFolder.Verdict verdict = folder.verify(log.confirmed(), expected);
+      caller.onNext(wire(verdict));
+    } catch (IOException e) {
+      throw unreadable(folder, e);
+    }
+    caller.onCompleted();
+  }
+
+  private static VerifyAuditResponse wire(AuditFolder.Verdict verdict) {
+    VerifyAuditResponse.Builder response =
+        VerifyAuditResponse.newBuilder()
+            .setFiles(verdict.files())
+            .setRecords(verdict.records())
+            .setFirst(verdict.first())
+            .setLast(verdict.last().toString());
+    verdict
+        .faults()
+        .forEach(
+            fault ->
+                response.addFaults(
+                    AuditFault.newBuilder()
+                        .setFile(fault.file())
+                        .setLine(fault.line())
+                        .setReason(fault.reason())));
+    return response.build();
+  }
+
+  private AuditFolder folder() {
+    return log.folder().orElseThrow(this::closed);
+  }
+
+  private RpcException closed() {
+    return switch (log.status().peek().orElseThrow()) {
+      case AuditStatus.Failing(Path folder, String reason) ->
+          RpcException.failedPrecondition(
+              "the audit log at %s cannot be opened: %s".formatted(folder, reason));
+      default ->
+          RpcException.failedPrecondition(
+              "the audit log lies on the data volume, which is not open; try again when it is mounted");
+    };
+  }
+
+  private static RpcException unreadable(AuditFolder folder, IOException e) {
+    return RpcException.failedPrecondition(
+        "the audit log at %s cannot be read: %s".formatted(folder.path(), e));
+  }
+}

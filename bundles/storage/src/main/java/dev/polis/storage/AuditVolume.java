@@ -1,0 +1,56 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.Storage;
+import dev.polis.event.Watcher;
+import dev.polis.files.FileException;
+import dev.polis.files.FolderPlacement;
+import dev.polis.files.Mode;
+import dev.polis.files.OrganFolder;
+import dev.polis.health.HealthCondition;
+import dev.polis.rpc.audit.AuditLog;
+import dev.polis.rpc.audit.AuditStatus;
+import dev.polis.supervision.Context;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** Opens the audit log on the data volume while the volume is mounted. */
+final class AuditVolume {
+  private static final OrganFolder FOLDER = new OrganFolder("audit", Mode.PRIVATE_DIRECTORY);
+  private static final String HELD = "audit-log-held";
+
+  private final Storage storage;
+  private final AuditLog log;
+  private final FolderPlacement folder;
+
+  AuditVolume(Storage storage, AuditLog log) {
+    this.storage = storage;
+    this.log = log;
+    this.folder = storage.root().data().organFolder(FOLDER);
+  }
+
+  /** Follows the volume until cancelled; the log stays open for the next instance. */
+  void run(Context context) throws FileException, InterruptedException {
+    context.healthy();
+    try (Watcher<DataStatus> watcher = storage.data().watch()) {
+      while (true) {
+        switch (watcher.get()) {
+          case DataStatus.Mounted mounted -> log.open(folder.create());
+          case DataStatus.NotMounted lost -> log.release();
+        }
+      }
+    }
+  }
+
+  /** Returns what the state of the log means for the health of the organ. */
+  static Optional<HealthCondition> judge(AuditStatus status) {
+    return status instanceof AuditStatus.Failing(Path where, String reason)
+        ? Optional.of(
+            HealthCondition.degraded(
+                HELD,
+                "the audit log at %s cannot be written (%s); its records are held in memory, and when %d are held nothing can be changed any more"
+                    .formatted(where, reason, AuditLog.HELD),
+                "make room on the data volume, or mend its disk; the log is tried again every 2 s"))
+        : Optional.empty();
+  }
+}
