@@ -19,12 +19,12 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "bundle",
     description = "Shows, stops and starts the bundles of a running node.",
-    mixinStandardHelpOptions = true,
-    subcommands = {
-      BundleCommand.ListCommand.class,
-      BundleCommand.StopCommand.class,
-      BundleCommand.StartCommand.class
-    })
+    mixinStandardHelpOptions = true)
+@Subcommands({
+  BundleCommand.ListCommand.class,
+  BundleCommand.StopCommand.class,
+  BundleCommand.StartCommand.class
+})
 final class BundleCommand {
 
   @ParentCommand Ctl ctl;

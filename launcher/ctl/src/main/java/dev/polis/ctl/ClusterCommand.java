@@ -14,11 +14,8 @@ import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
 /** What concerns the cluster as a whole. */
-@Command(
-    name = "cluster",
-    description = "Shows the cluster.",
-    mixinStandardHelpOptions = true,
-    subcommands = ClusterCommand.InfoCommand.class)
+@Command(name = "cluster", description = "Shows the cluster.", mixinStandardHelpOptions = true)
+@Subcommands(ClusterCommand.InfoCommand.class)
 final class ClusterCommand {
 
   @ParentCommand Ctl ctl;

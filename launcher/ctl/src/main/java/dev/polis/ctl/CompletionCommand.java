@@ -1,5 +1,6 @@
 package dev.polis.ctl;
 
+import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.AutoComplete;
 import picocli.CommandLine.Command;
@@ -37,8 +38,9 @@ final class CompletionCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    spec.commandLine().getOut().print(AutoComplete.bash("polisctl", spec.root().commandLine()));
-    spec.commandLine().getOut().flush();
+    PrintWriter out = spec.commandLine().getOut();
+    out.print(AutoComplete.bash("polisctl", Ctl.commandLine(out, out)));
+    out.flush();
     return ExitCode.OK.code();
   }
 }

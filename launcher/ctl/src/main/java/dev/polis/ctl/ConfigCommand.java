@@ -27,13 +27,13 @@ import picocli.CommandLine.Spec;
       "A change is a generation of its own: it is taken back if the node is not well with it, stays across restarts,"
           + " and goes before the command line. \"plugin rollback\" takes it back."
     },
-    mixinStandardHelpOptions = true,
-    subcommands = {
-      ConfigCommand.GetCommand.class,
-      ConfigCommand.SetCommand.class,
-      ConfigCommand.UnsetCommand.class,
-      ConfigCommand.DiffCommand.class
-    })
+    mixinStandardHelpOptions = true)
+@Subcommands({
+  ConfigCommand.GetCommand.class,
+  ConfigCommand.SetCommand.class,
+  ConfigCommand.UnsetCommand.class,
+  ConfigCommand.DiffCommand.class
+})
 final class ConfigCommand {
 
   @ParentCommand Ctl ctl;

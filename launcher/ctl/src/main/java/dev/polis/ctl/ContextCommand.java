@@ -16,12 +16,12 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "context",
     description = "Keeps the clusters this operator knows.",
-    mixinStandardHelpOptions = true,
-    subcommands = {
-      ContextCommand.ListCommand.class,
-      ContextCommand.AddCommand.class,
-      ContextCommand.UseCommand.class
-    })
+    mixinStandardHelpOptions = true)
+@Subcommands({
+  ContextCommand.ListCommand.class,
+  ContextCommand.AddCommand.class,
+  ContextCommand.UseCommand.class
+})
 final class ContextCommand {
 
   @ParentCommand Ctl ctl;

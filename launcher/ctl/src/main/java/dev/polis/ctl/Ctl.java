@@ -1,6 +1,7 @@
 package dev.polis.ctl;
 
 import dev.polis.plugins.manifest.PlatformVersion;
+import dev.polis.rpc.RpcClientThreads;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.logging.Level;
@@ -27,28 +28,29 @@ import picocli.CommandLine.Spec;
       "3:no answer from the node, or it cannot give one now",
       "4:what was asked for does not exist",
       "5:the answer is no: not healthy, condition not met"
-    },
-    subcommands = {
-      TakeOwnershipCommand.class,
-      HealthCommand.class,
-      NodeCommand.class,
-      ClusterCommand.class,
-      EtcdCommand.class,
-      BundleCommand.class,
-      PluginCommand.class,
-      ConfigCommand.class,
-      DebugCommand.class,
-      ShellCommand.class,
-      ParamsCommand.class,
-      RecoveryKeyCommand.class,
-      KubeCommand.class,
-      KubeconfigCommand.class,
-      KubeCredentialsCommand.class,
-      ImageCommand.class,
-      ContextCommand.class,
-      ExplainCommand.class,
-      CompletionCommand.class
     })
+@Subcommands({
+  TakeOwnershipCommand.class,
+  HealthCommand.class,
+  AuditCommand.class,
+  NodeCommand.class,
+  ClusterCommand.class,
+  EtcdCommand.class,
+  BundleCommand.class,
+  PluginCommand.class,
+  ConfigCommand.class,
+  DebugCommand.class,
+  ShellCommand.class,
+  ParamsCommand.class,
+  RecoveryKeyCommand.class,
+  KubeCommand.class,
+  KubeconfigCommand.class,
+  KubeCredentialsCommand.class,
+  ImageCommand.class,
+  ContextCommand.class,
+  ExplainCommand.class,
+  CompletionCommand.class
+})
 public final class Ctl implements Runnable {
 
   /** Says which version this is. */
@@ -72,8 +74,11 @@ public final class Ctl implements Runnable {
   /** Runs one command and ends the process with its exit code. */
   public static void main(String[] arguments) {
     QUIET.forEach(logger -> logger.setLevel(Level.OFF));
-    System.exit(
-        run(arguments, new PrintWriter(System.out, true), new PrintWriter(System.err, true)));
+    int code;
+    try (RpcClientThreads _ = RpcClientThreads.open()) {
+      code = run(arguments, new PrintWriter(System.out, true), new PrintWriter(System.err, true));
+    }
+    System.exit(code);
   }
 
   /**
@@ -83,11 +88,16 @@ public final class Ctl implements Runnable {
    * @return the exit code
    */
   public static int run(String[] arguments, PrintWriter out, PrintWriter err) {
-    return commandLine(out, err).execute(arguments);
+    return new CommandRun(arguments, out, err).execute();
   }
 
-  static CommandLine commandLine(PrintWriter out, PrintWriter err) {
-    CommandLine line = new CommandLine(new Ctl());
+  /** Returns the whole command line, with all commands. */
+  public static CommandLine commandLine(PrintWriter out, PrintWriter err) {
+    return prepared(CommandTree.whole(), out, err);
+  }
+
+  /** Sets how a model of the command line answers. */
+  static CommandLine prepared(CommandLine line, PrintWriter out, PrintWriter err) {
     line.setCommandName(CtlName.called());
     line.setOut(out);
     line.setErr(err);
@@ -99,7 +109,7 @@ public final class Ctl implements Runnable {
   }
 
   /** Refuses an output that a command does not have, before the command does anything. */
-  private static int execute(CommandLine.ParseResult parsed) {
+  static int execute(CommandLine.ParseResult parsed) {
     Ctl ctl = parsed.commandSpec().commandLine().getCommand();
     CommandLine.ParseResult last = parsed;
     while (last.hasSubcommand()) {
@@ -112,7 +122,7 @@ public final class Ctl implements Runnable {
     return new CommandLine.RunLast().execute(parsed);
   }
 
-  private static int misused(ParameterException wrong, String[] arguments) {
+  static int misused(ParameterException wrong, String[] arguments) {
     CommandLine line = wrong.getCommandLine();
     line.getErr().println("polisctl: " + wrong.getMessage());
     CommandLine.UnmatchedArgumentException.printSuggestions(wrong, line.getErr());

@@ -17,8 +17,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "debug",
     description = "Asks the debug service of a node, which needs no credentials.",
-    mixinStandardHelpOptions = true,
-    subcommands = {DebugCommand.Condition.class, DebugCommand.Logs.class})
+    mixinStandardHelpOptions = true)
+@Subcommands({DebugCommand.Condition.class, DebugCommand.Logs.class})
 final class DebugCommand {
 
   @ParentCommand Ctl ctl;

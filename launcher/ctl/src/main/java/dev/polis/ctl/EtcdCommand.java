@@ -16,11 +16,8 @@ import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
 /** What concerns etcd. */
-@Command(
-    name = "etcd",
-    description = "Shows the cluster's etcd.",
-    mixinStandardHelpOptions = true,
-    subcommands = {EtcdCommand.Members.class, EtcdCommand.Status.class})
+@Command(name = "etcd", description = "Shows the cluster's etcd.", mixinStandardHelpOptions = true)
+@Subcommands({EtcdCommand.Members.class, EtcdCommand.Status.class})
 final class EtcdCommand {
 
   @ParentCommand Ctl ctl;

@@ -26,8 +26,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "image",
     description = "Loads container images into a node, and lists them, by its debug service.",
-    mixinStandardHelpOptions = true,
-    subcommands = {ImageCommand.LoadCommand.class, ImageCommand.ListCommand.class})
+    mixinStandardHelpOptions = true)
+@Subcommands({ImageCommand.LoadCommand.class, ImageCommand.ListCommand.class})
 final class ImageCommand {
 
   /** Well below the 4 MiB that a message may have, and few messages for an image. */

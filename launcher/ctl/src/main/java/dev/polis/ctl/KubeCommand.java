@@ -11,8 +11,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "kube",
     description = "Shows how Kubernetes stands; 'kubeconfig' sets kubectl up for all else.",
-    mixinStandardHelpOptions = true,
-    subcommands = KubeCommand.StatusCommand.class)
+    mixinStandardHelpOptions = true)
+@Subcommands(KubeCommand.StatusCommand.class)
 final class KubeCommand {
 
   @ParentCommand Ctl ctl;

@@ -16,14 +16,14 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "node",
     description = "Shows the nodes of the cluster, and changes their roles.",
-    mixinStandardHelpOptions = true,
-    subcommands = {
-      NodeCommand.ListCommand.class,
-      NodeCommand.DescribeCommand.class,
-      NodeLogsCommand.class,
-      NodeRoleCommand.class,
-      NodeRestartCommand.class
-    })
+    mixinStandardHelpOptions = true)
+@Subcommands({
+  NodeCommand.ListCommand.class,
+  NodeCommand.DescribeCommand.class,
+  NodeLogsCommand.class,
+  NodeRoleCommand.class,
+  NodeRestartCommand.class
+})
 final class NodeCommand {
 
   @ParentCommand Ctl ctl;

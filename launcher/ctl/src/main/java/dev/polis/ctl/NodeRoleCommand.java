@@ -18,8 +18,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "role",
     description = "Gives roles to a node and takes them away.",
-    mixinStandardHelpOptions = true,
-    subcommands = {NodeRoleCommand.AddCommand.class, NodeRoleCommand.RemoveCommand.class})
+    mixinStandardHelpOptions = true)
+@Subcommands({NodeRoleCommand.AddCommand.class, NodeRoleCommand.RemoveCommand.class})
 final class NodeRoleCommand {
 
   @ParentCommand NodeCommand node;

@@ -45,8 +45,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "params",
     description = "Shows and makes node parameters.",
-    mixinStandardHelpOptions = true,
-    subcommands = {ParamsCommand.Show.class, ParamsCommand.Make.class})
+    mixinStandardHelpOptions = true)
+@Subcommands({ParamsCommand.Show.class, ParamsCommand.Make.class})
 final class ParamsCommand {
 
   @ParentCommand Ctl ctl;

@@ -25,25 +25,25 @@ import picocli.CommandLine.Spec;
       "Packs, signs and inspects plugins, and says which keys may sign them and which nodes run them;",
       "replaces the organs and roles of a running node by other versions of them."
     },
-    mixinStandardHelpOptions = true,
-    subcommands = {
-      PluginPackCommand.class,
-      PluginInspectCommand.class,
-      PluginKeyCommand.class,
-      PluginTrustCommand.class,
-      PluginCommand.ListCommand.class,
-      PluginSwapCommand.class,
-      PluginPushCommand.class,
-      PluginPinCommand.class,
-      PluginUnpinCommand.class,
-      PluginDiffCommand.class,
-      PluginRemoveCommand.class,
-      PluginGraphCommand.class,
-      PluginAdoptCommand.class,
-      PluginCommand.RollbackCommand.class,
-      PluginCommand.HistoryCommand.class,
-      PluginCommand.CancelCommand.class
-    })
+    mixinStandardHelpOptions = true)
+@Subcommands({
+  PluginPackCommand.class,
+  PluginInspectCommand.class,
+  PluginKeyCommand.class,
+  PluginTrustCommand.class,
+  PluginCommand.ListCommand.class,
+  PluginSwapCommand.class,
+  PluginPushCommand.class,
+  PluginPinCommand.class,
+  PluginUnpinCommand.class,
+  PluginDiffCommand.class,
+  PluginRemoveCommand.class,
+  PluginGraphCommand.class,
+  PluginAdoptCommand.class,
+  PluginCommand.RollbackCommand.class,
+  PluginCommand.HistoryCommand.class,
+  PluginCommand.CancelCommand.class
+})
 final class PluginCommand {
   /** Enough to tell digests apart on a screen; json has all of it. */
   private static final int SHORT_DIGEST = 12;

@@ -15,8 +15,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "key",
     description = "Makes keys that sign plugins.",
-    mixinStandardHelpOptions = true,
-    subcommands = {PluginKeyCommand.Make.class})
+    mixinStandardHelpOptions = true)
+@Subcommands({PluginKeyCommand.Make.class})
 final class PluginKeyCommand {
 
   @ParentCommand PluginCommand plugin;

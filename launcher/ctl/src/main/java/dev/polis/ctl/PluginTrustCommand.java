@@ -27,12 +27,12 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "trust",
     description = "Lists, adds and removes the keys that may sign the plugins of the cluster.",
-    mixinStandardHelpOptions = true,
-    subcommands = {
-      PluginTrustCommand.ListKeys.class,
-      PluginTrustCommand.Add.class,
-      PluginTrustCommand.Remove.class
-    })
+    mixinStandardHelpOptions = true)
+@Subcommands({
+  PluginTrustCommand.ListKeys.class,
+  PluginTrustCommand.Add.class,
+  PluginTrustCommand.Remove.class
+})
 final class PluginTrustCommand {
 
   @ParentCommand PluginCommand plugin;

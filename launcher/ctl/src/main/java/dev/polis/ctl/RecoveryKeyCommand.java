@@ -27,12 +27,12 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "recovery-key",
     description = "Moves, checks and replaces the key that opens an encrypted data volume.",
-    mixinStandardHelpOptions = true,
-    subcommands = {
-      RecoveryKeyCommand.Move.class,
-      RecoveryKeyCommand.Check.class,
-      RecoveryKeyCommand.Enroll.class
-    })
+    mixinStandardHelpOptions = true)
+@Subcommands({
+  RecoveryKeyCommand.Move.class,
+  RecoveryKeyCommand.Check.class,
+  RecoveryKeyCommand.Enroll.class
+})
 final class RecoveryKeyCommand {
 
   @ParentCommand Ctl ctl;

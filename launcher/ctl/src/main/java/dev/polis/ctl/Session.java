@@ -9,6 +9,7 @@ import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeDebugServiceGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
+import dev.polis.wire.audit.AuditGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
 import dev.polis.wire.cluster.PluginSetGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
@@ -126,6 +127,15 @@ final class Session implements AutoCloseable {
   RuntimeGrpc.RuntimeBlockingV2Stub runtime(String address) {
     return limited(
         RuntimeGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT))));
+  }
+
+  AuditGrpc.AuditBlockingV2Stub audit() {
+    return limited(AuditGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
+  }
+
+  /** Returns a stub without a deadline: a log that is followed has no end. */
+  AuditGrpc.AuditBlockingV2Stub auditStream() {
+    return AuditGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
   }
 
   HealthGrpc.HealthBlockingV2Stub health(String address) {

@@ -54,7 +54,7 @@ final class LogStreamTest {
 
     @Override
     public void logs(LogsRequest request, StreamObserver<LogsResponse> caller) {
-      new LogCalls(logs, streams).serve(request, caller);
+      new LogCalls(logs, streams, 16).serve(request, caller);
     }
   }
 
