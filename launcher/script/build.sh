@@ -6,7 +6,7 @@ DISTRIBUTION="$POLIS_REPOSITORY/launcher/dist/target/polis"
 # build_fingerprint: changes with every source that is added, removed or written.
 build_fingerprint() {
   (cd "$POLIS_REPOSITORY" &&
-    find pom.xml .mvn platform bundles launcher \
+    find pom.xml .mvn platform bundles launcher tools/places \
       \( -name target -o -path '*/src/test' -o -path launcher/script \) -prune -o -type f -printf '%p %T@ %s\n') |
     LC_ALL=C sort | sha256sum | cut -d ' ' -f 1
 }
@@ -32,7 +32,7 @@ build_if_stale() {
 build() {
   say "building (only what runs, without tests)"
   rm -f "$POLIS_CACHE/built"
-  if ! maven "$1" building "$POLIS_CACHE/build.log" -pl launcher/dist -am -Dmaven.test.skip=true -Dspotless.check.skip=true package; then
+  if ! maven "$1" building "$POLIS_CACHE/build.log" -T 1C -pl launcher/dist -am -Dmaven.test.skip=true -Dspotless.check.skip=true package; then
     maven_errors "$POLIS_CACHE/build.log" >&2
     say "the build failed; Maven's log is $POLIS_CACHE/build.log"
     exit 1

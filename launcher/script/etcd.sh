@@ -1,8 +1,8 @@
 # Where etcd comes from: a folder that is named, the cache, the machine's own, or Debian's packages unpacked into the cache.
 # shellcheck shell=bash
 
-# Consensus needs 3.5: learners that may be promoted safely and a leader that checks its revision at start.
-ETCD_OLDEST=3.5.0
+# Older ones can lose acknowledged writes, or changes that a watch must see: the node refuses them, and its EtcdDefect says which for what.
+ETCD_OLDEST=3.5.16
 # The newest stable suite whose etcd is recent enough; bookworm has 3.4.
 ETCD_SUITE=trixie
 ETCD_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -35,7 +35,7 @@ etcd_check() {
   version="$(etcd_version "$folder")" ||
     refuse "etcd: $folder/etcd does not tell its version" "run it with --version; it may be made for another machine"
   version_at_least "$version" "$ETCD_OLDEST" ||
-    refuse "etcd: $folder/etcd is $version, older than $ETCD_OLDEST" "leave the option out to use Debian's $ETCD_SUITE package"
+    refuse "etcd: $folder/etcd is $version, older than $ETCD_OLDEST: it can lose acknowledged writes, or changes that a watch must see" "leave the option out to use Debian's $ETCD_SUITE package"
 }
 
 # etcd_fetch CACHE: unpacks Debian's packages to CACHE/etcd-VERSION. Needs no root: apt works in folders of its own.
@@ -90,6 +90,19 @@ etcd_cached() {
     fi
   done < <(find "$1" -maxdepth 1 -type d -name 'etcd-*' 2>/dev/null | sort -rV)
   return 1
+}
+
+# etcd_current CACHE: prints the folder of the current release, unpacked once from the archives beside the checkout; fails without them.
+etcd_current() {
+  local cache="$1" archives folder="$1/current-etcd" tools=node-tools-linux-amd64
+  if ! etcd_usable "$folder"; then
+    archives="$(kubernetes_archives)" || return 1
+    [[ "$(sha256sum <"$archives/$tools.tar.xz" | cut -d ' ' -f 1)" == "${KUBERNETES_ARCHIVES[$tools.tar.xz]:-}" ]] || return 1
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    tar -xJf "$archives/$tools.tar.xz" -C "$folder" --strip-components=1 "$tools/etcd" "$tools/etcdctl" || return 1
+  fi
+  printf '%s\n' "$folder"
 }
 
 # etcd_folder CACHE [NAMED]: prints a folder that holds etcd and etcdctl. Several callers at once fetch only once.

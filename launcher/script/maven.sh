@@ -14,10 +14,39 @@ maven() {
   shift 3
   need_maven
   # All in the foreground: whoever presses Ctrl-C ends Maven and its children, too.
+  maven_signs "$java" "$log" "$@" | follow_maven "$what"
+}
+
+# maven_signs JAVA_HOME LOG ARGUMENT...: runs Maven and prints those of its lines that tell how far it is.
+maven_signs() {
+  local java="$1" log="$2"
+  shift 2
   (cd "$POLIS_REPOSITORY" && JAVA_HOME="$java" mvn --batch-mode -Dstyle.color=never "$@" 2>&1 </dev/null) |
     tee "$log" |
-    { grep --line-buffered -E '^\[[A-Z]+\] (Building [^ :]+ [0-9]|Running |Tests run:.*Time elapsed|Downloading )' || true; } |
-    follow_maven "$what"
+    { grep --line-buffered -E '^\[[A-Z]+\] (Building [^ :]+ [0-9]|Running |Tests run:.*Time elapsed|Downloading )' || true; }
+}
+
+# maven_streams JAVA_HOME WHAT LOG ARGUMENT...: runs a Maven for each member of the array streams, which names modules, all at the same time. Adds their
+# logs to LOG. Succeeds if all do.
+maven_streams() {
+  local java="$1" what="$2" log="$3" beside=yes code=0
+  shift 3
+  { maven_stream 0 "$java" "$log" "$@"; } 3>&1 | follow_maven "$what" || code=$?
+  cat "$log".[0-9]* >>"$log"
+  rm -f "$log".[0-9]*
+  return "$code"
+}
+
+# maven_stream NUMBER JAVA_HOME LOG ARGUMENT...: one of the streams beside those that come after it. As parts of a pipe they are in the foreground: what
+# runs in the background of a script does not hear Ctrl-C.
+maven_stream() {
+  local number="$1" java="$2" log="$3"
+  shift 3
+  if [[ $((number + 1)) -lt ${#streams[@]} ]]; then
+    maven_signs "$java" "$log.$number" -pl "${streams[number]}" "$@" >&3 | maven_stream $((number + 1)) "$java" "$log" "$@"
+  else
+    maven_signs "$java" "$log.$number" -pl "${streams[number]}" "$@" >&3
+  fi
 }
 
 # follow_maven WHAT: turns Maven's lines into the moving line, or into a line for each module where there is no terminal.
@@ -51,11 +80,12 @@ maven_line() {
     *"] Building "*)
       # "[INFO] Building dev.polis.event 0.1.0   [7/33]"; without the end where one module is built alone.
       read -r _ _ module part <<<"$1"
-      [[ ! "$part" =~ \[([0-9]+)/([0-9]+)\]$ ]] || module="${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}: $module"
+      [[ -n "${beside:-}" || ! "$part" =~ \[([0-9]+)/([0-9]+)\]$ ]] || module="${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}: $module"
       detail=""
       [[ -n "$moving" ]] || maven_say "$what $module ($(duration $((SECONDS - started))))"
       ;;
-    *"] Running "*) detail=", ${1##*.}" ;;
+    # Of modules that run at once, the one whose tests these are is in the name of the class.
+    *"] Running "*) [[ -n "${beside:-}" ]] && module="${1##* }" || detail=", ${1##*.}" ;;
     *"] Downloading "*) detail=", fetching ${1##*/}" ;;
     *)
       [[ "$1" =~ $result ]] || return 0

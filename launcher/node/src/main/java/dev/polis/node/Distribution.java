@@ -29,14 +29,14 @@ import java.util.stream.Stream;
 /**
  * Reads and writes a built node: {@code lib/} for the launcher's class path, {@code bundles/}, the
  * list of the bundles that the framework installs, their plugin manifests in {@code manifests/},
- * the list of these, and the list of system packages.
+ * the list of these, the list of system packages, and the digests of what is in {@code lib/}.
  *
  * @param folder where it lies
  */
 record Distribution(Path folder) {
   private static final String LIST = "bundles.list";
   private static final String MANIFESTS = "manifests.list";
-  private static final String BUILD_AGAIN = "build the distribution again";
+  static final String AGAIN = "build the distribution again";
 
   /** A line of the list. */
   private record Line(StoredPlugin plugin, String file) {
@@ -84,7 +84,13 @@ record Distribution(Path folder) {
     }
     Files.write(folder.resolve(LIST), lines);
     Files.write(folder.resolve(MANIFESTS), manifests);
+    libraries().write();
     return lines.size();
+  }
+
+  /** Returns the digests of the jars on the class path. */
+  LibraryDigests libraries() {
+    return new LibraryDigests(folder);
   }
 
   /** Writes the plugin manifest of a bundle and returns its digest. */
@@ -112,7 +118,16 @@ record Distribution(Path folder) {
   }
 
   private Map<String, Digest> manifestsByFile() throws Refusal {
-    Path list = folder.resolve(MANIFESTS);
+    return digests(folder.resolve(MANIFESTS));
+  }
+
+  /**
+   * Reads a list of digests and files, a line for each.
+   *
+   * @return the digests by file
+   * @throws Refusal if the list is missing or damaged
+   */
+  static Map<String, Digest> digests(Path list) throws Refusal {
     Map<String, Digest> digests = new HashMap<>();
     try {
       for (String line : Files.readAllLines(list)) {
@@ -121,7 +136,7 @@ record Distribution(Path folder) {
       }
       return digests;
     } catch (IOException | IllegalArgumentException e) {
-      throw new Refusal(list + " can not be read (" + e.getMessage() + "); " + BUILD_AGAIN, e);
+      throw new Refusal(list + " can not be read (" + e.getMessage() + "); " + AGAIN, e);
     }
   }
 
@@ -230,7 +245,7 @@ record Distribution(Path folder) {
         manifests.add(BundleManifest.read(folder.resolve("bundles").resolve(line.file())));
       } catch (IOException e) {
         throw new Refusal(
-            folder.resolve("bundles").resolve(line.file()) + " can not be read; " + BUILD_AGAIN, e);
+            folder.resolve("bundles").resolve(line.file()) + " can not be read; " + AGAIN, e);
       }
     }
     return manifests;
@@ -252,7 +267,7 @@ record Distribution(Path folder) {
       putManifest(store, line);
     } catch (NoSuchFileException e) {
       throw new Refusal(
-          jar + ": the file of " + line.plugin().symbolicName() + " is missing; " + BUILD_AGAIN, e);
+          jar + ": the file of " + line.plugin().symbolicName() + " is missing; " + AGAIN, e);
     }
   }
 
@@ -264,7 +279,7 @@ record Distribution(Path folder) {
     Path file = manifestFile(line.file());
     byte[] manifest = Files.readAllBytes(file);
     if (!Digest.of(manifest).equals(listed)) {
-      throw new Refusal(file + " is damaged: its digest is not the listed one; " + BUILD_AGAIN);
+      throw new Refusal(file + " is damaged: its digest is not the listed one; " + AGAIN);
     }
     store.putManifest(line.plugin(), manifest);
   }
@@ -273,7 +288,7 @@ record Distribution(Path folder) {
     try {
       return Digest.of(folder.resolve(LIST));
     } catch (NoSuchFileException e) {
-      throw new Refusal(folder + " is no distribution: " + LIST + " is missing; " + BUILD_AGAIN, e);
+      throw new Refusal(folder + " is no distribution: " + LIST + " is missing; " + AGAIN, e);
     }
   }
 
@@ -282,7 +297,7 @@ record Distribution(Path folder) {
     try {
       return Files.readAllLines(list).stream().map(Distribution::line).toList();
     } catch (IOException | IllegalArgumentException e) {
-      throw new Refusal(list + " can not be read (" + e.getMessage() + "); " + BUILD_AGAIN, e);
+      throw new Refusal(list + " can not be read (" + e.getMessage() + "); " + AGAIN, e);
     }
   }
 

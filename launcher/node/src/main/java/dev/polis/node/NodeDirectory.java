@@ -30,6 +30,11 @@ record NodeDirectory(Root layout) {
     return layout.plugins().path();
   }
 
+  /** Returns the folder of the notes about jars of the class path that were compared. */
+  Path checkedLibraries() {
+    return plugins().resolve("libraries");
+  }
+
   Path frameworkCache() {
     return launcher().framework().path();
   }

@@ -3,6 +3,7 @@ package dev.polis.node;
 import dev.polis.boot.StopReason;
 import dev.polis.node.BootProgress.Ending;
 import dev.polis.plugins.metatype.ConfigurationKeys;
+import dev.polis.plugins.store.CheckedNotes;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.PluginStoreException;
@@ -111,8 +112,14 @@ final class RunCommand implements Callable<Integer> {
     Node.takeCrash(directory).ifPresent(crash -> terminal.line("the last run crashed: " + crash));
     PluginStore store = PluginStore.open(directory.plugins());
     GenerationAtStart start = new GenerationAtStart(store, terminal::line);
-    Generation generation = start.choose(distribution.seed(store, terminal::line));
-    NodeBundles bundles = load(distribution, store, generation, terminal);
+    Generation generation;
+    NodeBundles bundles;
+    try (LibraryDigests.Check libraries =
+        distribution.libraries().start(new CheckedNotes(directory.checkedLibraries()))) {
+      generation = start.choose(distribution.seed(store, terminal::line));
+      bundles = load(distribution, store, generation, terminal);
+      libraries.await();
+    }
     Map<String, Dictionary<String, Object>> configuration =
         node.configuration(
             ConfigurationKeys.read(bundles.files().values()),

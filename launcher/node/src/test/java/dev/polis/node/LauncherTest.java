@@ -206,6 +206,16 @@ class LauncherTest {
     refused("is missing; ");
   }
 
+  @Test
+  @DisplayName("A class path that is not the build's is refused before anything starts")
+  void foreignLibraryIsRefused() throws Exception {
+    Path foreign = distribution.folder().resolve("lib/other.jar");
+    Files.createDirectories(foreign.getParent());
+    Files.writeString(foreign, "x");
+
+    refused(foreign + " is not of this build; remove it, or build the distribution again");
+  }
+
   private List<String> bootAndStop() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
       node.await("HOME after");
