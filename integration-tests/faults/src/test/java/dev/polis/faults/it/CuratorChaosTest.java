@@ -31,7 +31,7 @@ class CuratorChaosTest {
   @Test
   @DisplayName("etcd is killed again and again: no acknowledged write is lost, nobody goes back")
   void consensusIsKilled() throws Exception {
-    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.1")) {
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.1")) {
       RpcClients owner = node.asOwner();
       try (CuratorWorkload workload =
           CuratorWorkload.start(node.id(), () -> node.dial(owner, FaultNode.CURATOR))) {
@@ -54,7 +54,7 @@ class CuratorChaosTest {
   @Test
   @DisplayName("the way to etcd is cut in every manner: no acknowledged write is lost")
   void theWayToConsensusIsCut() throws Exception {
-    EtcdFixture etcd = EtcdFixture.start(1);
+    EtcdFixture etcd = EtcdFixture.durable(1);
     try (FaultyProxy way = FaultyProxy.to(etcd.member(0));
         CuratorFixture curator = CuratorFixture.leading(etcd, way.endpoint());
         CuratorWorkload workload = CuratorWorkload.start(curator.id().text(), curator::asOwner)) {

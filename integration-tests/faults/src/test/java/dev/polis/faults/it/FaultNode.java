@@ -76,13 +76,13 @@ final class FaultNode implements AutoCloseable {
   private final UserCredentials owner;
   private final NodeCredentials credentials;
 
-  private FaultNode(Path state, String address) throws Exception {
+  private FaultNode(Path state, String address, List<String> options) throws Exception {
     this.state = state;
     this.processes = new NodeProcesses(state);
     this.address = address;
     Files.createDirectories(state);
     ctl("params", "make", "--owner=" + state.resolve("owner"), "--to=" + parameters());
-    process = start();
+    process = start(options);
     try {
       awaitHome();
       ctl("takeownership");
@@ -102,8 +102,8 @@ final class FaultNode implements AutoCloseable {
   }
 
   /** Starts a new node, waits until it is home, and takes ownership of it. */
-  static FaultNode home(Path state, String address) throws Exception {
-    return new FaultNode(state, address);
+  static FaultNode home(Path state, String address, String... options) throws Exception {
+    return new FaultNode(state, address, List.of(options));
   }
 
   private Path parameters() {
@@ -114,7 +114,7 @@ final class FaultNode implements AutoCloseable {
     return Files.readString(state.resolve(file.toString()));
   }
 
-  private Process start() throws Exception {
+  private Process start(List<String> options) throws Exception {
     List<String> command =
         distribution.launcher(
             "run",
@@ -123,6 +123,7 @@ final class FaultNode implements AutoCloseable {
             "--etcd=" + EtcdBinary.folder(),
             "--security=insecure",
             "--parameters=" + parameters());
+    command.addAll(options);
     return new ProcessBuilder(command)
         .redirectErrorStream(true)
         .redirectOutput(output().toFile())

@@ -99,7 +99,9 @@ class Http2FuzzTest {
   @DisplayName("no frame ends the node, leaks from it, disturbs others, or is called our own fault")
   void senselessFrames() throws Exception {
     System.out.printf("frames with -Dpolis.seed=%d%n", SEED);
-    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.5")) {
+    // A connection for each fault, more in a second than a stranger is given.
+    String many = "dev.polis.rpc.source.connections.per.second=65536";
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.5", "--set", many)) {
       node.awaitHealthy();
       abuse(node, DOORS.getFirst());
       Footprint before = node.footprint();

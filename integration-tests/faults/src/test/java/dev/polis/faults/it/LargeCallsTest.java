@@ -55,7 +55,7 @@ class LargeCallsTest {
   @Test
   @DisplayName("more large messages than a node has memory for are refused, and the node stays")
   void moreThanThereIsMemoryFor() throws Exception {
-    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.6")) {
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.6")) {
       node.awaitHealthy();
       Footprint before = node.footprint();
       try (Bystanders others = Bystanders.of(node)) {

@@ -53,7 +53,7 @@ class NodeAuthorizationTest {
   @DisplayName(
       "RPC-01 every method of a running node decides about every kind of caller as the table says")
   void everyMethodDecidesAboutEveryCaller() throws Exception {
-    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.9")) {
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.9")) {
       node.awaitHealthy();
       Map<FuzzMethod, Integer> ports = RpcFuzzTest.ports(node, FuzzMethod.all());
       Map<String, RpcClients> callers = callers(node);

@@ -36,10 +36,10 @@ class RpcFuzzTest {
 
   /** {@code -Dpolis.calls} says another number. */
   private static final int CALLS =
-      Integer.getInteger("polis.calls", Boolean.getBoolean("polis.long") ? 1_000_000 : 100_000);
+      Integer.getInteger("polis.calls", Boolean.getBoolean("polis.long") ? 1_000_000 : 30_000);
 
   /** Enough that all classes are loaded, all code is compiled and all log quotas are in use. */
-  private static final int WARM_UP = CALLS / 5;
+  private static final int WARM_UP = Math.max(CALLS / 5, 10_000);
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
@@ -58,7 +58,7 @@ class RpcFuzzTest {
   @DisplayName("no message ends the node, leaks from it, or gets an answer nobody foresaw")
   void senselessMessages() throws Exception {
     System.out.printf("%d calls with -Dpolis.seed=%d%n", CALLS, SEED);
-    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.2")) {
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.2")) {
       node.awaitHealthy();
       List<FuzzMethod> methods = FuzzMethod.all();
       Map<FuzzMethod, Integer> ports = ports(node, methods);

@@ -59,13 +59,11 @@ class TlsGarbageTest {
   @DisplayName("garbage on the node's TLS ports is shown the door in time, and nothing stays of it")
   void theNodesOwnPorts() throws Exception {
     System.out.printf("garbage with -Dpolis.seed=%d%n", SEED);
-    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.3")) {
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.3")) {
       node.awaitHealthy();
-      throwAt(node, FaultNode.CURATOR);
+      throwAtAll(node);
       Footprint before = node.footprint();
-      for (int port : new int[] {FaultNode.CURATOR, FaultNode.MANAGEMENT, FaultNode.METRICS}) {
-        System.out.printf("port %d closed %s%n", port, describe(throwAt(node, port)));
-      }
+      throwAtAll(node);
       node.awaitNoMoreThan(before);
       node.requireAlive();
       node.awaitHealthy();
@@ -75,7 +73,7 @@ class TlsGarbageTest {
   @Test
   @DisplayName("garbage on etcd's ports leaves the same etcd, and no descriptors once it has gone")
   void theEtcdPorts() throws Exception {
-    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.31.4")) {
+    try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.4")) {
       node.awaitHealthy();
       long etcd = node.etcd().getFirst().pid();
       long before = Footprint.descriptors(etcd);
@@ -133,6 +131,21 @@ class TlsGarbageTest {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     bytes.write(out.array(), 0, out.position());
     return bytes.toByteArray();
+  }
+
+  /**
+   * Throws everything at each port, all at once: most of it the node waits for until it is late.
+   */
+  private void throwAtAll(FaultNode node) throws Exception {
+    Map<Integer, Future<Map<String, Long>>> ports = new LinkedHashMap<>();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int port : new int[] {FaultNode.CURATOR, FaultNode.MANAGEMENT, FaultNode.METRICS}) {
+        ports.put(port, threads.submit(() -> throwAt(node, port)));
+      }
+    }
+    for (Map.Entry<Integer, Future<Map<String, Long>>> port : ports.entrySet()) {
+      System.out.printf("port %d closed %s%n", port.getKey(), describe(port.getValue().get()));
+    }
   }
 
   /** Throws everything at a port, all at once, and returns the longest time until it was closed. */

@@ -3,6 +3,7 @@
  *
  * <pre>
  *   CuratorChaosTest   writers, watchers ──▶ curator ──▶ etcd ✗ kill -9
+ *   LinearizabilityTest  writers, readers, watchers ──▶ two curators ✗ stopped ──▶ etcd ✗ killed, paused, cut off
  *   RpcFuzzTest        every method of every listener ◀── senseless messages, from members and strangers
  *   LargeCallsTest     a listener ◀── more large messages at a time than a node has memory for
  *   Http2FuzzTest      every gRPC port ◀── frames, headers and prefixes that may not be, and floods

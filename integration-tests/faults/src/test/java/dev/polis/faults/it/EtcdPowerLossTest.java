@@ -1,0 +1,28 @@
+package dev.polis.faults.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import dev.polis.fixtures.power.PowerLoss;
+import dev.polis.fixtures.power.PowerLoss.Effort;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The power fails while clients write into etcd, which is started again on what is left. */
+class EtcdPowerLossTest {
+
+  @Test
+  void etcdKeepsEachAcknowledgedWrite() throws Exception {
+    PowerLoss.Outcome outcome = PowerLoss.run(new EtcdScenario(), Effort.configured());
+    System.out.printf("power loss: etcd, %d moments%n", outcome.points());
+    assertEquals(List.of(), outcome.violations());
+  }
+
+  /** It shows that the test above can fail. */
+  @Test
+  void anEtcdThatForcesNothingIsCaught() throws Exception {
+    PowerLoss.Outcome outcome =
+        PowerLoss.run(new EtcdScenario("--unsafe-no-fsync"), Effort.ACKNOWLEDGED);
+    assertFalse(outcome.violations().isEmpty(), "nothing was lost without fsync");
+  }
+}

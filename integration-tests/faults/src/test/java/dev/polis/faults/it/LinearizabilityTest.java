@@ -1,0 +1,267 @@
+package dev.polis.faults.it;
+
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.curator.CuratorFixture;
+import dev.polis.curator.CuratorProcess;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.EtcdFixture;
+import dev.polis.fixtures.TcpProxy;
+import dev.polis.fixtures.history.LinearizabilityChecker;
+import dev.polis.fixtures.history.Verdict;
+import dev.polis.rpc.RpcClients;
+import io.grpc.StatusException;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Two curators, each in a JVM of its own and with a way of its own to one etcd, contend for the
+ * leadership; writes, reads and watches over both must be linearizable, whatever is done to them.
+ */
+class LinearizabilityTest {
+
+  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final int TIMES = Integer.getInteger("polis.times", LONG ? 40 : 1);
+  private static final int CURATORS = 2;
+
+  /** The fixture's leaders have leases of 2 s. */
+  private static final long LEASE_MILLIS = 2_000;
+
+  /** How many writes and reads show that a fault is over; more are made in the meantime. */
+  private static final int ENOUGH = 20;
+
+  @TempDir static Path folder;
+
+  private static EtcdFixture etcd;
+  private static CuratorFixture cluster;
+  private static final List<TcpProxy> ways = new ArrayList<>();
+  private static final List<CuratorProcess> curators = new ArrayList<>();
+  private static RpcClients owner;
+
+  private final long seed = Long.getLong("polis.seed", System.nanoTime());
+  private final Random random = new Random(seed);
+
+  @BeforeAll
+  static void start() throws Exception {
+    etcd = EtcdFixture.durable(1);
+    cluster = CuratorFixture.bootstrapped(etcd);
+    for (int n = 0; n < CURATORS; n++) {
+      TcpProxy way = TcpProxy.to("127.0.0.1", etcd.member(0).clientPort());
+      ways.add(way);
+      curators.add(
+          CuratorProcess.start(folder, "curator" + n, way.endpoint(), cluster.clusterCa()));
+    }
+    owner = owner();
+  }
+
+  private static RpcClients owner() throws Exception {
+    AtomicReference<RpcClients> found = new AtomicReference<>();
+    Await.until(
+        FaultNode.PATIENCE,
+        "one of the curators to lead",
+        () -> {
+          for (CuratorProcess curator : curators) {
+            try {
+              found.set(cluster.owner(curator.address()));
+              return true;
+            } catch (StatusException follower) {
+              // The next one may lead.
+              continue;
+            }
+          }
+          return false;
+        });
+    return found.get();
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    for (CuratorProcess curator : curators) {
+      curator.resume();
+      curator.close();
+    }
+    ways.forEach(TcpProxy::close);
+    cluster.close();
+  }
+
+  /** Does harm, and ends it. */
+  @FunctionalInterface
+  private interface Fault {
+    void strike(RecordedWorkload workload) throws Exception;
+  }
+
+  private Map<String, Fault> faults() {
+    Map<String, Fault> faults = new LinkedHashMap<>();
+    faults.put("etcd is killed", this::kill);
+    faults.put("etcd is paused", this::pause);
+    faults.put("all ways to etcd are reset", all -> ways.forEach(TcpProxy::reset));
+    faults.put("all ways to etcd are silent", this::silence);
+    faults.put("the leader alone is cut off from etcd", this::cutTheLeaderOff);
+    faults.put("the leader alone has silent connections to etcd", this::silenceTheLeader);
+    faults.put("the leader's JVM is stopped for longer than its lease", this::stopTheLeader);
+    faults.put("the leader's JVM is stopped for about its lease", this::stopTheLeaderBriefly);
+    return faults;
+  }
+
+  @Test
+  @DisplayName("no stale read and no lost write while etcd is killed, paused and cut off")
+  void etcdFails() throws Exception {
+    Map<String, Fault> faults = faults();
+    faults.keySet().removeIf(name -> name.startsWith("the leader"));
+    strike(faults);
+  }
+
+  @Test
+  @DisplayName(
+      "no stale read and no lost write while a leader is cut off or its JVM stopped, and another"
+          + " curator takes over")
+  void leadersContend() throws Exception {
+    Map<String, Fault> faults = faults();
+    faults.keySet().removeIf(name -> !name.startsWith("the leader"));
+    strike(faults);
+  }
+
+  private void strike(Map<String, Fault> faults) throws Exception {
+    long started = System.nanoTime();
+    long placed = 0;
+    List<String> all = new ArrayList<>();
+    for (int time = 0; time < TIMES; time++) {
+      for (Map.Entry<String, Fault> fault : faults.entrySet()) {
+        try (RecordedWorkload workload = workload()) {
+          workload.awaitProgress(ENOUGH, "the start");
+          fault.getValue().strike(workload);
+          workload.awaitProgress(ENOUGH, fault.getKey());
+          placed += check(fault.getKey(), workload);
+          all.add(workload.toString());
+        }
+      }
+    }
+    System.out.printf(
+        "%d times each of %s in %d s: %d steps placed, seed %d%n",
+        TIMES,
+        faults.keySet(),
+        TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - started),
+        placed,
+        seed);
+    all.forEach(System.out::println);
+  }
+
+  private static RecordedWorkload workload() throws InterruptedException {
+    List<InetSocketAddress> addresses = curators.stream().map(CuratorProcess::address).toList();
+    return RecordedWorkload.start(cluster.storeNode(), owner, addresses);
+  }
+
+  private int check(String after, RecordedWorkload workload) throws Exception {
+    Verdict verdict = LinearizabilityChecker.check(workload.settle().history());
+    Verdict.Linearizable linearizable =
+        assertInstanceOf(
+            Verdict.Linearizable.class,
+            verdict,
+            () -> "%s (seed %d): %s%n%s".formatted(after, seed, verdict, workload));
+    assertTrue(linearizable.placed() > ENOUGH, () -> "next to nothing was done: " + workload);
+    return linearizable.placed();
+  }
+
+  // ---- faults
+
+  private void kill(RecordedWorkload workload) throws Exception {
+    etcd.member(0).kill();
+    etcd.member(0).restart();
+  }
+
+  private void pause(RecordedWorkload workload) throws Exception {
+    etcd.member(0).pause();
+    try {
+      awaitFailures(workload);
+    } finally {
+      etcd.member(0).resume();
+    }
+  }
+
+  private void silence(RecordedWorkload workload) throws Exception {
+    ways.forEach(TcpProxy::stall);
+    try {
+      awaitFailures(workload);
+    } finally {
+      ways.forEach(TcpProxy::heal);
+    }
+  }
+
+  private static void awaitFailures(RecordedWorkload workload) throws Exception {
+    long before = workload.failures() + ENOUGH;
+    Await.until(
+        FaultNode.PATIENCE,
+        "calls to fail while etcd does not answer",
+        () -> workload.failures() > before);
+  }
+
+  private void cutTheLeaderOff(RecordedWorkload workload) throws Exception {
+    int leader = workload.leader();
+    ways.get(leader).refuse();
+    try {
+      awaitAnother(workload, leader);
+    } finally {
+      ways.get(leader).heal();
+    }
+  }
+
+  private void silenceTheLeader(RecordedWorkload workload) throws Exception {
+    int leader = workload.leader();
+    ways.get(leader).stall();
+    try {
+      awaitAnother(workload, leader);
+      workload.queueReads(leader);
+    } finally {
+      ways.get(leader).heal();
+    }
+  }
+
+  private void stopTheLeader(RecordedWorkload workload) throws Exception {
+    int leader = workload.leader();
+    curators.get(leader).pause();
+    try {
+      awaitAnother(workload, leader);
+      workload.queueReads(leader);
+      awaitAnother(workload, leader);
+    } finally {
+      curators.get(leader).resume();
+    }
+  }
+
+  /** Its lease ends while it is stopped, or just before, or just after: nobody knows. */
+  private void stopTheLeaderBriefly(RecordedWorkload workload) throws Exception {
+    int leader = workload.leader();
+    long until =
+        System.nanoTime()
+            + TimeUnit.MILLISECONDS.toNanos(
+                random.nextLong(LEASE_MILLIS / 2, LEASE_MILLIS + LEASE_MILLIS / 2));
+    curators.get(leader).pause();
+    try {
+      Await.until("the stop to end", () -> System.nanoTime() > until);
+    } finally {
+      curators.get(leader).resume();
+    }
+  }
+
+  private static void awaitAnother(RecordedWorkload workload, int leader) throws Exception {
+    int other = (leader + 1) % CURATORS;
+    long enough = workload.writes(other) + ENOUGH;
+    Await.until(
+        FaultNode.PATIENCE,
+        "curator %d to write in place of %d".formatted(other, leader),
+        () -> workload.writes(other) >= enough);
+  }
+}

@@ -1,0 +1,31 @@
+package dev.polis.faults.it;
+
+import dev.polis.fixtures.power.ForceSwitch;
+import dev.polis.fixtures.power.PowerScenario;
+
+/** What is changed while the power fails. Each name is said in the table of docs/power-loss.md. */
+enum PowerScenarios {
+  FILES("dev.polis.files.PlacementScenario"),
+  ENROLMENT("dev.polis.storage.EnrolmentScenario"),
+  PLUGIN_STORE("dev.polis.plugins.store.StoreScenario"),
+  TRUSTED_KEYS("dev.polis.plugins.TrustScenario"),
+  OWNER_KEYS("dev.polis.ctl.OwnerScenario"),
+  PROCESS_RECORDS("dev.polis.process.RecordScenario"),
+  ETCD_KEYS("dev.polis.consensus.EtcdPkiScenario"),
+  AUDIT_LOG("dev.polis.rpc.audit.AuditScenario"),
+  KUBERNETES_WORKER("dev.polis.kubernetes.worker.WorkerScenario"),
+  KUBERNETES_KUBELET("dev.polis.kubernetes.worker.KubeletScenario"),
+  KUBERNETES_CONTROLLER("dev.polis.kubernetes.control.ControlScenario"),
+  ROLES("dev.polis.roles.RoleScenario");
+
+  private final String className;
+
+  PowerScenarios(String className) {
+    this.className = className;
+  }
+
+  /** Makes it of classes in which what makes something durable can be removed. */
+  PowerScenario open(ForceSwitch classes) throws ReflectiveOperationException {
+    return classes.scenario(className);
+  }
+}

@@ -1,0 +1,463 @@
+package dev.polis.faults.it;
+
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.history.History.Outcome;
+import dev.polis.fixtures.history.HistoryRecorder;
+import dev.polis.rpc.RpcClients;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.api.UpdateNodeLabelsRequest;
+import dev.polis.wire.common.NodeLabels;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.WatchEvent;
+import dev.polis.wire.curator.WatchRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.stream.Stream;
+
+/**
+ * Writes, reads and watches the labels of one node over several curators at once, and records it.
+ *
+ * <p>Writers and half of the watchers follow the leader. Readers and the other watchers each stay
+ * with one curator, whoever leads: one that has lost its leadership without having noticed is asked
+ * all the time.
+ */
+final class RecordedWorkload implements AutoCloseable {
+
+  private static final int WRITERS = 4;
+  private static final int READERS = 4;
+  private static final int WATCHERS = 4;
+  private static final List<String> LABELS = List.of("f0", "f1", "f2");
+
+  /** Short: who waits for a curator that does not lead finds no stale reads. */
+  private static final long CALL_MILLIS = 700;
+
+  /** Long: these wait at a JVM that is stopped, until it goes on. */
+  private static final long PATIENT_MILLIS = 10_000;
+
+  private static final int PATIENT_READERS = 64;
+
+  /** Longer than all else: a watch that stays with a curator that does not lead is cancelled. */
+  private static final long WATCH_MILLIS = 2_500;
+
+  /** After a refusal that took no time, so that the processor is left to others. */
+  private static final long BREATH_MILLIS = 20;
+
+  /** A new watch is an observation of its own; a few events show that it goes on. */
+  private static final int EVENTS_OF_A_SHORT_WATCH = 12;
+
+  private final String node;
+  private final RpcClients clients;
+  private final List<InetSocketAddress> curators;
+  private final HistoryRecorder recorder = new HistoryRecorder(Map.of());
+  private final List<Thread> threads = new ArrayList<>();
+  private final List<Follower> followers = new ArrayList<>();
+  private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
+  // By curator: those over which its readers ask it.
+  private final List<List<ManagedChannel>> connected;
+  private final AtomicInteger values = new AtomicInteger();
+  private final AtomicInteger leader = new AtomicInteger();
+  private final AtomicLongArray writes;
+  private final AtomicLongArray reads;
+  private final AtomicLong failures = new AtomicLong();
+  private final AtomicLong writing = new AtomicLong(WRITERS);
+  private final Map<String, AtomicLong> answers = new ConcurrentHashMap<>();
+  private final CountDownLatch noMoreWrites = new CountDownLatch(1);
+  private final CountDownLatch over = new CountDownLatch(1);
+
+  private RecordedWorkload(String node, RpcClients clients, List<InetSocketAddress> curators) {
+    this.node = node;
+    this.clients = clients;
+    this.curators = List.copyOf(curators);
+    this.connected =
+        curators.stream().<List<ManagedChannel>>map(each -> new ArrayList<>()).toList();
+    this.writes = new AtomicLongArray(curators.size());
+    this.reads = new AtomicLongArray(curators.size());
+  }
+
+  /**
+   * Starts writers, readers and watchers.
+   *
+   * @param node a node without labels, whose labels nobody else writes
+   */
+  static RecordedWorkload start(String node, RpcClients clients, List<InetSocketAddress> curators) {
+    RecordedWorkload workload = new RecordedWorkload(node, clients, curators);
+    for (int n = 0; n < WRITERS; n++) {
+      String name = "writer" + n;
+      List<ManagedChannel> to = workload.dial();
+      workload.begin(name, () -> workload.write(name, to));
+    }
+    for (int n = 0; n < READERS; n++) {
+      int curator = n % curators.size();
+      String name = "reader%d of curator %d".formatted(n, curator);
+      List<ManagedChannel> to = workload.dial();
+      workload.connected.get(curator).add(to.get(curator));
+      workload.begin(name, () -> workload.read(name, curator, to));
+    }
+    for (int n = 0; n < WATCHERS; n++) {
+      Follower follower = workload.new Follower(n, workload.dial());
+      workload.followers.add(follower);
+      workload.begin(follower.name, follower::run);
+    }
+    return workload;
+  }
+
+  private List<ManagedChannel> dial() {
+    List<ManagedChannel> to = curators.stream().map(clients::dial).toList();
+    channels.addAll(to);
+    return to;
+  }
+
+  private interface Work {
+    void run() throws InterruptedException;
+  }
+
+  private void begin(String name, Work work) {
+    threads.add(
+        Thread.ofVirtual()
+            .name(name)
+            .start(
+                () -> {
+                  try {
+                    work.run();
+                  } catch (InterruptedException hurried) {
+                    Thread.currentThread().interrupt();
+                  }
+                }));
+  }
+
+  // ---- what a test asks
+
+  /** Who has acknowledged a write last. */
+  int leader() {
+    return leader.get();
+  }
+
+  /** How many writes a curator has acknowledged. */
+  long writes(int curator) {
+    return writes.get(curator);
+  }
+
+  /** How many writes were acknowledged by anyone. */
+  long writes() {
+    return sum(writes);
+  }
+
+  private static long sum(AtomicLongArray counts) {
+    long sum = 0;
+    for (int index = 0; index < counts.length(); index++) {
+      sum += counts.get(index);
+    }
+    return sum;
+  }
+
+  /** How many calls and streams have failed so far. */
+  long failures() {
+    return failures.get();
+  }
+
+  /** Waits until a number of further writes were acknowledged, and something was read. */
+  void awaitProgress(int more, String after) throws Exception {
+    long written = writes() + more;
+    long read = sum(reads) + more;
+    Await.until(
+        FaultNode.PATIENCE,
+        more + " writes and reads after " + after + "; so far " + this,
+        () -> writes() >= written && sum(reads) >= read);
+  }
+
+  /**
+   * Begins reads at a curator that is stopped: they are the first that it gets when it goes on,
+   * perhaps before it notices what it has missed. Each was called after what others wrote so far.
+   */
+  void queueReads(int curator) {
+    // A stopped JVM shakes no hands: this takes connections that are open.
+    List<ManagedChannel> to = connected.get(curator);
+    for (int n = 0; n < PATIENT_READERS; n++) {
+      ManagedChannel channel = to.get(n % to.size());
+      begin("patient reader " + n, () -> readPatiently(curator, channel));
+    }
+  }
+
+  private void readPatiently(int curator, ManagedChannel channel) throws InterruptedException {
+    try {
+      readOnce("patient reader of curator " + curator, channel, PATIENT_MILLIS);
+      reads.incrementAndGet(curator);
+    } catch (StatusException failure) {
+      failed(failure, channel);
+    }
+  }
+
+  /** Stops the writers, waits until all watchers know the last state, and returns the history. */
+  HistoryRecorder settle() throws Exception {
+    noMoreWrites.countDown();
+    Await.until(FaultNode.PATIENCE, "the writers to end", () -> writing.get() == 0);
+    List<ManagedChannel> to = dial();
+    Map<String, String> last = new TreeMap<>();
+    Await.until(
+        FaultNode.PATIENCE,
+        "the last state to be readable",
+        () -> {
+          try {
+            last.clear();
+            last.putAll(readOnce("the last reader", to.get(leader.get())));
+            return true;
+          } catch (StatusException notYet) {
+            leader.set((leader.get() + 1) % curators.size());
+            return false;
+          }
+        });
+    for (Follower follower : followers) {
+      if (follower.followsTheLeader()) {
+        Await.until(
+            FaultNode.PATIENCE,
+            follower.name + " to have heard " + last,
+            () -> follower.knows(last));
+      }
+    }
+    return recorder;
+  }
+
+  @Override
+  public String toString() {
+    return "%d writes acknowledged, %d refused, %d of unknown outcome; %d reads; %d watches, %d events; by curator %s; failures %s"
+        .formatted(
+            recorder.count(Outcome.ACKNOWLEDGED),
+            recorder.count(Outcome.REFUSED),
+            recorder.count(Outcome.UNKNOWN),
+            sum(reads),
+            followers.stream().mapToLong(follower -> follower.watches.get()).sum(),
+            followers.stream().mapToLong(follower -> follower.events.get()).sum(),
+            writes,
+            new TreeMap<>(answers));
+  }
+
+  @Override
+  public void close() {
+    noMoreWrites.countDown();
+    over.countDown();
+    threads.forEach(Thread::interrupt);
+    try {
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+    }
+    channels.forEach(ManagedChannel::shutdownNow);
+  }
+
+  // ---- writers
+
+  private void write(String name, List<ManagedChannel> to) throws InterruptedException {
+    int curator = leader.get();
+    try {
+      for (int turn = 0; noMoreWrites.getCount() > 0; turn++) {
+        String label = LABELS.get(turn % LABELS.size());
+        if (!writeOnce(name, label, curator, to.get(curator))) {
+          curator = (curator + 1) % curators.size();
+          noMoreWrites.await(BREATH_MILLIS, TimeUnit.MILLISECONDS);
+        }
+      }
+    } finally {
+      writing.decrementAndGet();
+    }
+  }
+
+  private boolean writeOnce(String name, String label, int curator, ManagedChannel channel)
+      throws InterruptedException {
+    String value = "v" + values.incrementAndGet();
+    HistoryRecorder.PendingWrite write = recorder.write(name, label, value);
+    try {
+      ManagementGrpc.newBlockingV2Stub(channel)
+          .withDeadlineAfter(CALL_MILLIS, TimeUnit.MILLISECONDS)
+          .updateNodeLabels(
+              UpdateNodeLabelsRequest.newBuilder()
+                  .setId(node)
+                  .addUpsert(
+                      UpdateNodeLabelsRequest.Pair.newBuilder().setKey(label).setValue(value))
+                  .build());
+      write.acknowledged();
+      writes.incrementAndGet(curator);
+      leader.set(curator);
+      return true;
+    } catch (StatusException failure) {
+      if (isRefusal(failure.getStatus())) {
+        write.refused();
+      }
+      failed(failure, channel);
+      return false;
+    }
+  }
+
+  /** The curator's own words say that nothing was changed; a broken connection says nothing. */
+  private static boolean isRefusal(Status status) {
+    String words = String.valueOf(status.getDescription());
+    return Stream.of("Nothing was applied", "does not lead", "lost leadership")
+        .anyMatch(words::contains);
+  }
+
+  private void failed(StatusException failure, ManagedChannel channel) {
+    failures.incrementAndGet();
+    answers
+        .computeIfAbsent(failure.getStatus().getCode().name(), code -> new AtomicLong())
+        .incrementAndGet();
+    channel.resetConnectBackoff();
+  }
+
+  // ---- readers
+
+  private void read(String name, int curator, List<ManagedChannel> to) throws InterruptedException {
+    while (over.getCount() > 0) {
+      try {
+        readOnce(name, to.get(curator));
+        reads.incrementAndGet(curator);
+      } catch (StatusException failure) {
+        failed(failure, to.get(curator));
+        over.await(BREATH_MILLIS, TimeUnit.MILLISECONDS);
+      }
+    }
+  }
+
+  private Map<String, String> readOnce(String name, ManagedChannel channel)
+      throws StatusException, InterruptedException {
+    return readOnce(name, channel, CALL_MILLIS);
+  }
+
+  private Map<String, String> readOnce(String name, ManagedChannel channel, long millis)
+      throws StatusException, InterruptedException {
+    HistoryRecorder.PendingRead read = recorder.read(name);
+    BlockingClientCall<?, Node> nodes =
+        ManagementGrpc.newBlockingV2Stub(channel)
+            .withDeadlineAfter(millis, TimeUnit.MILLISECONDS)
+            .getNodes(GetNodesRequest.getDefaultInstance());
+    try {
+      for (Node next = nodes.read(); next != null; next = nodes.read()) {
+        if (next.getId().equals(node)) {
+          Map<String, String> found = labels(next.getLabels());
+          read.found(found);
+          return found;
+        }
+      }
+    } finally {
+      nodes.cancel("the record was found", null);
+    }
+    throw new AssertionError("the record of " + node + " is gone");
+  }
+
+  private static Map<String, String> labels(NodeLabels labels) {
+    Map<String, String> found = new HashMap<>();
+    labels.getPairsList().forEach(pair -> found.put(pair.getKey(), pair.getValue()));
+    return found;
+  }
+
+  // ---- watchers
+
+  /** Watches the node, whatever ends its streams; some stay as long as they can, some leave. */
+  private final class Follower {
+    private final int number;
+    private final String name;
+    private final List<ManagedChannel> to;
+    private final AtomicLong watches = new AtomicLong();
+    private final AtomicLong events = new AtomicLong();
+    private volatile HistoryRecorder.OpenWatch current = recorder.watch("nobody");
+
+    Follower(int number, List<ManagedChannel> to) {
+      this.number = number;
+      this.name = "watcher" + number;
+      this.to = to;
+    }
+
+    boolean followsTheLeader() {
+      return number % 2 == 0;
+    }
+
+    private int curator() {
+      return followsTheLeader() ? leader.get() : number / 2 % curators.size();
+    }
+
+    void run() throws InterruptedException {
+      while (over.getCount() > 0) {
+        ManagedChannel channel = to.get(curator());
+        try {
+          follow(channel);
+        } catch (StatusException ended) {
+          failed(ended, channel);
+          over.await(BREATH_MILLIS, TimeUnit.MILLISECONDS);
+        }
+      }
+    }
+
+    private void follow(ManagedChannel channel) throws StatusException, InterruptedException {
+      HistoryRecorder.OpenWatch watch = recorder.watch(name);
+      BlockingClientCall<?, WatchEvent> call = open(channel);
+      current = watch;
+      try {
+        int seen = 0;
+        for (WatchEvent event = first(call); event != null && !isOver(seen); event = call.read()) {
+          for (dev.polis.wire.curator.Node each : event.getNodesList()) {
+            watch.saw(labels(each.getLabels()));
+            events.incrementAndGet();
+            seen++;
+          }
+        }
+      } finally {
+        watch.ended();
+        call.cancel("this watcher leaves", null);
+      }
+    }
+
+    private BlockingClientCall<?, WatchEvent> open(ManagedChannel channel) {
+      watches.incrementAndGet();
+      WatchRequest request =
+          WatchRequest.newBuilder()
+              .setNodeInCluster(WatchRequest.NodeInCluster.newBuilder().setNodeId(node))
+              .build();
+      CuratorGrpc.CuratorBlockingV2Stub stub = CuratorGrpc.newBlockingV2Stub(channel);
+      return (followsTheLeader()
+              ? stub
+              : stub.withDeadlineAfter(WATCH_MILLIS, TimeUnit.MILLISECONDS))
+          .watch(request);
+    }
+
+    /** A curator that does not lead answers late, and another one may lead by then. */
+    private WatchEvent first(BlockingClientCall<?, WatchEvent> call)
+        throws StatusException, InterruptedException {
+      try {
+        return call.read(CALL_MILLIS, TimeUnit.MILLISECONDS);
+      } catch (TimeoutException silent) {
+        throw new StatusException(Status.DEADLINE_EXCEEDED.withDescription("no first event"));
+      }
+    }
+
+    private boolean isOver(int seen) {
+      return over.getCount() == 0 || !followsTheLeader() && seen >= EVENTS_OF_A_SHORT_WATCH;
+    }
+
+    boolean knows(Map<String, String> last) {
+      HistoryRecorder.OpenWatch watch = current;
+      if (watch.isOpen() && watch.last().equals(last)) {
+        watch.followedToTheEnd();
+        return true;
+      }
+      return false;
+    }
+  }
+}
