@@ -7,9 +7,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Makes one call after the other without a pause, and counts answers and failures. In contrast to
- * {@link SteadyCaller} it goes on after a failure, since a run of an hour is to tell how many there
- * were.
+ * Makes one call after the other, and counts answers and failures. In contrast to {@link
+ * SteadyCaller} it goes on after a failure, since a run of an hour is to tell how many there were.
  */
 final class CountingCaller {
 
@@ -18,6 +17,9 @@ final class CountingCaller {
 
   /** One millisecond: a service that refuses everything is not asked as fast as a thread can. */
   private static final long PAUSE_AFTER_FAILURE = 1_000_000;
+
+  /** Far shorter than a swap, and long enough that the load leaves it a core. */
+  private static final long PAUSE = Boolean.getBoolean("polis.long") ? 0 : 5_000_000;
 
   private final String name;
   private final SteadyCaller.Call call;
@@ -46,6 +48,7 @@ final class CountingCaller {
         call.make();
         clock.answered(begun);
         answered.incrementAndGet();
+        LockSupport.parkNanos(PAUSE);
       } catch (Exception e) {
         if (failed.incrementAndGet() <= KEPT) {
           failures.add(name + ": " + e);

@@ -13,8 +13,8 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
- * Uses a node at full speed: eight writers, a reader, four watchers, two followers of the log, and
- * two callers of the organ that is replaced.
+ * Uses a node, in the long form at full speed: eight writers, a reader, four watchers, two
+ * followers of the log, and two callers of the organ that is replaced.
  */
 final class CycleLoad implements AutoCloseable {
 

@@ -55,7 +55,7 @@ class EnrolmentCrashIT {
   static final int KILLED = CrashAgent.KILLED;
 
   /** Kills at moments of chance. */
-  private static final int KILLS = LONG ? 100 : 10;
+  private static final int KILLS = LONG ? 100 : 5;
 
   /** A whole bootstrap takes a few seconds; a kill may come at any moment of it. */
   private static final Duration BOOTSTRAP = Duration.ofSeconds(6);

@@ -23,18 +23,41 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The health of a real node, as its operator sees it. */
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class HealthIT {
 
   private static final String ADDRESS = "127.0.31.1";
 
+  /** Of the node that several tests use. */
+  private static final String HOME = "127.0.31.2";
+
+  @TempDir static Path shared;
+  private static TestNode home;
   @TempDir Path directory;
+
+  @BeforeAll
+  static void start() throws Exception {
+    home = TestNode.prepared(shared.resolve("home"), HOME);
+    home.up();
+    home.takeOwnership();
+  }
+
+  @AfterAll
+  static void stop() {
+    home.close();
+  }
 
   /**
    * Makes a program that is etcd, but begins only when it is told to.
@@ -137,63 +160,56 @@ class HealthIT {
   @Test
   @DisplayName("one status of an organ is seen through health, /metrics and explain")
   void oneStatusOnAllScreens() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
-      node.up();
-      node.takeOwnership();
-      node.ctl("health", "--wait", "60").requireSuccess("health");
-      assertContains(
-          "polis_health_status{code=\"up\",kind=\"organ\",name=\"debug\"} 0.0", metrics(node));
+    TestNode node = home;
+    node.ctl("health", "--wait", "60").requireSuccess("health");
+    assertContains(
+        "polis_health_status{code=\"up\",kind=\"organ\",name=\"debug\"} 0.0", metrics(node));
 
-      node.ctl("bundle", "stop", "dev.polis.debug").requireSuccess("bundle stop");
+    node.ctl("bundle", "stop", "dev.polis.debug").requireSuccess("bundle stop");
 
-      JsonObject shown = status(node, "debug");
-      JsonObject explained = node.json("explain", "debug").getAsJsonObject();
-      assertEquals("DOWN", shown.get("level").getAsString());
-      assertEquals("stopped", shown.get("code").getAsString());
-      assertContains(
-          "polis_health_status{code=\"stopped\",kind=\"organ\",name=\"debug\"} 3.0", metrics(node));
-      assertEquals("DOWN", explained.get("level").getAsString());
-      assertEquals(
-          "debug: " + shown.get("reason").getAsString(),
-          explained.getAsJsonArray("causes").get(0).getAsString());
-      assertEquals(
-          shown.get("remedy").getAsString(),
-          explained.getAsJsonArray("remedies").get(0).getAsString());
-      assertEquals(5, node.ctl("health").code());
+    JsonObject shown = status(node, "debug");
+    JsonObject explained = node.json("explain", "debug").getAsJsonObject();
+    assertEquals("DOWN", shown.get("level").getAsString());
+    assertEquals("stopped", shown.get("code").getAsString());
+    assertContains(
+        "polis_health_status{code=\"stopped\",kind=\"organ\",name=\"debug\"} 3.0", metrics(node));
+    assertEquals("DOWN", explained.get("level").getAsString());
+    assertEquals(
+        "debug: " + shown.get("reason").getAsString(),
+        explained.getAsJsonArray("causes").get(0).getAsString());
+    assertEquals(
+        shown.get("remedy").getAsString(),
+        explained.getAsJsonArray("remedies").get(0).getAsString());
+    assertEquals(5, node.ctl("health").code());
 
-      node.ctl("bundle", "start", "dev.polis.debug").requireSuccess("bundle start");
-      assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
-    }
+    node.ctl("bundle", "start", "dev.polis.debug").requireSuccess("bundle start");
+    assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
   }
 
   @Test
   @DisplayName("organs that go with another are explained by that one, down to the root cause")
   void theRootCause() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
-      node.up();
-      node.takeOwnership();
-      node.ctl("bundle", "stop", "dev.polis.consensus").requireSuccess("bundle stop");
+    TestNode node = home;
+    node.ctl("bundle", "stop", "dev.polis.consensus").requireSuccess("bundle stop");
 
-      Finished health = node.ctl("health");
-      assertEquals(5, health.code(), health.all());
-      assertTrue(health.out().matches("(?s).*consensus +organ +DOWN +stopped .*"), health.out());
-      assertTrue(
-          health.out().matches("(?s).*roles +organ +WAITING +service-missing .*"), health.out());
-      assertContains(
-          "dev.polis.curator waits for dev.polis.api.consensus.Consensus,"
-              + " which dev.polis.consensus provides: dev.polis.consensus is stopped",
-          node.ctl("explain", "curator").out());
-      assertContains(
-          "because consensus: bundle dev.polis.consensus was stopped by hand",
-          node.ctl("explain", "roles").out());
-      Finished whole = node.ctl("explain", "node");
-      assertContains("DOWN", whole.out());
-      assertContains(
-          "to do: start it with: polisctl bundle start dev.polis.consensus", whole.out());
+    Finished health = node.ctl("health");
+    assertEquals(5, health.code(), health.all());
+    assertTrue(health.out().matches("(?s).*consensus +organ +DOWN +stopped .*"), health.out());
+    assertTrue(
+        health.out().matches("(?s).*roles +organ +WAITING +service-missing .*"), health.out());
+    assertContains(
+        "dev.polis.curator waits for dev.polis.api.consensus.Consensus,"
+            + " which dev.polis.consensus provides: dev.polis.consensus is stopped",
+        node.ctl("explain", "curator").out());
+    assertContains(
+        "because consensus: bundle dev.polis.consensus was stopped by hand",
+        node.ctl("explain", "roles").out());
+    Finished whole = node.ctl("explain", "node");
+    assertContains("DOWN", whole.out());
+    assertContains("to do: start it with: polisctl bundle start dev.polis.consensus", whole.out());
 
-      node.ctl("bundle", "start", "dev.polis.consensus").requireSuccess("bundle start");
-      assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
-    }
+    node.ctl("bundle", "start", "dev.polis.consensus").requireSuccess("bundle start");
+    assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
   }
 
   @Test
@@ -248,22 +264,20 @@ class HealthIT {
   }
 
   @Test
+  @Order(Integer.MAX_VALUE)
   @DisplayName(
       "D-47 a power off is answered, then the node ends in order and leaves nothing behind")
   void powerOff() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
-      node.up();
-      node.takeOwnership();
-      ProcessHandle etcd = node.etcd();
-      try (OwnerApi owner = OwnerApi.of(node)) {
-        owner.powerOff();
-      }
-
-      assertEquals(0, node.awaitEnd(), node.said());
-      assertTrue(!etcd.isAlive(), "etcd outlived a power off");
-      assertEquals(List.of(), node.leftovers());
-      assertContains("powering off: asked for by user \"owner\"", node.said());
+    TestNode node = home;
+    ProcessHandle etcd = node.etcd();
+    try (OwnerApi owner = OwnerApi.of(node)) {
+      owner.powerOff();
     }
+
+    assertEquals(0, node.awaitEnd(), node.said());
+    assertTrue(!etcd.isAlive(), "etcd outlived a power off");
+    assertEquals(List.of(), node.leftovers());
+    assertContains("powering off: asked for by user \"owner\"", node.said());
   }
 
   private static String metrics(TestNode node) throws Exception {

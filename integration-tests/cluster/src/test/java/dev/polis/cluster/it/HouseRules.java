@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.lang.classfile.AccessFlags;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.ClassModel;
+import java.lang.classfile.CodeModel;
 import java.lang.classfile.FieldModel;
+import java.lang.classfile.instruction.InvokeInstruction;
 import java.lang.constant.ClassDesc;
 import java.lang.reflect.AccessFlag;
 import java.nio.file.Files;
@@ -14,6 +16,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.jar.Attributes;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -25,6 +28,14 @@ import java.util.regex.Pattern;
 final class HouseRules {
 
   /** A package at the beginning of a clause of Import-Package or Export-Package. */
+  private static final Set<String> LOGS =
+      Set.of(
+          "dev/polis/logtree/Log.log",
+          "dev/polis/logtree/Log.info",
+          "dev/polis/logtree/Log.warning",
+          "dev/polis/logtree/Log.error",
+          "dev/polis/logtree/Log.fatal");
+
   private static final Pattern PACKAGE = Pattern.compile("(?:^|,)\\s*([a-z][\\w]*(?:\\.\\w+)+)");
 
   private static final Pattern QUOTED = Pattern.compile("\"[^\"]*\"");
@@ -178,6 +189,21 @@ final class HouseRules {
       }
     }
     return broken;
+  }
+
+  /** Code of a distribution has its places put in; only a method reference looks for them. */
+  static List<String> walks(byte[] classFile) {
+    ClassModel model = ClassFile.of().parse(classFile);
+    return model.methods().stream()
+        .flatMap(method -> method.code().stream())
+        .flatMap(CodeModel::elementStream)
+        .filter(element -> element instanceof InvokeInstruction call && LOGS.contains(logged(call)))
+        .map(call -> model.thisClass().asInternalName() + " calls " + call)
+        .toList();
+  }
+
+  private static String logged(InvokeInstruction call) {
+    return call.owner().asInternalName() + "." + call.name().stringValue();
   }
 
   /** Whether somebody wrote it; lambdas and bridges are the compiler's. */

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -130,14 +131,13 @@ class HouseRulesTest {
     assertEquals(List.of(), broken);
   }
 
-  /** Two classes of this module run at the same time. */
+  /** Classes of this module run at the same time, and those of the other ones beside them. */
   @Test
   void nodesOfTwoTestClassesHaveNoAddressInCommon() throws IOException {
     Pattern address = Pattern.compile("\"(127\\.0\\.\\d+\\.\\d*)[\"/]");
     Map<String, Set<String>> users = new TreeMap<>();
-    try (Stream<Path> classes =
-        Files.walk(REPOSITORY.resolve("integration-tests/cluster/src/test"))) {
-      for (Path file : classes.filter(each -> each.toString().endsWith("IT.java")).toList()) {
+    try (Stream<Path> classes = Files.walk(REPOSITORY.resolve("integration-tests"))) {
+      for (Path file : classes.filter(HouseRulesTest::isTestOfNodes).toList()) {
         Matcher found = address.matcher(Files.readString(file));
         while (found.find()) {
           users.computeIfAbsent(found.group(1), _ -> new TreeSet<>()).add(file.toFile().getName());
@@ -149,6 +149,14 @@ class HouseRulesTest {
     users.keySet().removeIf(each -> each.startsWith("127.0.0."));
     users.values().removeIf(files -> files.size() == 1);
     assertEquals(Map.of(), users);
+  }
+
+  /** Others name addresses at which no node is. */
+  private static boolean isTestOfNodes(Path file) {
+    String name = file.toString();
+    return name.endsWith("IT.java")
+        || name.endsWith(".java") && name.contains("/faults/src/test/")
+        || name.endsWith(".java") && name.contains("/container/src/test/");
   }
 
   @Test
@@ -163,6 +171,38 @@ class HouseRulesTest {
     }
     assertEquals(
         List.of(), broken, "say what is absent with a type, or keep a checked null inside");
+  }
+
+  @Test
+  void codeThatRunsKnowsThePlacesOfItsLogEntries() throws IOException {
+    List<String> broken = new ArrayList<>();
+    int classes = 0;
+    for (String folder : List.of("bundles", "lib")) {
+      try (Stream<Path> jars = Files.list(Distribution.built().folder().resolve(folder))) {
+        for (Path jar :
+            jars.filter(file -> file.getFileName().toString().startsWith("dev.polis.")).toList()) {
+          classes += walks(jar, broken);
+        }
+      }
+    }
+    assertTrue(classes > 500, "only " + classes + " classes were found");
+    assertEquals(List.of(), broken, "tools/places puts the places in");
+  }
+
+  private static int walks(Path jar, List<String> broken) throws IOException {
+    int classes = 0;
+    try (JarFile file = new JarFile(jar.toFile())) {
+      for (JarEntry entry : file.stream().toList()) {
+        // LogPlaces itself passes entries on to logs that keep none.
+        if (entry.getName().endsWith(".class")
+            && entry.getName().startsWith("dev/polis/")
+            && !entry.getName().equals("dev/polis/logtree/LogPlaces.class")) {
+          broken.addAll(HouseRules.walks(file.getInputStream(entry).readAllBytes()));
+          classes++;
+        }
+      }
+    }
+    return classes;
   }
 
   /** Files below a part of the modules, such as {@code src/main/java}. */

@@ -37,6 +37,9 @@ final class KubernetesNode implements AutoCloseable {
   private static final int PROXY_PORT = 6444;
   private static final int DEBUG_PORT = 7837;
 
+  /** Behind the range of Services, 10.96.0.0/16. */
+  private static final int FIRST_PODS = 100;
+
   private final TestNode node;
   private final Path programs;
   private final List<String> options;
@@ -86,6 +89,7 @@ final class KubernetesNode implements AutoCloseable {
     for (String pid : List.of("dev.polis.kubernetes", "dev.polis.containers")) {
       options.addAll(List.of("--set", pid + ".programs=" + programs));
     }
+    options.addAll(List.of("--set", "dev.polis.kubernetes.pod.range=" + pods(address)));
     options.addAll(List.of(more));
     KubernetesNode started =
         new KubernetesNode(TestNode.prepared(state, address), programs, List.copyOf(options));
@@ -99,6 +103,12 @@ final class KubernetesNode implements AutoCloseable {
       started.close();
       throw e;
     }
+  }
+
+  /** Nodes that run at the same time have Pods in ranges of their own, as they have addresses. */
+  private static String pods(String address) {
+    int third = Integer.parseInt(address.split("\\.")[2]);
+    return "10.%d.0.0/16".formatted(FIRST_PODS + third);
   }
 
   /** Starts the node's process again, after it has ended. */

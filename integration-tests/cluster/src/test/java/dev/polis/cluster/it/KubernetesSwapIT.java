@@ -103,11 +103,28 @@ class KubernetesSwapIT {
     }
   }
 
+  /** Some seconds, since each asks the API server twice. */
+  private static final int SNAPSHOTS = 20;
+
   /** What has to be the same afterwards. */
   private record Before(
       Map<Long, Long> pods, Map<String, List<Long>> children, String restarts, String ready) {
 
-    static Before now() throws Exception {
+    /**
+     * Compares until two in a row are the same: shims have children for a moment, to ask a
+     * container.
+     */
+    static Before settled() throws Exception {
+      Before last = now();
+      Before next = now();
+      for (int more = 0; more < SNAPSHOTS && !next.equals(last); more++) {
+        last = next;
+        next = now();
+      }
+      return next;
+    }
+
+    private static Before now() throws Exception {
       return new Before(node.podProcesses(), processes(), restartCounts(), lastReady());
     }
 
@@ -159,7 +176,7 @@ class KubernetesSwapIT {
   @DisplayName(
       "the node's process is killed again and again: Pods, their managers and their readiness stay")
   void killed() throws Exception {
-    Before before = Before.now();
+    Before before = Before.settled();
     try (PodLoad load = PodLoad.on(service)) {
       for (int kill = 0; kill < TIMES; kill++) {
         node.node().killJvm();
@@ -173,7 +190,7 @@ class KubernetesSwapIT {
   @ValueSource(strings = {"dev.polis.kubernetes", "dev.polis.containers"})
   @DisplayName("the bundle is swapped again and again: Pods, their managers and readiness stay")
   void swapped(String bundle) throws Exception {
-    Before before = Before.now();
+    Before before = Before.settled();
     PluginCalls calls = owner.plugins();
     List<String> digests =
         List.of(
@@ -195,7 +212,7 @@ class KubernetesSwapIT {
         "requests to be answered after " + what,
         () -> load.answered() > answered + 50);
     assertEquals(List.of(), load.failures(), () -> "requests failed during " + what);
-    Before after = Before.now();
+    Before after = Before.settled();
     assertEquals(before, after, what);
     System.out.printf("%s: %d requests answered, none failed%n", what, load.answered());
   }

@@ -18,6 +18,7 @@ import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -155,6 +156,31 @@ class NodeLifeIT {
     node.up();
     assertEquals(id, node.id());
     assertNotEquals(old.pid(), node.etcd().pid());
+  }
+
+  @Test
+  @DisplayName(
+      "a revocation list that was lost or damaged comes back from etcd, and the node serves its members again")
+  void revocationListLost() throws Exception {
+    Path list = node.state().resolve("data/node/credentials/revocations.crl");
+    byte[] kept = Files.readAllBytes(list);
+    assertEquals(0, node.terminate(), node.said());
+    Files.write(list, new byte[] {1, 2, 3});
+    node.up();
+    Await.until(
+        TestNode.PATIENCE,
+        "the list to be written anew and members to be served",
+        () -> holds(list, kept) && node.ctl("health").code() == 0);
+    assertEquals(id, node.id());
+  }
+
+  /** A damaged file is moved away before a new one is there. */
+  private static boolean holds(Path file, byte[] content) throws IOException {
+    try {
+      return Arrays.equals(content, Files.readAllBytes(file));
+    } catch (NoSuchFileException moved) {
+      return false;
+    }
   }
 
   @Test

@@ -28,7 +28,7 @@ final class OrganProbe {
       case "management" -> Optional.of(owner::newestLine);
       case "debug" -> Optional.of(owner::newestLineForDevelopers);
       case "metrics" -> Optional.of(get(owned(node), uri(node, 7840, "/metrics/core")));
-      case "kubernetes" -> Optional.of(get(anybody(), uri(node, 6444, "/version")));
+      case "kubernetes" -> Optional.of(get(owned(node), uri(node, 6444, "/version")));
       case "curator" -> Optional.of(owner::clusterInfo);
       default -> Optional.empty();
     };
@@ -47,12 +47,6 @@ final class OrganProbe {
             Files.readString(owner.resolve("ca.pem")));
     return TlsContexts.context(
         TlsKeys.fixed(credentials.tls()), TlsTrust.anyNode(TlsTrust.Source.of(credentials.ca())));
-  }
-
-  private static SSLContext anybody() throws Exception {
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, new javax.net.ssl.TrustManager[] {TlsTrust.anyKey()}, null);
-    return context;
   }
 
   private static SteadyCaller.Call get(SSLContext tls, URI uri) {

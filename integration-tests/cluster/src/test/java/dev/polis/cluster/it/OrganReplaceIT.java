@@ -109,7 +109,7 @@ class OrganReplaceIT {
         sorted.get((int) Math.ceil(sorted.size() * 0.99) - 1));
   }
 
-  /** Writes, reads, watches and follows the log at full speed. */
+  /** Writes, reads, watches and follows the log. */
   private static final class Load implements AutoCloseable {
     private final SteadyCaller reader = SteadyCaller.of(owner::clusterInfo);
     private final List<SteadyWriter> writers =

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Loses, finds and moves the key that opens an encrypted volume when no other node can help. */
@@ -201,8 +202,15 @@ class RecoveryKeyIT {
     }
   }
 
+  /** The key is the same for both; the short form has them both in {@link #withoutAKey}. */
+  static Stream<Mode> protections() {
+    return Boolean.getBoolean("polis.long")
+        ? Stream.of(Mode.ENCRYPTED, Mode.AUTHENTICATED_ENCRYPTED)
+        : Stream.of(Mode.AUTHENTICATED_ENCRYPTED);
+  }
+
   @ParameterizedTest(name = "{0}")
-  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
+  @MethodSource("protections")
   @DisplayName(
       "a recovery key beside its volume is said at each start until it is moved, and opens it from there")
   void besideTheVolume(Mode mode) throws Exception {

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Restarts the process of a node under callers. */
 class RuntimeRestartIT {
   private static final String ADDRESS = "127.0.33.1";
+  private static final String PROBE = "127.0.33.9";
   private static final int MANAGEMENT = 7839;
   private static final int RESTARTS = Boolean.getBoolean("polis.long") ? 50 : 3;
 
@@ -40,6 +41,8 @@ class RuntimeRestartIT {
 
     private static boolean connects() {
       try (Socket socket = new Socket()) {
+        // Another source than that of the commands: so many connections are refused for their own.
+        socket.bind(new InetSocketAddress(PROBE, 0));
         socket.connect(new InetSocketAddress(ADDRESS, MANAGEMENT), 1000);
         return true;
       } catch (IOException e) {

@@ -12,8 +12,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Runs transactions like those of pgbench without a pause, each client on a connection of its own
- * that it opens once: two updates, a query and an insert, then a commit.
+ * Runs transactions like those of pgbench one after the other, each client on a connection of its
+ * own that it opens once: two updates, a query and an insert, then a commit.
  */
 final class SqlLoad implements AutoCloseable {
 

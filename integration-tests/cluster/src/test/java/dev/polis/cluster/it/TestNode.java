@@ -102,6 +102,8 @@ final class TestNode implements AutoCloseable {
     }
     for (String option : more) {
       if (option.startsWith(CrashAgent.OPTION)) {
+        // What an agent changes cannot be taken from a cache.
+        command.removeIf(part -> part.startsWith(Distribution.AOT_OPTION));
         command.add(1, option);
       } else {
         command.add(option);
@@ -153,10 +155,14 @@ final class TestNode implements AutoCloseable {
 
   /** Waits until the node is home or has ended, and returns whether it is home. */
   boolean awaitHomeOrEnd() throws Exception {
-    Await.until(
-        PATIENCE,
-        "the node in " + state + " to be home or to end",
-        () -> !process.orElseThrow().isAlive() || isHome());
+    try {
+      Await.until(
+          PATIENCE,
+          "the node in " + state + " to be home or to end",
+          () -> !process.orElseThrow().isAlive() || isHome());
+    } catch (AssertionError e) {
+      throw new AssertionError(e.getMessage() + "; it said:\n" + said(), e);
+    }
     return process.orElseThrow().isAlive();
   }
 

@@ -1,0 +1,76 @@
+package dev.polis.cluster.it;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Opens connections to one port from 16 addresses, as fast as the system does it, and holds them.
+ * Every second one sends the beginning of a TLS handshake, which it does not go on with.
+ */
+final class ConnectionFlood implements AutoCloseable {
+  static final int SOURCES = 16;
+
+  /** A TLS record of type handshake that announces more than follows. */
+  private static final byte[] BEGINNING = {0x16, 0x03, 0x01, 0x02, 0x00, 0x01};
+
+  private final Queue<SocketChannel> open = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger tried = new AtomicInteger();
+  private final AtomicInteger failed = new AtomicInteger();
+  private final ExecutorService threads = Executors.newFixedThreadPool(SOURCES);
+
+  /**
+   * Begins to connect.
+   *
+   * @param sources the beginning of the addresses, three numbers and a dot
+   */
+  static ConnectionFlood begin(InetSocketAddress target, String sources, int connections) {
+    ConnectionFlood flood = new ConnectionFlood();
+    for (int source = 1; source <= SOURCES; source++) {
+      InetSocketAddress from = new InetSocketAddress(sources + source, 0);
+      flood.threads.execute(() -> flood.connect(from, target, connections / SOURCES));
+    }
+    flood.threads.shutdown();
+    return flood;
+  }
+
+  private void connect(InetSocketAddress from, InetSocketAddress to, int times) {
+    for (int i = 0; i < times && !Thread.currentThread().isInterrupted(); i++) {
+      tried.incrementAndGet();
+      try {
+        SocketChannel channel = SocketChannel.open();
+        open.add(channel);
+        channel.bind(from);
+        channel.connect(to);
+        if (i % 2 == 0) {
+          channel.write(ByteBuffer.wrap(BEGINNING));
+        }
+      } catch (IOException turnedAway) {
+        failed.incrementAndGet();
+      }
+    }
+  }
+
+  boolean over() {
+    return threads.isTerminated();
+  }
+
+  int tried() {
+    return tried.get();
+  }
+
+  @Override
+  public void close() throws IOException {
+    threads.shutdownNow();
+    threads.close();
+    for (SocketChannel each : open) {
+      each.close();
+    }
+  }
+}

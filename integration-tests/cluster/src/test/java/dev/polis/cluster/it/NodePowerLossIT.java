@@ -1,0 +1,22 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.polis.fixtures.power.PowerLoss;
+import dev.polis.fixtures.power.PowerLoss.Effort;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The power of a whole node fails, at a few moments of its first boot and of its life; {@code
+ * -Dpolis.long=true} tries 200, or as many as {@code -Dpolis.power.moments} says.
+ */
+class NodePowerLossIT {
+
+  @Test
+  void afterALossOfPowerTheNodeIsHomeWithAllThatWasAcknowledged() throws Exception {
+    PowerLoss.Outcome outcome = PowerLoss.run(new NodeScenario("127.0.88.1"), Effort.configured());
+    System.out.printf("power loss: a node, %d moments%n", outcome.points());
+    assertEquals(List.of(), outcome.violations());
+  }
+}

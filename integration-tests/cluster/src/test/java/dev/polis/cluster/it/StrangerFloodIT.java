@@ -1,0 +1,276 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import dev.polis.rpc.RpcClients;
+import dev.polis.wire.api.LogsRequest;
+import dev.polis.wire.api.LogsRequest.BacklogMode;
+import dev.polis.wire.api.LogsRequest.StreamMode;
+import dev.polis.wire.api.LogsResponse;
+import dev.polis.wire.api.NodeDebugServiceGrpc;
+import dev.polis.wire.common.LogFilter;
+import dev.polis.wire.debug.DebugGrpc;
+import dev.polis.wire.debug.GetComponentLogsRequest;
+import dev.polis.wire.debug.GetComponentLogsResponse;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Checks what strangers can do to a real node: floods of connections at each of its ports, and of
+ * calls at the port for developers. The long form, {@code -Dpolis.long=true}, opens 10,000
+ * connections at each port, holds them, and reads the log for 60 s; the short one 2,000, and 5 s.
+ */
+class StrangerFloodIT {
+  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final int CONNECTIONS = LONG ? 10_000 : 2_000;
+  private static final Duration READING = Duration.ofSeconds(LONG ? 60 : 5);
+
+  /** What is promised of each answer. */
+  private static final Duration PROMISED = Duration.ofSeconds(2);
+
+  /** What the slowest may take: a machine that runs several tests at once stalls now and then. */
+  private static final Duration SLOWEST = LONG ? PROMISED : Duration.ofSeconds(15);
+
+  private static final String ADDRESS = "127.0.79.1";
+  private static final String SOURCES = "127.0.80.";
+  private static final int DEBUG = 7837;
+  private static final int STRANGERS = 50;
+
+  /** A node of 96 MiB of heap, 48 MiB of code, its class metadata, and what Netty takes. */
+  private static final long RESIDENT_KIB = 320 << 10;
+
+  private static final String LONG_NAME = "x".repeat(400);
+
+  @TempDir static Path directory;
+
+  private static TestNode node;
+
+  @BeforeAll
+  static void up() throws Exception {
+    node = TestNode.prepared(directory.resolve("n"), ADDRESS);
+    node.up();
+    node.takeOwnership();
+  }
+
+  @AfterAll
+  static void down() {
+    node.close();
+  }
+
+  /** Asks the curator, the node's management and its debug service, each on a new connection. */
+  private static List<Duration> answers() {
+    List<Duration> answers = new ArrayList<>();
+    for (List<String> command :
+        List.of(List.of("node", "list"), List.of("health"), List.of("debug", "condition"))) {
+      long began = System.nanoTime();
+      Finished answer = node.ctl(command.toArray(String[]::new));
+      answers.add(Duration.ofNanos(System.nanoTime() - began));
+      assertTrue(answer.code() == 0 || answer.code() == 5, () -> command + ": " + answer.all());
+    }
+    return answers;
+  }
+
+  @ParameterizedTest(name = "port {0}")
+  @ValueSource(ints = {7833, 7834, 7835, DEBUG, 7839, 7840})
+  @DisplayName("polisctl answers within 2 s while 16 addresses flood a port with connections")
+  void polisctlAnswersUnderAFlood(int port) throws Exception {
+    answers();
+    InetSocketAddress target = new InetSocketAddress(ADDRESS, port);
+    List<Duration> answers = new ArrayList<>();
+    try (ConnectionFlood flood = ConnectionFlood.begin(target, SOURCES, CONNECTIONS)) {
+      long began = System.nanoTime();
+      do {
+        answers.addAll(answers());
+      } while (!flood.over());
+      // Also while all that is left of the flood is held.
+      answers.addAll(answers());
+      Collections.sort(answers);
+      System.out.printf(
+          "port %d: %d connections tried within %d ms; of %d answers p50 %d ms, slowest %d ms; etcd %d KiB, node %d KiB%n",
+          port,
+          flood.tried(),
+          Duration.ofNanos(System.nanoTime() - began).toMillis(),
+          answers.size(),
+          answers.get(answers.size() / 2).toMillis(),
+          answers.getLast().toMillis(),
+          residentKib(node.etcd().pid()),
+          residentKib(node.jvmPid()));
+      assertEquals(CONNECTIONS, flood.tried());
+    }
+    Duration median = answers.get(answers.size() / 2);
+    assertTrue(median.compareTo(PROMISED) < 0, "half of the answers took more than " + median);
+    Duration slowest = answers.getLast();
+    assertTrue(slowest.compareTo(SLOWEST) < 0, "the slowest answer took " + slowest);
+  }
+
+  private static long residentKib(long pid) throws IOException {
+    return status(pid, "VmRSS:");
+  }
+
+  private static long status(long pid, String key) throws IOException {
+    return Files.readAllLines(Path.of("/proc/" + pid + "/status")).stream()
+        .filter(line -> line.startsWith(key))
+        .map(line -> Long.parseLong(line.replaceAll("[^0-9]", "")))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
+  @DisplayName(
+      "50 strangers read root of a full log under a flood of refused calls, and the node lives")
+  void strangersReadAFullLog() throws Exception {
+    long pid = node.jvmPid();
+    AtomicBoolean stop = new AtomicBoolean();
+    CountDownLatch stopped = new CountDownLatch(1);
+    AtomicInteger refused = new AtomicInteger();
+    AtomicInteger replies = new AtomicInteger();
+    AtomicInteger entries = new AtomicInteger();
+    List<ManagedChannel> channels = new ArrayList<>();
+    Duration slowest = Duration.ZERO;
+    long most = 0;
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<?>> running = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        ManagedChannel channel = dial(channels);
+        running.add(threads.submit(() -> refuse(channel, stop, refused)));
+      }
+      // The journal of refused calls is full after 8192 of them.
+      Await.until(TestNode.PATIENCE, "the log to be full", () -> refused.get() > 10_000);
+      for (int i = 0; i < STRANGERS; i++) {
+        ManagedChannel channel = dial(channels);
+        boolean stuck = i % 5 == 0;
+        running.add(
+            threads.submit(
+                () -> {
+                  readStream(channel, stuck, stop, stopped, entries);
+                  return null;
+                }));
+        running.add(threads.submit(() -> readComponent(channel, stop, replies)));
+      }
+      long end = System.nanoTime() + READING.toNanos();
+      while (System.nanoTime() < end) {
+        slowest = Collections.max(Stream.concat(Stream.of(slowest), answers().stream()).toList());
+        most = Math.max(most, residentKib(pid));
+      }
+      stop.set(true);
+      stopped.countDown();
+      channels.forEach(ManagedChannel::shutdownNow);
+      for (Future<?> each : running) {
+        each.get(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      }
+    } finally {
+      stop.set(true);
+      stopped.countDown();
+      channels.forEach(ManagedChannel::shutdownNow);
+    }
+    System.out.printf(
+        "debug flood: %d calls refused, %d answers and %d entries read; node at most %d KiB; slowest answer %d ms%n",
+        refused.get(), replies.get(), entries.get(), most, slowest.toMillis());
+    assertTrue(replies.get() > 0 && entries.get() > 0, "nobody read anything");
+    assertEquals(pid, node.jvmPid());
+    assertEquals(0, node.ctl("node", "list").code());
+    assertTrue(most < RESIDENT_KIB, "the node took %d KiB".formatted(most));
+  }
+
+  private static ManagedChannel dial(List<ManagedChannel> channels) {
+    ManagedChannel channel = RpcClients.plaintext(new InetSocketAddress(ADDRESS, DEBUG));
+    channels.add(channel);
+    return channel;
+  }
+
+  /** Calls what does not exist, with long names, which the node logs. */
+  private static void refuse(ManagedChannel channel, AtomicBoolean stop, AtomicInteger refused) {
+    while (!stop.get()) {
+      try {
+        DebugGrpc.newBlockingStub(channel)
+            .getComponentLogs(
+                GetComponentLogsRequest.newBuilder().addComponentPath(LONG_NAME).build());
+      } catch (StatusRuntimeException e) {
+        refused.incrementAndGet();
+      }
+    }
+  }
+
+  private static void readStream(
+      ManagedChannel channel,
+      boolean stuck,
+      AtomicBoolean stop,
+      CountDownLatch stopped,
+      AtomicInteger entries)
+      throws InterruptedException {
+    LogsRequest everything =
+        LogsRequest.newBuilder()
+            .setDn("")
+            .setBacklogMode(BacklogMode.BACKLOG_MODE_ALL)
+            .setStreamMode(StreamMode.STREAM_MODE_UNBUFFERED)
+            .addFilters(
+                LogFilter.newBuilder().setWithChildren(LogFilter.WithChildren.getDefaultInstance()))
+            .build();
+    while (!stop.get()) {
+      try {
+        Iterator<LogsResponse> responses =
+            NodeDebugServiceGrpc.newBlockingStub(channel).logs(everything);
+        // One that is stuck reads a response, and then holds the call open without reading.
+        for (int i = 0; i < 200 && responses.hasNext(); i++) {
+          entries.addAndGet(responses.next().getBacklogEntriesCount());
+          if (stuck) {
+            stopped.await();
+          }
+        }
+      } catch (StatusRuntimeException e) {
+        requireKnown(e, stop);
+      }
+    }
+  }
+
+  private static void readComponent(
+      ManagedChannel channel, AtomicBoolean stop, AtomicInteger answers) {
+    while (!stop.get()) {
+      try {
+        GetComponentLogsResponse answer =
+            DebugGrpc.newBlockingStub(channel)
+                .getComponentLogs(
+                    GetComponentLogsRequest.newBuilder().addComponentPath("root").build());
+        assertTrue(answer.getLinesCount() > 0);
+        answers.incrementAndGet();
+      } catch (StatusRuntimeException e) {
+        requireKnown(e, stop);
+      }
+    }
+  }
+
+  private static void requireKnown(StatusRuntimeException failure, AtomicBoolean stop) {
+    boolean known = failure.getStatus().getCode() == Status.Code.UNAVAILABLE;
+    if (!known && !stop.get()) {
+      throw failure;
+    }
+  }
+}
