@@ -21,6 +21,7 @@ final class Bench implements Callable<Integer> {
   enum Part {
     start,
     idle,
+    polisctl,
     curator,
     watch,
     micro,
@@ -107,8 +108,14 @@ final class Bench implements Callable<Integer> {
         progress("at rest");
         IdleBenchmark.run(report, settings, starts, node);
       }
-      if (only.contains(Part.curator) || only.contains(Part.watch)) {
+      if (only.contains(Part.curator)
+          || only.contains(Part.watch)
+          || only.contains(Part.polisctl)) {
         node.ctl("--state", node.state().toString(), "takeownership");
+      }
+      if (only.contains(Part.polisctl)) {
+        progress("polisctl");
+        CtlBenchmark.run(report, settings, folder, node);
       }
       if (only.contains(Part.watch)) {
         progress("watching");

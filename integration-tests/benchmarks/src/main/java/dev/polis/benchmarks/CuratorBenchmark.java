@@ -10,6 +10,7 @@ import dev.polis.etcd.Op;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
+import dev.polis.wire.api.UpdateNodeLabelsRequest;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.UpdateNodeStatusRequest;
@@ -40,6 +41,7 @@ final class CuratorBenchmark {
   private static final String CURATOR = "curator";
   private static final String POLIS = "dev.polis.etcd";
   private static final String JETCD = "jetcd";
+  private static final String UNAUDITED = "UpdateNodeStatus";
 
   private final Report report;
   private final Settings settings;
@@ -114,9 +116,8 @@ final class CuratorBenchmark {
     report.section("Curator: reads (Management.GetNodes)");
     compare("reads", ways);
     report.note(
-        "Each is a linearizable transaction of etcd: if a key is as expected, then the range of nodes (one record). The curator's is guarded by"
-            + " its leadership and serves all who asked before it began; the curator adds a second TLS connection, identity, authorization,"
-            + " validation and audit.");
+        "Each is linearizable. Bare etcd runs a transaction: if a key is as expected, then the range of nodes (one record). The curator answers from"
+            + " the leader's memory while its lease certainly lives; it adds identity, authorization, validation and audit.");
   }
 
   private static final class Nodes implements StreamObserver<Node> {
@@ -170,6 +171,46 @@ final class CuratorBenchmark {
             + " again. Bare etcd is asked for the same, retries included. The curator makes the changes that wait one after the other and writes"
             + " them together.");
     independent(ways.get(CURATOR), kv, record);
+    audited(id, ways.get(CURATOR));
+  }
+
+  /** Compares a change that the audit log keeps on the disk with one that it only counts. */
+  private void audited(String id, Load.Call unaudited) throws Exception {
+    ManagementGrpc.ManagementBlockingV2Stub management =
+        ManagementGrpc.newBlockingV2Stub(access.asOwner());
+    Map<String, Load.Call> ways = new LinkedHashMap<>();
+    ways.put(
+        CURATOR,
+        caller ->
+            management.updateNodeLabels(
+                UpdateNodeLabelsRequest.newBuilder()
+                    .setId(id)
+                    .addUpsert(
+                        UpdateNodeLabelsRequest.Pair.newBuilder()
+                            .setKey("bench")
+                            .setValue(Long.toString(ticker.incrementAndGet())))
+                    .build()));
+    ways.put(UNAUDITED, unaudited);
+    report.section("Curator: audited writes (Management.UpdateNodeLabels)");
+    for (Load.Call way : ways.values()) {
+      Load.run(WARM_UP_CALLERS, settings.round(), way);
+    }
+    for (int callers : new int[] {CALLERS[0], CALLERS[CALLERS.length - 1]}) {
+      Map<String, Measured> outcomes = measure(callers, ways);
+      String title = "audited writes, " + callers + " in flight";
+      throughput(title, outcomes, UNAUDITED, Aim.NONE);
+      double labels = outcomes.get(CURATOR).outcome().latencies().median();
+      double status = outcomes.get(UNAUDITED).outcome().latencies().median();
+      report.row(
+          title + ", p50",
+          Report.millis(labels),
+          UNAUDITED + ": " + Report.millis(status),
+          labels / status,
+          Aim.NONE);
+    }
+    report.note(
+        "Both change the record of the same node. The audit log has a label's change on the disk before the change is made, with an fsync that"
+            + " calls at the same time share; a node's report about itself it only counts.");
   }
 
   /** What etcd could do at best, if no two callers wrote the same. */
@@ -247,13 +288,13 @@ final class CuratorBenchmark {
         boolean aimed = base.equals(POLIS) && callers == CALLERS[CALLERS.length - 1];
         double ratio = curator.perSecond() / baseline.perSecond();
         double slower = curator.latencies().median() / baseline.latencies().median();
-        throughput(title, outcomes, base, aimed ? Aim.atLeast(0.8, " ×", ratio) : Aim.NONE);
+        throughput(title, outcomes, base, aimed ? Aim.atLeast(1.0, " ×", ratio) : Aim.NONE);
         report.row(
             title + ", p50",
             Report.millis(curator.latencies().median()),
             base + ": " + Report.millis(baseline.latencies().median()),
             slower,
-            aimed ? Aim.atMost(1.25, " ×", slower) : Aim.NONE);
+            aimOf(what, base, callers, slower));
         report.row(
             title + ", p99",
             Report.millis(curator.latencies().p99()),
@@ -262,6 +303,16 @@ final class CuratorBenchmark {
             Aim.NONE);
       }
     }
+  }
+
+  /** Says how much slower than bare etcd a call may be. */
+  private static Aim aimOf(String what, String base, int callers, double slower) {
+    if (!base.equals(POLIS)) {
+      return Aim.NONE;
+    }
+    return what.equals("reads") || callers > 1
+        ? Aim.atMost(1.25, " ×", slower)
+        : Aim.atMost(1.4, " ×", slower);
   }
 
   private void throughput(String title, Map<String, Measured> outcomes, String base, Aim aim) {

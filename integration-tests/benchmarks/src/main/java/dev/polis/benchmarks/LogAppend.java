@@ -1,6 +1,7 @@
 package dev.polis.benchmarks;
 
 import dev.polis.logtree.Log;
+import dev.polis.logtree.LogPlaces;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.RawLog;
 import java.util.logging.Level;
@@ -53,6 +54,12 @@ public class LogAppend {
   @Benchmark
   public void leveledHere() {
     here.info("revision %d is applied", number++);
+  }
+
+  /** The same as the build of a distribution turns it into, with the place put in. */
+  @Benchmark
+  public void leveledPlaced() {
+    LogPlaces.info(log, "revision %d is applied", new Object[] {number++}, "LogAppend.java:63");
   }
 
   /** A line of a child process. */

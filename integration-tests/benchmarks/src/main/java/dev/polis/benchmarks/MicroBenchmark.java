@@ -35,14 +35,16 @@ final class MicroBenchmark {
     micro.restart(report);
     report.section("Log tree");
     micro.append(
-        report, "leveled", "javaUtilLogging", "leveled lines (formatted, place looked for)");
+        report, "leveledPlaced", "javaUtilLogging", "leveled lines (formatted, with their place)");
     micro.append(
-        report, "leveledHere", "javaUtilLogging", "leveled lines (formatted, place known)");
+        report, "leveled", "javaUtilLogging", "leveled lines of code that was not rewritten");
+    micro.append(
+        report, "leveledHere", "javaUtilLogging", "leveled lines (formatted, one place for all)");
     micro.append(report, "rawLine", "javaUtilLoggingLine", "raw lines");
     micro.tail(report, "oneDn", "newest 100 of one DN of 1,000");
     micro.tail(report, "subtree", "newest 100 of a subtree of 1,000 DNs");
     report.note(
-        "JMH, one thread, JVM options of a node (C1 only). Lines per second and core are taken from the CPU time of the whole JVM, collector included. java.util.logging neither formats nor looks for a place before somebody asks. A known place is that of `Log.here()`.");
+        "JMH, one thread, JVM options of a node (C1 only). Lines per second and core are taken from the CPU time of the whole JVM, collector included. java.util.logging neither formats nor looks for a place before somebody asks. Places are put into the code when a distribution is built; code that was not rewritten looks for them up the stack. One place for all is that of `Log.here()`.");
   }
 
   /** A node denies itself what JMH cannot do without. */
@@ -147,7 +149,8 @@ final class MicroBenchmark {
         Report.number("%,.0f/s per core", lines),
         Report.number("java.util.logging: %,.0f/s", base),
         lines / base,
-        Aim.atLeast(1_000_000, "/s", lines));
+        // Code that looks for its place is not what a node runs.
+        method.equals("leveled") ? Aim.NONE : Aim.atLeast(1_000_000, "/s", lines));
   }
 
   private void tail(Report report, String method, String what) {

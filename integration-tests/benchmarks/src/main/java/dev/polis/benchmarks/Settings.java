@@ -14,6 +14,7 @@ import java.util.List;
  * @param work where states of nodes may be put; on the disk that nodes are on
  * @param jvm the options that a node's JVM gets
  * @param aotOptions further options of a JVM that writes an AOT cache
+ * @param ctlOptions what the JVM of polisctl is told besides
  * @param sources the folder with the benchmarks' sources, some of which are compiled once more
  * @param karaf an unpacked Apache Karaf; empty if there is none
  * @param karafJava the home of a Java on which it runs
@@ -26,6 +27,7 @@ record Settings(
     Path work,
     List<String> jvm,
     List<String> aotOptions,
+    List<String> ctlOptions,
     Path sources,
     String karaf,
     String karafJava,
@@ -39,6 +41,7 @@ record Settings(
         path("polis.work"),
         List.of(property("polis.jvm").split(" ")),
         List.of(property("polis.aot").split(" ")),
+        List.of(property("polis.ctl").split(" ")),
         path("polis.sources"),
         property("polis.karaf"),
         property("polis.karaf.java"),
@@ -68,6 +71,11 @@ record Settings(
 
   int starts() {
     return quick ? 1 : 5;
+  }
+
+  /** Commands of the command line. */
+  int commands() {
+    return quick ? 3 : 20;
   }
 
   /** Until a started node has done what it does once. */

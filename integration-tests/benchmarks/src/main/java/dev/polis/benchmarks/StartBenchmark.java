@@ -107,7 +107,7 @@ final class StartBenchmark {
   }
 
   private static Aim warm(List<Long> nanos) {
-    return Aim.atMost(1.5, " s", of(nanos).median() / 1e9);
+    return Aim.atMost(1.2, " s", of(nanos).median() / 1e9);
   }
 
   private static Latencies of(List<Long> nanos) {

@@ -1,11 +1,12 @@
 package dev.polis.docs.it;
 
 import dev.polis.ctl.Ctl;
+import java.io.PrintWriter;
+import java.io.Writer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
-import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
@@ -16,6 +17,8 @@ final class CommandCheck {
   private static final String CTL = "polisctl";
   private static final Pattern COMMENT = Pattern.compile("\\s+#.*");
   private static final Pattern END = Pattern.compile("[|;&>]");
+
+  private static final PrintWriter NOWHERE = new PrintWriter(Writer.nullWriter());
 
   private final String help;
 
@@ -63,7 +66,7 @@ final class CommandCheck {
 
   private static Optional<String> ctlFault(List<String> words) {
     try {
-      new CommandLine(new Ctl()).parseArgs(words.toArray(String[]::new));
+      Ctl.commandLine(NOWHERE, NOWHERE).parseArgs(words.toArray(String[]::new));
       return Optional.empty();
     } catch (UnmatchedArgumentException e) {
       return Optional.of(e.getMessage());

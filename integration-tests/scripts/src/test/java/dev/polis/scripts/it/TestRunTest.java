@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -73,6 +75,95 @@ class TestRunTest {
             .formatted(scripts.path(".polis/test.log")),
         run.out());
     assertTrue(Files.readString(scripts.path(".polis/test.log")).contains("BUILD"), run::all);
+  }
+
+  @Test
+  @DisplayName("All modules are built first; then their tests run, each module's once, at once")
+  void streams() throws Exception {
+    maven(0, PASSED);
+    for (String module : List.of("platform/one", "integration-tests/two")) {
+      Path folder = Files.createDirectories(scripts.path(module));
+      String name = "dev.polis." + folder.getFileName();
+      Files.writeString(folder.resolve("pom.xml"), pom(name, ""));
+      Files.createDirectories(folder.resolve("target"));
+      Files.writeString(folder.resolve("target/" + name + "-0.1.0.jar"), "just built");
+    }
+    Files.writeString(
+        scripts.path("pom.xml"),
+        pom("polis", "<module>platform/one</module>\n<module>integration-tests/two</module>"));
+    Files.createDirectories(scripts.path("fetched/org/junit"));
+    Files.createDirectories(scripts.path("fetched/dev/cel"));
+    Path former = Files.createDirectories(scripts.path("fetched/dev/polis/dev.polis.one"));
+
+    Finished run = scripts.run("polis", "test");
+    assertEquals(0, run.code(), run.all());
+
+    List<String> calls = Files.readAllLines(scripts.path("arguments"));
+    assertEquals(
+        "--batch-mode -Dstyle.color=never -T 1C verify -DskipTests --fail-at-end", calls.get(0));
+    String others = "";
+    Set<String> modules = new TreeSet<>();
+    for (String call : calls.subList(2, calls.size())) {
+      assertTrue(call.endsWith(" surefire:test --fail-at-end"), call);
+      String chosen = call.replaceFirst("^.* -pl (\\S+) .*$", "$1");
+      if (chosen.startsWith("!")) {
+        others += chosen;
+      } else {
+        for (String each : chosen.split(",")) {
+          assertTrue(modules.add(each), () -> each + " is in two streams: " + calls);
+        }
+      }
+    }
+    assertEquals("!" + String.join(",!", modules), sorted(others), calls::toString);
+
+    Path repository = scripts.path(".polis/repository");
+    assertEquals(
+        "just built",
+        Files.readString(
+            repository.resolve("dev/polis/dev.polis.one/0.1.0/dev.polis.one-0.1.0.jar")));
+    for (String name : List.of("polis", "dev.polis.one", "dev.polis.two")) {
+      Path pom = repository.resolve("dev/polis/" + name + "/0.1.0/" + name + "-0.1.0.pom");
+      assertTrue(Files.isRegularFile(pom), pom::toString);
+    }
+    assertTrue(Files.isDirectory(repository.resolve("org/junit")));
+    assertTrue(Files.isDirectory(repository.resolve("dev/cel")));
+    assertTrue(Files.isDirectory(former), "what Maven has fetched stays");
+  }
+
+  @Test
+  @DisplayName("With a Maven that does not say where its repository is, modules are tested in turn")
+  void oneAfterTheOther() throws Exception {
+    maven(0, PASSED);
+    Files.delete(scripts.path("fetched"));
+    Finished run = scripts.run("polis", "test");
+
+    assertEquals(0, run.code(), run.all());
+    assertEquals("1 passed, 0 failed, 0 skipped", lastOf(run.out()));
+    assertEquals(
+        "--batch-mode -Dstyle.color=never verify --fail-at-end",
+        Files.readAllLines(scripts.path("arguments")).getLast());
+  }
+
+  private static String sorted(String modules) {
+    return String.join(",", new TreeSet<>(List.of(modules.split(","))));
+  }
+
+  /** A project file, in the form of those in this repository. */
+  private static String pom(String artifact, String modules) {
+    return """
+        <project>
+          <parent>
+            <artifactId>another</artifactId>
+            <version>7</version>
+          </parent>
+          <artifactId>%s</artifactId>
+          <version>0.1.0</version>
+          <modules>
+            %s
+          </modules>
+        </project>
+        """
+        .formatted(artifact, modules);
   }
 
   @Test
@@ -150,7 +241,7 @@ class TestRunTest {
       "Without a terminal there is a line for each module, and one for each class that fails")
   void linesWithoutTerminal() throws Exception {
     maven(1, PASSED, FAILED);
-    Finished run = scripts.run("polis", "test");
+    Finished run = scripts.run("polis", "test", "-pl", "platform/one");
 
     assertEquals(
         """
@@ -158,7 +249,9 @@ class TestRunTest {
         polis: FAILED: 1 of 2 tests in a.TwoTest
         polis: testing 2 of 2: dev.polis.two (T)
         """,
-        run.err().replaceAll("\\(\\d+ s\\)", "(T)"));
+        run.err()
+            .replaceAll("\\(\\d+ s\\)", "(T)")
+            .replaceFirst("^polis: building what platform/one needs\n(polis: building .*\n)+", ""));
   }
 
   @Test
@@ -166,7 +259,7 @@ class TestRunTest {
   void oneLineMoves() throws Exception {
     maven(0, PASSED);
     Files.writeString(scripts.path("slow"), "");
-    String command = scripts.path("polis") + " test 2>&1 >" + scripts.path("out");
+    String command = scripts.path("polis") + " test -pl a 2>&1 >" + scripts.path("out");
     Finished run =
         scripts.finish(List.of("env", "TERM=xterm", "script", "-qec", command, "/dev/null"));
 
@@ -188,9 +281,9 @@ class TestRunTest {
 
     assertEquals(0, run.code(), run.all());
     assertEquals("1 passed, 0 failed, 0 skipped", lastOf(run.out()));
-    assertEquals(
-        "--batch-mode -Dstyle.color=never verify --fail-at-end -Dtest=One\n",
-        Files.readString(scripts.path("arguments")));
+    for (String call : Files.readAllLines(scripts.path("arguments"))) {
+      assertTrue(call.endsWith(" -Dtest=One"), call);
+    }
   }
 
   @Test
@@ -202,7 +295,7 @@ class TestRunTest {
     assertEquals(0, run.code(), run.all());
     assertEquals(
         """
-        --batch-mode -Dstyle.color=never install -pl platform/event -am -DskipTests -Dspotless.check.skip=true
+        --batch-mode -Dstyle.color=never -T 1C install -pl platform/event -am -DskipTests -Dspotless.check.skip=true
         --batch-mode -Dstyle.color=never verify -pl platform/event -ff
         """,
         Files.readString(scripts.path("arguments")));
@@ -210,6 +303,7 @@ class TestRunTest {
 
   /** Plays a build of two modules whose tests end like this. */
   private void maven(int code, String... tests) throws Exception {
+    Files.createDirectories(scripts.path("fetched"));
     Files.writeString(
         scripts.path("content"), "<testsuite>" + String.join("", tests) + "</testsuite>");
     String result =
@@ -221,6 +315,10 @@ class TestRunTest {
         """
         cd %s
         printf '%%s\\n' "$*" >>arguments
+        case "$*" in
+          *" validate"*) echo "[DEBUG] Using local repository at %s/fetched" && exit ;;
+          *-DskipTests*) echo '[INFO] Building dev.polis.one 0.1.0      [1/2]' && exit ;;
+        esac
         echo '[INFO] Building dev.polis.one 0.1.0      [1/2]'
         echo '[INFO] Running a.TwoTest'
         echo '%s'
@@ -232,7 +330,7 @@ class TestRunTest {
         echo '[INFO] BUILD ENDED'
         exit %d
         """
-            .formatted(directory, result, code));
+            .formatted(directory, directory, result, code));
   }
 
   private static String lastOf(String text) {
