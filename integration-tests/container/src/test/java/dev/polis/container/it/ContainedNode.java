@@ -86,6 +86,11 @@ final class ContainedNode {
     return state.resolve("parameters.pb");
   }
 
+  /** Returns the folder that all of the node's files are in. */
+  Path folder() {
+    return state;
+  }
+
   /** Returns the folder of the plugin store. */
   Path plugins() {
     return state.resolve("root/plugins");
