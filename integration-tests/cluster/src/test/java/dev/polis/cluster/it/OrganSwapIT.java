@@ -38,6 +38,12 @@ class OrganSwapIT {
    */
   private static final int THREADS_BY_CHANCE = 2;
 
+  /**
+   * How many runnables may be added by chance while {@link #ROUNDS} rounds leave none behind: some
+   * live only now and then, such as one that follows a stream that was begun again.
+   */
+  private static final int RUNNABLES_BY_CHANCE = 2;
+
   private static final String SUPERVISED = "dev.polis.supervision.Node";
 
   /**
@@ -222,10 +228,14 @@ class OrganSwapIT {
                   JvmCensus.more(before.threads(), after.threads())));
     }
     int supervised = after.instances().getOrDefault(SUPERVISED, 0);
-    if (supervised != before.instances().getOrDefault(SUPERVISED, 0)) {
+    int supervisedBefore = before.instances().getOrDefault(SUPERVISED, 0);
+    if (supervised > supervisedBefore + RUNNABLES_BY_CHANCE) {
       left.add(
-          "%d nodes of the supervision tree:%s"
-              .formatted(supervised, JvmCensus.more(before.instances(), after.instances())));
+          "%d nodes of the supervision tree instead of %d:%s"
+              .formatted(
+                  supervised,
+                  supervisedBefore,
+                  JvmCensus.more(before.instances(), after.instances())));
     }
     return left;
   }
