@@ -27,6 +27,9 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private final AtomicBoolean recorded = new AtomicBoolean();
   private final Object state = new Object();
 
+  /** Whether the thread that reads the requests of its connection, and of others, handles it. */
+  private final boolean here;
+
   // Guarded by state.
   private boolean closed;
   private boolean abandoned;
@@ -41,10 +44,31 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private volatile Context.CancellableContext context; // null until the handler has it
 
   CallInFlight(ServerCall<Object, Object> connection, CallMethod method, CallRouter owner) {
+    this(connection, method, owner, false);
+  }
+
+  private CallInFlight(
+      ServerCall<Object, Object> connection, CallMethod method, CallRouter owner, boolean here) {
     super(connection);
     this.method = method;
     this.owner = owner;
+    this.here = here;
     method.counters().started();
+  }
+
+  /** Creates a call that the calling thread handles, which reads others as well. */
+  static CallInFlight here(
+      ServerCall<Object, Object> connection,
+      CallMethod method,
+      CallIdentity.Caller caller,
+      CallRouter owner) {
+    CallInFlight call = new CallInFlight(connection, method, owner, true);
+    call.caller = caller;
+    return call;
+  }
+
+  boolean isOf(ServerCall<Object, Object> connection) {
+    return delegate() == connection;
   }
 
   CallMethod method() {
@@ -67,6 +91,11 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   void enter(CallProvider by) {
     provider = by;
     by.calls.add(this);
+  }
+
+  /** Returns who serves it; null until somebody does. */
+  CallProvider provider() {
+    return provider;
   }
 
   void leaveProvider() {
@@ -252,6 +281,10 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   }
 
   private void entered() {
+    if (here) {
+      // An interrupt would reach the connections that this thread reads; nothing waits for one.
+      return;
+    }
     synchronized (state) {
       runner = Thread.currentThread();
     }
@@ -262,6 +295,9 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
    * thread goes on to other callbacks.
    */
   private void left() {
+    if (here) {
+      return;
+    }
     synchronized (state) {
       runner = null;
       Thread.interrupted();

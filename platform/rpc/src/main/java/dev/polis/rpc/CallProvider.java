@@ -16,12 +16,18 @@ final class CallProvider {
           .thenComparingLong(provider -> provider.number);
 
   final ServerServiceDefinition definition;
+
+  /** Full names of the methods whose handlers never wait. */
+  final Set<String> nonBlocking;
+
   final Set<CallInFlight> calls = new HashSet<>();
   private final int ranking;
   private final long number;
 
-  CallProvider(ServerServiceDefinition definition, int ranking, long number) {
+  CallProvider(
+      ServerServiceDefinition definition, Set<String> nonBlocking, int ranking, long number) {
     this.definition = definition;
+    this.nonBlocking = Set.copyOf(nonBlocking);
     this.ranking = ranking;
     this.number = number;
   }

@@ -13,7 +13,6 @@ import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -43,11 +42,16 @@ final class CallRouter extends HandlerRegistry {
   private final ServerMethodDefinition<Object, Object> refusal =
       ServerMethodDefinition.create(unknown.descriptor(), this::refuse);
 
+  // Changed under the lock only; who reads it without may see it change at once.
+  private final Map<String, CallProvider> preferred = new ConcurrentHashMap<>();
+
+  // Of each thread that reads requests: the call that it has begun and starts next.
+  private final ThreadLocal<CallInFlight> begun = new ThreadLocal<>();
+
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   // Guarded by lock.
   private final List<CallProvider> providers = new ArrayList<>();
-  private final Map<String, CallProvider> preferred = new HashMap<>();
   private final Set<CallInFlight> calls = new HashSet<>();
   private long registrations;
   private boolean stopped;
@@ -71,11 +75,11 @@ final class CallRouter extends HandlerRegistry {
 
   // ---- who serves
 
-  CallProvider add(ServerServiceDefinition service, int ranking) {
+  CallProvider add(ServerServiceDefinition service, Set<String> nonBlocking, int ranking) {
     service.getMethods().forEach(method -> remember(method.getMethodDescriptor()));
     lock.lock();
     try {
-      CallProvider provider = new CallProvider(service, ranking, registrations++);
+      CallProvider provider = new CallProvider(service, nonBlocking, ranking, registrations++);
       providers.add(provider);
       choose(provider.service());
       changed.signalAll();
@@ -186,10 +190,69 @@ final class CallRouter extends HandlerRegistry {
     return known == null ? refusal : known;
   }
 
+  /**
+   * Begins a call on the calling thread, which goes on with {@link #start}, if nothing on the way
+   * to the answer waits: the handler says so, is there, and may be asked by this caller.
+   */
+  boolean beginHere(ServerCall<?, ?> connection, Metadata headers) {
+    CallMethod method = methods.get(connection.getMethodDescriptor().getFullMethodName());
+    if (method == null || method.rule().mutating() || !isNonBlocking(method)) {
+      return false;
+    }
+    try {
+      CallIdentity.Caller caller = identity.identify(connection.getAttributes());
+      method.rule().admit(caller);
+      CallTimeout.requireReadable(headers);
+      return enterHere(connection, method, caller);
+    } catch (RpcException refused) {
+      // The call's own thread will find the same, and may wait there until it is logged.
+      return false;
+    }
+  }
+
+  private boolean isNonBlocking(CallMethod method) {
+    CallProvider provider = preferred.get(method.service());
+    return provider != null && provider.nonBlocking.contains(method.name());
+  }
+
+  // The types of requests and responses are the handler's; see CallMethod.
+  @SuppressWarnings("unchecked")
+  private boolean enterHere(
+      ServerCall<?, ?> connection, CallMethod method, CallIdentity.Caller caller) {
+    lock.lock();
+    try {
+      if (stopped || !isNonBlocking(method)) {
+        return false;
+      }
+      CallInFlight call =
+          CallInFlight.here((ServerCall<Object, Object>) connection, method, caller, this);
+      calls.add(call);
+      call.enter(preferred.get(method.service()));
+      begun.set(call);
+      return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Returns the call of a connection that this thread has begun, if it is one. */
+  private Optional<CallInFlight> begunHere(ServerCall<Object, Object> connection) {
+    if (Thread.currentThread().isVirtual()) {
+      return Optional.empty();
+    }
+    CallInFlight call = begun.get();
+    begun.remove();
+    return Optional.ofNullable(call).filter(each -> each.isOf(connection));
+  }
+
   private ServerCall.Listener<Object> start(
       CallMethod method, ServerCall<Object, Object> connection, Metadata headers) {
-    CallInFlight call = new CallInFlight(connection, method, this);
+    Optional<CallInFlight> here = begunHere(connection);
+    CallInFlight call = here.orElseGet(() -> new CallInFlight(connection, method, this));
     try {
+      if (here.isPresent()) {
+        return call.begin(handler(call.provider(), method), headers);
+      }
       enter(call);
       call.identified(identity.identify(connection.getAttributes()));
       method.rule().admit(call.caller());
@@ -232,7 +295,8 @@ final class CallRouter extends HandlerRegistry {
       while (true) {
         Optional<CallProvider> provider = provider(call.method());
         if (provider.isPresent()) {
-          return handler(provider.get(), call);
+          call.enter(provider.get());
+          return handler(provider.get(), call.method());
         }
         if (!waits) {
           requireHoldable(call.method());
@@ -295,16 +359,15 @@ final class CallRouter extends HandlerRegistry {
 
   // The provider's own types; see CallMethod.
   @SuppressWarnings("unchecked")
-  private ServerCallHandler<Object, Object> handler(CallProvider provider, CallInFlight call) {
-    ServerMethodDefinition<?, ?> method = provider.definition.getMethod(call.method().name());
-    if (method == null) {
+  private ServerCallHandler<Object, Object> handler(CallProvider provider, CallMethod method) {
+    ServerMethodDefinition<?, ?> served = provider.definition.getMethod(method.name());
+    if (served == null) {
       throw new RpcException(
           Status.Code.UNIMPLEMENTED,
           "method %s was served before, but not by the present version of its service"
-              .formatted(call.method().name()));
+              .formatted(method.name()));
     }
-    call.enter(provider);
-    return ((ServerMethodDefinition<Object, Object>) method).getServerCallHandler();
+    return ((ServerMethodDefinition<Object, Object>) served).getServerCallHandler();
   }
 
   private RpcException away(String service, String how) {

@@ -21,6 +21,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
@@ -218,9 +219,11 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   RpcRegistration serve(Collection<String> names, BindableService service, int ranking) {
     List<HostListener> targets = names.stream().map(this::listener).toList();
     ServerServiceDefinition definition = service.bindService();
+    Set<String> nonBlocking =
+        service instanceof NonBlockingMethods some ? some.nonBlockingMethods() : Set.of();
     List<Runnable> undo = new CopyOnWriteArrayList<>();
     for (HostListener target : targets) {
-      CallProvider provider = target.router().add(definition, ranking);
+      CallProvider provider = target.router().add(definition, nonBlocking, ranking);
       undo.add(() -> target.router().remove(provider));
       if (!target.settings().tls()) {
         openForDevelopers(target);

@@ -25,6 +25,10 @@
  * <p>What was changed and by whom is kept in files, by {@link dev.polis.rpc.audit.AuditLog}: a
  * mutating call of an authenticated peer is on the disk before its caller is answered.
  *
+ * <p>Each call has a virtual thread of its own, which may wait. A service that says so by {@link
+ * dev.polis.rpc.NonBlockingMethods} answers some methods on the thread that read the request: the
+ * change of threads and back is most of the time of a call that is answered from memory.
+ *
  * <p>{@link dev.polis.rpc.CallStreams} serves the streams of an organ that last as long as their
  * callers listen: each on a virtual thread of its own, or, where a thousand callers get the same
  * messages, from the thread that has a new message.
@@ -69,7 +73,7 @@
  * close a call, and see a call only after it found a handler.
  */
 @Export
-@Version("1.3.0")
+@Version("1.4.0")
 package dev.polis.rpc;
 
 import org.osgi.annotation.bundle.Export;
