@@ -207,7 +207,7 @@ final class CuratorService implements Curator, OrganInstance {
   private List<BindableService> endpoints(NodeCredentials credentials) {
     ByteString clusterCa = ByteString.copyFrom(Pem.der(credentials.ca()));
     return List.of(
-        new ManagementApi(gate, new SecureRandom(), clusterCa),
+        new ManagementApi(gate, streams, new SecureRandom(), clusterCa),
         new AaaApi(gate),
         new CuratorApi(
             gate,

@@ -6,7 +6,9 @@ import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.rpc.RpcException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 
 /**
  * Gives calls the present leadership of this node, and lets them wait a short time for the next
@@ -77,6 +79,19 @@ final class LeaderGate {
     }
     try {
       return work.run(term);
+    } finally {
+      term.leave();
+    }
+  }
+
+  /** Does work that does not wait under the present leadership; empty if there is none. */
+  <T> Optional<T> atOnce(Function<LeaderTerm, Optional<T>> work) {
+    if (!(leadership.peek().orElseThrow() instanceof Leadership.Held(LeaderTerm term))
+        || !term.enter()) {
+      return Optional.empty();
+    }
+    try {
+      return work.apply(term);
     } finally {
       term.leave();
     }

@@ -2,6 +2,8 @@ package dev.polis.curator;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.NodeLabels;
+import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.NonBlockingMethods;
 import dev.polis.wire.api.ApproveNodeRequest;
 import dev.polis.wire.api.ApproveNodeResponse;
 import dev.polis.wire.api.ConfigureClusterRequest;
@@ -30,23 +32,32 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
 /** Serves the Management API, for operators: nodes, roles, labels, tickets, configuration. */
-final class ManagementApi extends ManagementGrpc.ManagementImplBase {
+final class ManagementApi extends ManagementGrpc.ManagementImplBase implements NonBlockingMethods {
 
   /**
    * Lets a client find the cluster after most nodes have moved; existing clients expect no more.
    */
   private static final int DIRECTORY_NODES = 15;
 
+  /**
+   * So many records, of which some are nodes, take some tens of microseconds to list; more are
+   * listed on a thread of their own.
+   */
+  private static final int FEW_RECORDS = 64;
+
   private final LeaderGate gate;
+  private final CallStreams streams;
   private final SecureRandom random;
   private final ByteString clusterCa;
 
-  ManagementApi(LeaderGate gate, SecureRandom random, ByteString clusterCa) {
+  ManagementApi(LeaderGate gate, CallStreams streams, SecureRandom random, ByteString clusterCa) {
     this.gate = gate;
+    this.streams = streams;
     this.random = random;
     this.clusterCa = clusterCa;
   }
@@ -102,20 +113,46 @@ final class ManagementApi extends ManagementGrpc.ManagementImplBase {
   }
 
   @Override
-  public void getNodes(GetNodesRequest request, StreamObserver<dev.polis.wire.api.Node> caller) {
-    Predicate<dev.polis.wire.api.Node> filter = NodeFilter.compile(request.getFilter());
-    List<dev.polis.wire.api.Node> nodes =
-        ApiCalls.run(() -> gate.during(term -> nodes(term, filter)));
-    nodes.forEach(caller::onNext);
-    caller.onCompleted();
+  public Set<String> nonBlockingMethods() {
+    return Set.of(ManagementGrpc.getGetNodesMethod().getFullMethodName());
   }
 
-  private static List<dev.polis.wire.api.Node> nodes(
-      LeaderTerm term, Predicate<dev.polis.wire.api.Node> filter) throws InterruptedException {
-    return term.records().read().forOperators().stream()
-        .map(node -> NodeRecords.withHealth(node, term.heartbeats()))
-        .filter(filter)
-        .toList();
+  @Override
+  public void getNodes(GetNodesRequest request, StreamObserver<dev.polis.wire.api.Node> caller) {
+    Optional<List<dev.polis.wire.api.Node>> known =
+        request.getFilter().isEmpty() ? gate.atOnce(ManagementApi::fewNodes) : Optional.empty();
+    if (known.isPresent()) {
+      known.get().forEach(caller::onNext);
+      caller.onCompleted();
+      return;
+    }
+    streams.serve("curator nodes", caller, sink -> sendNodes(request, sink));
+  }
+
+  /** Returns all nodes if memory has them, and so few that nobody waits for them to be listed. */
+  private static Optional<List<dev.polis.wire.api.Node>> fewNodes(LeaderTerm term) {
+    return term.records()
+        .readAtOnce()
+        .filter(records -> records.keys().size() <= FEW_RECORDS)
+        .map(records -> withHealth(records.forOperators(), term));
+  }
+
+  private void sendNodes(GetNodesRequest request, CallStreams.Sink<dev.polis.wire.api.Node> sink)
+      throws InterruptedException {
+    Predicate<dev.polis.wire.api.Node> filter = NodeFilter.compile(request.getFilter());
+    List<dev.polis.wire.api.Node> nodes =
+        ApiCalls.translating(
+            () -> gate.during(term -> withHealth(term.records().read().forOperators(), term)));
+    for (dev.polis.wire.api.Node node : nodes) {
+      if (filter.test(node)) {
+        sink.send(node);
+      }
+    }
+  }
+
+  private static List<dev.polis.wire.api.Node> withHealth(
+      List<dev.polis.wire.api.Node> nodes, LeaderTerm term) {
+    return nodes.stream().map(node -> NodeRecords.withHealth(node, term.heartbeats())).toList();
   }
 
   @Override

@@ -20,9 +20,9 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Sends the changes of the node records in the leader's memory to any number of streams; each
- * change is encoded once. A slow stream skips intermediate states and costs at most one entry for
- * each node. A damaged record ends only the streams of that node. Thread-safe; its creator closes
- * it, which ends the streams.
+ * change is one message for all. A slow stream skips intermediate states and costs at most one
+ * entry for each node. A damaged record ends only the streams of that node. Thread-safe; its
+ * creator closes it, which ends the streams.
  */
 final class NodeWatchBroadcaster implements AutoCloseable {
 

@@ -1,5 +1,6 @@
 package dev.polis.curator;
 
+import com.google.protobuf.MessageLite;
 import dev.polis.etcd.EtcdClosedException;
 import dev.polis.etcd.EtcdException;
 import dev.polis.event.MutableValue;
@@ -57,7 +58,7 @@ final class PluginSetWatch implements AutoCloseable {
   PluginSetWatch(RecordStore records, RecordMemory memory, Log log) {
     this.records = records;
     this.log = log;
-    memory.listen((now, keys) -> seen.set(now));
+    memory.listen(this::changed);
     this.reader = Thread.ofVirtual().name("curator plugin set watch").start(this::read);
   }
 
@@ -79,6 +80,26 @@ final class PluginSetWatch implements AutoCloseable {
         }
       }
     }
+  }
+
+  /** Leaves out what most writes are: nodes that report their status. */
+  private void changed(RecordSnapshot now, Set<String> keys) {
+    RecordSnapshot before = seen.peek().orElse(RecordSnapshot.EMPTY);
+    if (keys.stream().anyMatch(key -> concerns(key, before, now))) {
+      seen.set(now);
+    }
+  }
+
+  /** Returns whether the set may be another one because of a record. */
+  private static boolean concerns(String key, RecordSnapshot before, RecordSnapshot now) {
+    return RecordKeys.NODES.extractId(key).isEmpty()
+        || !address(before.state(key)).equals(address(now.state(key)));
+  }
+
+  private static Optional<String> address(RecordState state) {
+    return state instanceof RecordState.Present(long revision, MessageLite record)
+        ? Optional.of(address((Node) record))
+        : Optional.empty();
   }
 
   private void read() {

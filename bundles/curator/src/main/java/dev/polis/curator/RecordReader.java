@@ -3,6 +3,7 @@ package dev.polis.curator;
 import dev.polis.etcd.KeyValues;
 import dev.polis.etcd.RangeResult;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -37,8 +38,14 @@ final class RecordReader implements AutoCloseable {
 
   /** Returns all records, with each change that was acknowledged before this call. */
   RecordSnapshot read() throws InterruptedException {
+    Optional<RecordSnapshot> known = atOnce();
+    return known.isPresent() ? known.get() : list();
+  }
+
+  /** Returns the same without asking etcd; empty if memory alone does not say. */
+  Optional<RecordSnapshot> atOnce() {
     RecordSnapshot known = memory.now();
-    return isCertain() ? known : list();
+    return isCertain() ? Optional.of(known) : Optional.empty();
   }
 
   /**

@@ -55,6 +55,11 @@ final class RecordStore implements AutoCloseable {
     return reader.read();
   }
 
+  /** Returns the same without waiting for anything; empty if etcd has to be asked. */
+  Optional<RecordSnapshot> readAtOnce() {
+    return reader.atOnce();
+  }
+
   /**
    * Returns when memory has each change that was acknowledged before this call. What was read from
    * memory before, and follows its changes, is then complete.
