@@ -38,15 +38,21 @@ final class ClusterAccess implements AutoCloseable {
   static final int CURATOR_PORT = 7835;
 
   private final NodeUnderTest node;
+  private final int port;
   private final List<ManagedChannel> channels = new ArrayList<>();
 
   ClusterAccess(NodeUnderTest node) {
+    this(node, CURATOR_PORT);
+  }
+
+  /** Connects to another server than the curator, at this port of the node's address. */
+  ClusterAccess(NodeUnderTest node, int port) {
     this.node = node;
+    this.port = port;
   }
 
   private ManagedChannel dial(RpcClients clients) {
-    ManagedChannel channel =
-        clients.dial(new InetSocketAddress(NodeUnderTest.ADDRESS, CURATOR_PORT));
+    ManagedChannel channel = clients.dial(new InetSocketAddress(NodeUnderTest.ADDRESS, port));
     channels.add(channel);
     return channel;
   }
@@ -63,7 +69,11 @@ final class ClusterAccess implements AutoCloseable {
   }
 
   NodeCredentials nodeCredentials() throws IOException {
-    Path folder = node.state().resolve("data/node/credentials");
+    return nodeCredentials(node.state());
+  }
+
+  static NodeCredentials nodeCredentials(Path state) throws IOException {
+    Path folder = state.resolve("data/node/credentials");
     return NodeCredentials.fromPem(
         Files.readString(folder.resolve("cert-key.pem")),
         Files.readString(folder.resolve("cert.pem")),
@@ -76,15 +86,16 @@ final class ClusterAccess implements AutoCloseable {
     return dial(RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca())));
   }
 
-  private EtcdTls etcdTls() throws IOException {
-    Path pki = node.state().resolve("data/etcd/pki");
+  /** The certificates of etcd's root user. */
+  static EtcdTls etcdTls(Path state) throws IOException {
+    Path pki = state.resolve("data/etcd/pki");
     return new EtcdTls(
         List.of(Pem.certificate(Files.readString(pki.resolve("ca.pem")))),
         Pem.privateKey(Files.readString(pki.resolve("root-key.pem"))),
         List.of(Pem.certificate(Files.readString(pki.resolve("root.pem")))));
   }
 
-  private URI etcdUrl() {
+  URI etcdUrl() {
     return URI.create(node.etcdFlag("listen-client-urls"));
   }
 
@@ -92,12 +103,13 @@ final class ClusterAccess implements AutoCloseable {
   EtcdClient etcd() throws IOException {
     URI url = etcdUrl();
     return EtcdClient.connect(
-        EtcdAccess.tls(List.of(EtcdEndpoint.of(url.getHost() + ":" + url.getPort())), etcdTls()));
+        EtcdAccess.tls(
+            List.of(EtcdEndpoint.of(url.getHost() + ":" + url.getPort())), etcdTls(node.state())));
   }
 
   /** A new connection to etcd with jetcd alone. */
   Client jetcd() throws Exception {
-    EtcdTls tls = etcdTls();
+    EtcdTls tls = etcdTls(node.state());
     KeyStore store = KeyStore.getInstance("PKCS12");
     store.load(null, null);
     store.setKeyEntry(

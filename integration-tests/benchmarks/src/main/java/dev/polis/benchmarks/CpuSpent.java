@@ -7,15 +7,20 @@ import java.lang.management.ManagementFactory;
  * Holds the CPU time of all processes that take part in a call, in seconds; other processes do not
  * distort it.
  *
- * @param node the node's JVM
+ * @param node the node's JVM, or what serves in its place
  * @param etcd its etcd
  * @param client this process
  */
 record CpuSpent(double node, double etcd, double client) {
 
   static CpuSpent soFar(NodeUnderTest node) throws IOException {
+    return soFar(node, node.pid());
+  }
+
+  /** Counts another server in the place of the node's JVM. */
+  static CpuSpent soFar(NodeUnderTest node, long server) throws IOException {
     return new CpuSpent(
-        ProcessSample.of(node.pid()).cpuSeconds(),
+        ProcessSample.of(server).cpuSeconds(),
         ProcessSample.of(node.etcd().pid()).cpuSeconds(),
         ManagementFactory.getPlatformMXBean(com.sun.management.OperatingSystemMXBean.class)
                 .getProcessCpuTime()

@@ -23,6 +23,7 @@ import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.PutOption;
 import io.grpc.stub.StreamObserver;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,7 +31,10 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Measures calls of the curator over mutual TLS, beside the same reads and writes of etcd. */
+/**
+ * Measures calls of the curator over mutual TLS, beside the same reads and writes of etcd, and
+ * beside a server that does nothing else.
+ */
 final class CuratorBenchmark {
 
   private static final int[] CALLERS = {1, 8, 64};
@@ -41,6 +45,7 @@ final class CuratorBenchmark {
   private static final String CURATOR = "curator";
   private static final String POLIS = "dev.polis.etcd";
   private static final String JETCD = "jetcd";
+  private static final String BARE = BareUnderTest.NAME;
   private static final String UNAUDITED = "UpdateNodeStatus";
 
   private final Report report;
@@ -49,6 +54,7 @@ final class CuratorBenchmark {
   private final ClusterAccess access;
   private final EtcdClient etcd;
   private final Client jetcd;
+  private final BareUnderTest bare;
   private final AtomicLong ticker = new AtomicLong();
 
   /** What one way of doing it came to. */
@@ -60,41 +66,34 @@ final class CuratorBenchmark {
       NodeUnderTest node,
       ClusterAccess access,
       EtcdClient etcd,
-      Client jetcd) {
+      Client jetcd,
+      BareUnderTest bare) {
     this.report = report;
     this.settings = settings;
     this.node = node;
     this.access = access;
     this.etcd = etcd;
     this.jetcd = jetcd;
+    this.bare = bare;
   }
 
   static void run(Report report, Settings settings, NodeUnderTest node) throws Exception {
     try (ClusterAccess access = new ClusterAccess(node);
         EtcdClient etcd = access.etcd();
-        Client jetcd = access.jetcd()) {
+        Client jetcd = access.jetcd();
+        BareUnderTest bare = BareUnderTest.start(settings, node, access)) {
       CuratorBenchmark benchmark =
-          new CuratorBenchmark(report, settings, node, access, etcd, jetcd);
+          new CuratorBenchmark(report, settings, node, access, etcd, jetcd, bare);
       benchmark.reads();
       benchmark.writes();
     }
   }
 
   private void reads() throws Exception {
-    // Nothing waits in what is called back, which is how the clients of etcd work, too.
-    ManagementGrpc.ManagementStub management =
-        ManagementGrpc.newStub(access.asOwner()).withExecutor(Runnable::run);
-    GetNodesRequest all = GetNodesRequest.getDefaultInstance();
     KeyValues kv = etcd.sub(CURATOR).kv();
     String first = kv.range(KeyRange.prefix("/nodes/")).keys().getFirst().key();
     Map<String, Load.Call> ways = new LinkedHashMap<>();
-    ways.put(
-        CURATOR,
-        caller -> {
-          Nodes nodes = new Nodes();
-          management.getNodes(all, nodes);
-          nodes.done.get();
-        });
+    ways.put(CURATOR, read(access));
     ways.put(
         POLIS,
         caller ->
@@ -102,22 +101,39 @@ final class CuratorBenchmark {
                 .when(Compare.present(first))
                 .then(Op.get(KeyRange.prefix("/nodes/")))
                 .commit());
-    KV bare = jetcd.getKVClient();
+    KV client = jetcd.getKVClient();
     ByteSequence prefix = bytes("namespaced:curator//nodes/");
     ByteSequence present = bytes("namespaced:curator/" + first);
     ways.put(
         JETCD,
         caller ->
-            bare.txn()
+            client
+                .txn()
                 .If(new Cmp(present, Cmp.Op.GREATER, CmpTarget.createRevision(0)))
                 .Then(io.etcd.jetcd.op.Op.get(prefix, GetOption.builder().isPrefix(true).build()))
                 .commit()
                 .get());
+    ways.put(BARE, read(bare.access()));
     report.section("Curator: reads (Management.GetNodes)");
     compare("reads", ways);
     report.note(
         "Each is linearizable. Bare etcd runs a transaction: if a key is as expected, then the range of nodes (one record). The curator answers from"
             + " the leader's memory while its lease certainly lives; it adds identity, authorization, validation and audit.");
+    report.note(
+        "Bare gRPC is the floor, the best that the platform under the curator can do: the same call to a server with the options of a node's JVM that"
+            + " answers at once with the same record, encoded beforehand, and does nothing else. Where it misses an aim itself, no curator on this"
+            + " platform meets it.");
+  }
+
+  private static Load.Call read(ClusterAccess server) throws IOException {
+    // Nothing waits in what is called back, which is how the clients of etcd work, too.
+    ManagementGrpc.ManagementStub management =
+        ManagementGrpc.newStub(server.asOwner()).withExecutor(Runnable::run);
+    return caller -> {
+      Nodes nodes = new Nodes();
+      management.getNodes(GetNodesRequest.getDefaultInstance(), nodes);
+      nodes.done.get();
+    };
   }
 
   private static final class Nodes implements StreamObserver<Node> {
@@ -141,37 +157,42 @@ final class CuratorBenchmark {
   }
 
   private void writes() throws Exception {
-    CuratorGrpc.CuratorBlockingV2Stub curator = CuratorGrpc.newBlockingV2Stub(access.asNode());
     String id = access.nodeCredentials().id().text();
     KeyValues kv = etcd.sub("bench").kv();
     byte[] record = new byte[recordSize()];
     kv.put("/contended", record);
     Map<String, Load.Call> ways = new LinkedHashMap<>();
-    ways.put(
-        CURATOR,
-        caller ->
-            curator.updateNodeStatus(
-                UpdateNodeStatusRequest.newBuilder()
-                    .setNodeId(id)
-                    .setStatus(
-                        NodeStatus.newBuilder()
-                            .setExternalAddress(NodeUnderTest.ADDRESS)
-                            .setRunningCurator(
-                                NodeStatus.RunningCurator.newBuilder()
-                                    .setPort(ClusterAccess.CURATOR_PORT)))
-                    .build()));
+    ways.put(CURATOR, write(access, id));
     ways.put(POLIS, caller -> replace(kv, "/contended"));
-    KV bare = jetcd.getKVClient();
+    KV client = jetcd.getKVClient();
     ByteSequence contended = bytes("namespaced:bench//contended");
-    ways.put(JETCD, caller -> replace(bare, contended));
+    ways.put(JETCD, caller -> replace(client, contended));
+    ways.put(BARE, write(bare.access(), id));
     report.section("Curator: writes (Curator.UpdateNodeStatus)");
     compare("writes of one record", ways);
     report.note(
         "A cluster of one node has one such record, so all callers change the same: read it, and replace it if nobody else has; otherwise"
             + " again. Bare etcd is asked for the same, retries included. The curator makes the changes that wait one after the other and writes"
             + " them together.");
+    report.note(
+        "Bare gRPC is the floor, the least that a server in front of etcd can do: it knows the revision of its record beforehand, replaces it with one"
+            + " transaction for all who wait, and answers. It has no fence, no record to decode and nobody to judge.");
     independent(ways.get(CURATOR), kv, record);
     audited(id, ways.get(CURATOR));
+  }
+
+  private static Load.Call write(ClusterAccess server, String id) throws IOException {
+    CuratorGrpc.CuratorBlockingV2Stub curator = CuratorGrpc.newBlockingV2Stub(server.asNode());
+    UpdateNodeStatusRequest request =
+        UpdateNodeStatusRequest.newBuilder()
+            .setNodeId(id)
+            .setStatus(
+                NodeStatus.newBuilder()
+                    .setExternalAddress(NodeUnderTest.ADDRESS)
+                    .setRunningCurator(
+                        NodeStatus.RunningCurator.newBuilder().setPort(ClusterAccess.CURATOR_PORT)))
+            .build();
+    return caller -> curator.updateNodeStatus(request);
   }
 
   /** Compares a change that the audit log keeps on the disk with one that it only counts. */
@@ -225,7 +246,7 @@ final class CuratorBenchmark {
     Map<String, Measured> outcomes = measure(callers, ways);
     String title = "writes, " + callers + " in flight, etcd with a record for each";
     throughput(title, outcomes, POLIS, Aim.NONE);
-    cpu(title, outcomes);
+    cpu(title, outcomes, CURATOR);
   }
 
   private int recordSize() throws InterruptedException {
@@ -282,8 +303,8 @@ final class CuratorBenchmark {
       Map<String, Measured> outcomes = measure(callers, ways);
       String title = what + ", " + callers + " in flight";
       Load.Outcome curator = outcomes.get(CURATOR).outcome();
-      cpu(title, outcomes);
-      for (String base : List.of(POLIS, JETCD)) {
+      cpu(title, outcomes, CURATOR);
+      for (String base : List.of(POLIS, JETCD, BARE)) {
         Load.Outcome baseline = outcomes.get(base).outcome();
         boolean aimed = base.equals(POLIS) && callers == CALLERS[CALLERS.length - 1];
         double ratio = curator.perSecond() / baseline.perSecond();
@@ -302,7 +323,22 @@ final class CuratorBenchmark {
             curator.latencies().p99() / baseline.latencies().p99(),
             Aim.NONE);
       }
+      floor(title, outcomes);
     }
+  }
+
+  /** Compares with bare etcd what a server without a curator comes to. */
+  private void floor(String title, Map<String, Measured> outcomes) {
+    throughput(title + ", " + BARE, outcomes, BARE, POLIS, Aim.NONE);
+    double floor = outcomes.get(BARE).outcome().latencies().median();
+    double baseline = outcomes.get(POLIS).outcome().latencies().median();
+    report.row(
+        title + ", " + BARE + ", p50",
+        Report.millis(floor),
+        POLIS + ": " + Report.millis(baseline),
+        floor / baseline,
+        Aim.NONE);
+    cpu(title + ", " + BARE, outcomes, BARE);
   }
 
   /** Says how much slower than bare etcd a call may be. */
@@ -316,26 +352,31 @@ final class CuratorBenchmark {
   }
 
   private void throughput(String title, Map<String, Measured> outcomes, String base, Aim aim) {
-    Load.Outcome curator = outcomes.get(CURATOR).outcome();
+    throughput(title, outcomes, CURATOR, base, aim);
+  }
+
+  private void throughput(
+      String title, Map<String, Measured> outcomes, String way, String base, Aim aim) {
+    Load.Outcome measured = outcomes.get(way).outcome();
     Load.Outcome baseline = outcomes.get(base).outcome();
     report.row(
         title,
-        Report.number("%,.0f/s", curator.perSecond()),
+        Report.number("%,.0f/s", measured.perSecond()),
         Report.number("%s: %,.0f/s", base, baseline.perSecond()),
-        curator.perSecond() / baseline.perSecond(),
+        measured.perSecond() / baseline.perSecond(),
         aim);
   }
 
-  private void cpu(String title, Map<String, Measured> outcomes) {
-    Measured curator = outcomes.get(CURATOR);
+  private void cpu(String title, Map<String, Measured> outcomes, String way) {
+    Measured measured = outcomes.get(way);
     Measured baseline = outcomes.get(POLIS);
-    long calls = curator.outcome().latencies().count();
+    long calls = measured.outcome().latencies().count();
     long others = baseline.outcome().latencies().count();
     report.row(
-        title + ", CPU of node + etcd + client for each",
-        curator.cpu().each(calls),
+        title + ", CPU of " + (way.equals(BARE) ? "server" : "node") + " + etcd + client for each",
+        measured.cpu().each(calls),
         POLIS + ": " + baseline.cpu().each(others),
-        curator.cpu().all() / calls / (baseline.cpu().all() / others),
+        measured.cpu().all() / calls / (baseline.cpu().all() / others),
         Aim.NONE);
   }
 
@@ -344,11 +385,12 @@ final class CuratorBenchmark {
     Map<String, CpuSpent> cpu = new LinkedHashMap<>();
     for (int round = 0; round < settings.rounds(); round++) {
       for (Map.Entry<String, Load.Call> way : ways.entrySet()) {
-        CpuSpent before = CpuSpent.soFar(node);
+        long server = way.getKey().equals(BARE) ? bare.pid() : node.pid();
+        CpuSpent before = CpuSpent.soFar(node, server);
         rounds
             .computeIfAbsent(way.getKey(), name -> new ArrayList<>())
             .add(Load.run(callers, settings.round(), way.getValue()));
-        cpu.merge(way.getKey(), CpuSpent.soFar(node).since(before), CpuSpent::plus);
+        cpu.merge(way.getKey(), CpuSpent.soFar(node, server).since(before), CpuSpent::plus);
       }
     }
     Map<String, Measured> outcomes = new LinkedHashMap<>();

@@ -29,7 +29,7 @@ import java.util.stream.LongStream;
 
 /**
  * Measures one write that many streams of the curator receive, beside as many watches of etcd
- * itself.
+ * itself, and beside as many streams of a server that does nothing else.
  */
 final class WatchBenchmark {
 
@@ -41,6 +41,7 @@ final class WatchBenchmark {
   private static final String WATCHERS = "etcd_debugging_mvcc_watcher_total";
 
   private final Settings settings;
+  private final NodeUnderTest node;
   private final ClusterAccess access;
   private volatile Delivery expected = new Delivery("", 0);
 
@@ -69,16 +70,17 @@ final class WatchBenchmark {
   }
 
   /** From the moment before the write: to each receiver, and to the last one of each write. */
-  private record Fanned(Latencies each, Latencies last) {}
+  private record Fanned(Latencies each, Latencies last, CpuSpent cpu) {}
 
-  private WatchBenchmark(Settings settings, ClusterAccess access) {
+  private WatchBenchmark(Settings settings, NodeUnderTest node, ClusterAccess access) {
     this.settings = settings;
+    this.node = node;
     this.access = access;
   }
 
   static void run(Report report, Settings settings, NodeUnderTest node) throws Exception {
     try (ClusterAccess access = new ClusterAccess(node)) {
-      new WatchBenchmark(settings, access).run(report);
+      new WatchBenchmark(settings, node, access).run(report);
     }
   }
 
@@ -87,7 +89,12 @@ final class WatchBenchmark {
     Fanned raw = raw();
     double between = watchersSettledAt(before);
     double[] during = new double[1];
-    Fanned curator = curator(during);
+    Fanned curator =
+        streams(access, node.pid(), () -> during[0] = access.etcdMetrics().get(WATCHERS));
+    Fanned floor;
+    try (BareUnderTest bare = BareUnderTest.start(settings, node, access)) {
+      floor = streams(bare.access(), bare.pid(), () -> {});
+    }
     int streams = settings.streams();
     report.section(Report.number("Watching: %,d streams", streams));
     report.row(
@@ -114,6 +121,8 @@ final class WatchBenchmark {
         "as many watches of etcd: " + Report.millis(raw.last().p99()),
         curator.last().p99() / raw.last().p99(),
         Aim.NONE);
+    floor(report, floor, curator);
+    cpu(report, curator, raw, floor);
     double added = during[0] - between;
     report.row(
         "watches that the streams added in etcd, to the curator's own one",
@@ -124,28 +133,71 @@ final class WatchBenchmark {
             "%d writes, one after the other; the time runs from before the write is sent, so the write itself is in it. etcd counts %.0f watches of the"
                 + " whole node (%s), with and without the streams.",
             settings.watchedWrites(), during[0], WATCHERS));
+    report.note(
+        "Bare gRPC is the floor, the best that the platform under the curator can do: a server with the options of a node's JVM that encodes one event for"
+            + " each call and sends it to as many streams on as many connections, with no etcd behind. Client is the process that receives; it parses"
+            + " each event.");
   }
 
-  private Fanned curator(double[] watchers) throws Exception {
+  private static void floor(Report report, Fanned floor, Fanned curator) {
+    row(report, "write to each delivery, p50", floor.each().median(), curator.each().median());
+    row(report, "write to each delivery, p99", floor.each().p99(), curator.each().p99());
+    row(report, "write to the last delivery, p50", floor.last().median(), curator.last().median());
+    row(report, "write to the last delivery, p99", floor.last().p99(), curator.last().p99());
+  }
+
+  private static void row(Report report, String what, double floor, double curator) {
+    report.row(
+        what + ", " + BareUnderTest.NAME + ", nothing behind it",
+        Report.millis(floor),
+        "curator: " + Report.millis(curator),
+        floor / curator,
+        Aim.NONE);
+  }
+
+  private void cpu(Report report, Fanned curator, Fanned raw, Fanned floor) {
+    String title = "CPU of server + etcd + client for each delivery";
+    long deliveries = (long) settings.watchedWrites() * settings.streams();
+    report.row(
+        title,
+        curator.cpu().each(deliveries),
+        "as many watches of etcd: " + raw.cpu().each(deliveries),
+        curator.cpu().all() / raw.cpu().all(),
+        Aim.NONE);
+    report.row(
+        title + ", " + BareUnderTest.NAME,
+        floor.cpu().each(deliveries),
+        "curator: " + curator.cpu().each(deliveries),
+        floor.cpu().all() / curator.cpu().all(),
+        Aim.NONE);
+  }
+
+  @FunctionalInterface
+  private interface Step {
+    void run() throws Exception;
+  }
+
+  private Fanned streams(ClusterAccess server, long pid, Step opened) throws Exception {
     ManagementGrpc.ManagementBlockingV2Stub owner =
-        ManagementGrpc.newBlockingV2Stub(access.asOwner());
+        ManagementGrpc.newBlockingV2Stub(server.asOwner());
     ByteString key = ByteString.copyFrom(access.nodeKey());
     String id = access.nodeCredentials().id().text();
     CountDownLatch open = new CountDownLatch(settings.streams());
     Context.CancellableContext all = Context.current().withCancellation();
     try {
-      ManagedChannel channel = access.asNode();
+      ManagedChannel channel = server.asNode();
       for (int i = 0; i < settings.streams(); i++) {
         if (i % STREAMS_PER_CONNECTION == 0) {
-          channel = access.asNode();
+          channel = server.asNode();
         }
         // A receiver does not wait, so it needs no thread of its own.
         CuratorGrpc.CuratorStub stub = CuratorGrpc.newStub(channel).withExecutor(Runnable::run);
         all.run(() -> stub.watch(request(id), new Receiver(open)));
       }
       await(open, "streams to open");
-      watchers[0] = access.etcdMetrics().get(WATCHERS);
+      opened.run();
       return measure(
+          pid,
           mark ->
               owner.updateNodeLabels(
                   UpdateNodeLabelsRequest.newBuilder()
@@ -211,7 +263,8 @@ final class WatchBenchmark {
         Thread.ofVirtual().start(() -> receive(watch, open));
       }
       await(open, "watches of etcd to open");
-      Fanned fanned = measure(mark -> kv.put("/watched", mark.getBytes(StandardCharsets.UTF_8)));
+      Fanned fanned =
+          measure(node.pid(), mark -> kv.put("/watched", mark.getBytes(StandardCharsets.UTF_8)));
       watches.forEach(EtcdWatch::close);
       return fanned;
     }
@@ -238,12 +291,16 @@ final class WatchBenchmark {
     }
   }
 
-  private Fanned measure(Write write) throws Exception {
+  private Fanned measure(long server, Write write) throws Exception {
     List<Latencies> each = new ArrayList<>();
     LongStream.Builder last = LongStream.builder();
     // The first tenth warms both sides up.
     int warm = settings.watchedWrites() / 10;
+    CpuSpent before = CpuSpent.soFar(node, server);
     for (int i = -warm; i < settings.watchedWrites(); i++) {
+      if (i == 0) {
+        before = CpuSpent.soFar(node, server);
+      }
       Delivery delivery = new Delivery("n" + System.nanoTime(), settings.streams());
       expected = delivery;
       long began = System.nanoTime();
@@ -255,7 +312,10 @@ final class WatchBenchmark {
         last.add(nanos.most());
       }
     }
-    return new Fanned(Latencies.merge(each), Latencies.of(last.build()));
+    return new Fanned(
+        Latencies.merge(each),
+        Latencies.of(last.build()),
+        CpuSpent.soFar(node, server).since(before));
   }
 
   /** etcd forgets watches a moment after their client has. */

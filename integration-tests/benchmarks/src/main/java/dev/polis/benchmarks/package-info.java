@@ -4,8 +4,8 @@
  * <pre>
  *   Bench ── StartBenchmark ────▶ processes: java, Felix + SCR, the node   (time to HOME)
  *        ├── IdleBenchmark ─────▶ /proc of the node, of its etcd, of Felix + SCR
- *        ├── CuratorBenchmark ──▶ the node's curator  beside  the etcd it writes to
- *        ├── WatchBenchmark ────▶ 1,000 streams of the curator  beside  1,000 watches of etcd
+ *        ├── CuratorBenchmark ──▶ the node's curator  beside  the etcd it writes to, and  beside  BareServer
+ *        ├── WatchBenchmark ────▶ 1,000 streams of the curator  beside  1,000 watches of etcd, and of BareServer
  *        ├── MicroBenchmark ────▶ JMH forks with the node's own JVM options
  *        ├── SwapBenchmark ─────▶ one bundle replaced in a node, in a bare Felix, in Apache Karaf
  *        └── KubernetesBenchmark▶ a node with both roles of Kubernetes  beside  shell scripts
