@@ -5,10 +5,8 @@ JAVA_WANTED=25
 
 # java_feature HOME: prints the feature release of the JDK there, or fails.
 java_feature() {
-  local version
   [[ -x "$1/bin/java" && -x "$1/bin/javac" && -r "$1/release" ]] || return 1
-  version="$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$1/release")"
-  [[ -n "$version" ]] && printf '%s\n' "$version"
+  [[ "$(<"$1/release")" =~ (^|$'\n')JAVA_VERSION=\"([0-9]+) ]] && printf '%s\n' "${BASH_REMATCH[2]}"
 }
 
 # java_home: prints the home of a JDK 25: JAVA_HOME, then the one in PATH, then the usual folders.

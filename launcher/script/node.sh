@@ -44,9 +44,10 @@ node_command() {
 # aot_cache JAVA_HOME: prints where the cache of this very distribution on this very Java belongs. Any change gives another name, so a stale one is
 # never used.
 aot_cache() {
-  printf '%s/aot/%s.aot\n' "$POLIS_CACHE" \
-    "$({ cat "$DISTRIBUTION/bundles.list" "$1/release" && stat -c '%n %Y %s' "$DISTRIBUTION"/lib/*.jar "$DISTRIBUTION"/ctl/*.jar && printf '%s\n' "${JVM_OPTIONS[@]}"; } |
-      sha256sum | cut -c 1-16)"
+  local digest
+  digest="$({ cat "$DISTRIBUTION/bundles.list" "$1/release" && stat -c '%n %Y %s' "$DISTRIBUTION"/lib/*.jar "$DISTRIBUTION"/ctl/*.jar && printf '%s\n' "${JVM_OPTIONS[@]}"; } |
+    sha256sum)"
+  printf '%s/aot/%s.aot\n' "$POLIS_CACHE" "${digest:0:16}"
 }
 
 # aot_trained JAVA_HOME ETCD: prints where the cache is, for tests; makes it first, or waits for whoever makes it.
@@ -113,8 +114,9 @@ AOT_OPTIONS=(-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining -XX:-AOTRepla
 CTL_MAIN=dev.polis.ctl.Ctl
 
 # What the JVM of the command line is told besides. It trusts the cluster's own certificate and no authority that a JDK comes with; Netty would read
-# those 150 certificates before the first connection.
-CTL_OPTIONS=(-Djavax.net.ssl.trustStore=NONE)
+# those 150 certificates before the first connection. Method handles for reflection pay off in a process that lives for long; the classes of Netty's
+# events for JFR are in no AOT cache.
+CTL_OPTIONS=(-Djavax.net.ssl.trustStore=NONE -Djdk.reflect.useNativeAccessorOnly=true -Dio.netty.jfr.enabled=false)
 
 # ctl_class_path: spelled out for the same reason as a node's.
 ctl_class_path() {

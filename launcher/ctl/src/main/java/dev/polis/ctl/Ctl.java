@@ -61,21 +61,13 @@ public final class Ctl implements Runnable {
     }
   }
 
-  /**
-   * Libraries that log what they also throw, and what no operator can do anything about. Held,
-   * since the JDK forgets the level of a logger that nobody holds.
-   */
-  private static final List<Logger> QUIET =
-      List.of(Logger.getLogger("io.netty"), Logger.getLogger("io.grpc"));
-
   @Mixin CtlOptions options;
   @Spec CommandSpec spec;
 
   /** Runs one command and ends the process with its exit code. */
   public static void main(String[] arguments) {
-    QUIET.forEach(logger -> logger.setLevel(Level.OFF));
     int code;
-    try (RpcClientThreads _ = RpcClientThreads.open()) {
+    try (RpcClientThreads _ = RpcClientThreads.open(Quiet::begin)) {
       code = run(arguments, new PrintWriter(System.out, true), new PrintWriter(System.err, true));
     }
     System.exit(code);
@@ -147,5 +139,19 @@ public final class Ctl implements Runnable {
   @Override
   public void run() {
     throw new ParameterException(spec.commandLine(), "no command given");
+  }
+
+  /** Silences libraries. A class of its own, so that it is another thread that sets up logging. */
+  private static final class Quiet {
+    /**
+     * Libraries that log what they also throw, and what no operator can do anything about. Held,
+     * since the JDK forgets the level of a logger that nobody holds.
+     */
+    private static final List<Logger> LIBRARIES =
+        List.of(Logger.getLogger("io.netty"), Logger.getLogger("io.grpc"));
+
+    static void begin() {
+      LIBRARIES.forEach(library -> library.setLevel(Level.OFF));
+    }
   }
 }

@@ -194,6 +194,8 @@ final class Session implements AutoCloseable {
   /** Keeps a channel to close it, and remembers which of several was asked last. */
   private Channel keep(ManagedChannel channel, InetSocketAddress address) {
     channels.add(channel);
+    // The connection is made while the call is prepared.
+    channel.getState(true);
     return ClientInterceptors.intercept(
         channel,
         new ClientInterceptor() {

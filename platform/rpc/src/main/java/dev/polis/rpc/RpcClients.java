@@ -73,12 +73,12 @@ public final class RpcClients {
 
   /** Opens a channel without TLS, for the debug listener. */
   public static ManagedChannel plaintext(InetSocketAddress address) {
-    return usual(NettyChannelBuilder.forAddress(address)).usePlaintext().build();
+    return usual(() -> NettyChannelBuilder.forAddress(address)).usePlaintext().build();
   }
 
   /** Opens a channel to one address. */
   public ManagedChannel dial(InetSocketAddress address) {
-    return secured(NettyChannelBuilder.forAddress(address)).build();
+    return secured(() -> NettyChannelBuilder.forAddress(address)).build();
   }
 
   /**
@@ -93,18 +93,18 @@ public final class RpcClients {
   // clusters would meet.
   @SuppressWarnings("deprecation")
   public ManagedChannel dial(String target, NameResolver.Factory names) {
-    return secured(NettyChannelBuilder.forTarget(target))
+    return secured(() -> NettyChannelBuilder.forTarget(target))
         .nameResolverFactory(names)
         .intercept(new Patient())
         .build();
   }
 
-  private NettyChannelBuilder secured(NettyChannelBuilder builder) {
-    return usual(builder).sslContext(NettyTls.client(keys, trust.manager()));
+  private NettyChannelBuilder secured(Supplier<NettyChannelBuilder> channel) {
+    return usual(channel).sslContext(NettyTls.client(keys, trust.manager()));
   }
 
-  private static NettyChannelBuilder usual(NettyChannelBuilder builder) {
-    return RpcClientThreads.assign(builder)
+  private static NettyChannelBuilder usual(Supplier<NettyChannelBuilder> channel) {
+    return RpcClientThreads.assign(channel)
         .executor(EXECUTOR)
         .maxInboundMessageSize(MESSAGE_BYTES)
         .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
