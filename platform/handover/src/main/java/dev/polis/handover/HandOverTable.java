@@ -180,13 +180,16 @@ public final class HandOverTable implements HandOvers {
     }
   }
 
-  /** Keeps an instance from leaving while it is asked for its state; false if it has left. */
+  /**
+   * Keeps an instance from leaving while it is asked for its state, or gets one back; false if it
+   * has left.
+   */
   private boolean beginAsking(Seat<?> seat) {
     lock.lock();
     try {
       boolean there = seat != null && lines.get(seat.organ).seats.contains(seat);
       if (there) {
-        seat.asked = true;
+        seat.busy = true;
       }
       return there;
     } finally {
@@ -197,20 +200,9 @@ public final class HandOverTable implements HandOvers {
   private void endAsking(Seat<?> seat, boolean gave) {
     lock.lock();
     try {
-      seat.asked = false;
+      seat.busy = false;
       seat.gave = gave;
       changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  private boolean mark(Seat<?> seat, boolean gave) {
-    lock.lock();
-    try {
-      seat.gave = gave;
-      changed.signalAll();
-      return lines.get(seat.organ).seats.contains(seat);
     } finally {
       lock.unlock();
     }
@@ -296,9 +288,13 @@ public final class HandOverTable implements HandOvers {
         return;
       }
       log.warning("%s: the new instance failed and its state goes back: %s", organ, failure);
-      if (mark(giver, false)) {
-        giver.prepare();
-        giver.resume(taken);
+      if (beginAsking(giver)) {
+        try {
+          giver.prepare();
+          giver.resume(taken);
+        } finally {
+          endAsking(giver, false);
+        }
         announce(listener -> listener.resumes(organ));
       } else {
         log.error("%s: nobody is left to take the state back; it is given up", organ);
@@ -328,6 +324,7 @@ public final class HandOverTable implements HandOvers {
     try {
       returnState(seat, heir);
     } finally {
+      endAsking(heir, false);
       endChange(seat.organ);
     }
   }
@@ -360,14 +357,15 @@ public final class HandOverTable implements HandOvers {
   }
 
   /**
-   * Removes an instance, which is closing from now on. Waits until nobody asks it for its state,
-   * and, if it has to give the state back, until no other change of its organ goes on.
+   * Removes an instance, which is closing from now on. Waits until nobody asks it for its state or
+   * gives one back to it, and, if it has to give the state back, until no other change of its organ
+   * goes on.
    */
   private Withdrawal withdraw(Seat<?> seat) {
     lock.lock();
     try {
       Line line = lines.get(seat.organ);
-      if (!await(() -> !line.changing || (!seat.asked && !returnsState(line, seat)), TURN)) {
+      if (!await(() -> !line.changing || (!seat.busy && !returnsState(line, seat)), TURN)) {
         log.error("%s: an instance leaves while a hand-over goes on; it does not wait", seat.organ);
       }
       if (!line.seats.remove(seat)) {
@@ -391,7 +389,7 @@ public final class HandOverTable implements HandOvers {
     if (!line.incumbent.gave) {
       return new Withdrawal.Plain();
     }
-    line.incumbent.gave = false;
+    line.incumbent.busy = true;
     line.changing = true;
     return new Withdrawal.Returning(line.incumbent);
   }
@@ -415,7 +413,7 @@ public final class HandOverTable implements HandOvers {
     private final I instance;
     // Guarded by lock.
     private boolean gave;
-    private boolean asked;
+    private boolean busy; // asked for its state, or given one back: it does not leave meanwhile
 
     private InstanceCall last = InstanceCall.none(); // for whoever changes the organ
 

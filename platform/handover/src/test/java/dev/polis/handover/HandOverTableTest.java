@@ -391,6 +391,74 @@ class HandOverTableTest {
             .contains("did not give \"more\", only [count]"));
   }
 
+  /** Leaves, on another thread, in the midst of getting a state back. */
+  private final class Leaving extends Counter {
+    private final List<Thread> leavers = new ArrayList<>();
+    private HandOvers.Membership<?> seat; // null until it has joined
+
+    Leaving() {
+      super("leaving", OrganState.NONE);
+    }
+
+    @Override
+    public void prepare() {
+      Thread leaver =
+          Thread.ofPlatform().start(() -> seat.leave(() -> calls.add("leaving is closed")));
+      leavers.add(leaver);
+      try {
+        Await.until(
+            SOON,
+            "the one that leaves to wait, or to have left",
+            () -> leaver.getState() != Thread.State.RUNNABLE);
+      } catch (Exception failed) {
+        throw new AssertionError(failed);
+      }
+    }
+
+    void awaitLeft() throws InterruptedException {
+      for (Thread leaver : leavers) {
+        assertTrue(leaver.join(SOON), "it did not leave");
+      }
+    }
+  }
+
+  private final HandOverTable unhurried = HandOverTable.open(LogTree.create(), SOON);
+
+  private Leaving joinLeaving() {
+    Leaving leaving = new Leaving();
+    leaving.seat = unhurried.join("organ", predecessor -> leaving);
+    return leaving;
+  }
+
+  @Test
+  void anInstanceLeavesOnlyAfterItGotTheStateBackFromOneThatLeft() throws Exception {
+    Leaving leaving = joinLeaving();
+    var successor =
+        unhurried.join("organ", predecessor -> new Counter("successor", predecessor.take()));
+    calls.clear();
+    leave(successor);
+    leaving.awaitLeft();
+    assertEquals(
+        List.of("successor gives", "leaving resumes count", "leaving is closed"), calls);
+  }
+
+  @Test
+  void anInstanceLeavesOnlyAfterItGotTheStateBackFromOneThatFailed() throws Exception {
+    Leaving leaving = joinLeaving();
+    assertThrows(
+        IllegalStateException.class,
+        () ->
+            unhurried.join(
+                "organ",
+                predecessor -> {
+                  predecessor.take();
+                  calls.clear();
+                  throw new IllegalStateException("a successor that fails");
+                }));
+    leaving.awaitLeft();
+    assertEquals(List.of("leaving resumes count", "leaving is closed"), calls);
+  }
+
   @Test
   void ofManyInstancesThatComeAndGoOneIsInChargeAtATime() throws Exception {
     AtomicInteger inCharge = new AtomicInteger();
