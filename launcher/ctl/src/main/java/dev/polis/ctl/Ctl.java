@@ -3,6 +3,7 @@ package dev.polis.ctl;
 import dev.polis.plugins.manifest.PlatformVersion;
 import dev.polis.rpc.RpcClientThreads;
 import java.io.PrintWriter;
+import java.util.Collections;
 import java.util.List;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -66,11 +67,23 @@ public final class Ctl implements Runnable {
 
   /** Runs one command and ends the process with its exit code. */
   public static void main(String[] arguments) {
-    int code;
+    System.exit(asksForText(arguments) ? run(arguments) : runPrepared(arguments));
+  }
+
+  /** Returns whether the command prints a text of its own, for which no channel is prepared. */
+  private static boolean asksForText(String[] arguments) {
+    return arguments.length == 0
+        || !Collections.disjoint(List.of(arguments), List.of("--help", "-h", "--version", "-V"));
+  }
+
+  private static int runPrepared(String[] arguments) {
     try (RpcClientThreads _ = RpcClientThreads.open(Quiet::begin)) {
-      code = run(arguments, new PrintWriter(System.out, true), new PrintWriter(System.err, true));
+      return run(arguments);
     }
-    System.exit(code);
+  }
+
+  private static int run(String[] arguments) {
+    return run(arguments, new PrintWriter(System.out, true), new PrintWriter(System.err, true));
   }
 
   /**

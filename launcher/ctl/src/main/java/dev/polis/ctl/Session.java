@@ -251,13 +251,18 @@ final class Session implements AutoCloseable {
 
   private <T> T call(Call<T> call, boolean again) throws InterruptedException {
     long began = System.nanoTime();
+    long failedFirst = Long.MAX_VALUE;
     Optional<CallFailure> before = Optional.empty();
     while (true) {
       try {
         return call.run();
       } catch (StatusException e) {
         CallFailure failure = new CallFailure(e, asked, target, timeout, takeOwnership);
-        if (!mayRepeat(failure, again, Duration.ofNanos(System.nanoTime() - began))) {
+        long now = System.nanoTime();
+        // A call may have taken long before its connection ended; the node is away since then.
+        failedFirst = before.isEmpty() ? now : failedFirst;
+        if (!mayRepeat(
+            failure, again, Duration.ofNanos(now - began), Duration.ofNanos(now - failedFirst))) {
           throw before.filter(_ -> failure.isLate()).orElse(failure).explain();
         }
         before = Optional.of(failure);
@@ -267,9 +272,9 @@ final class Session implements AutoCloseable {
     }
   }
 
-  private boolean mayRepeat(CallFailure failure, boolean again, Duration since) {
+  private boolean mayRepeat(CallFailure failure, boolean again, Duration since, Duration away) {
     if (failure.wasNeverSent() || failure.wasCutOff() && again && readsOnly) {
-      return since.compareTo(target.isRestarting() ? OWN_RESTART : RESTART) < 0;
+      return away.compareTo(target.isRestarting() ? OWN_RESTART : RESTART) < 0;
     }
     return failure.asksAgain() && since.toSeconds() < timeout;
   }

@@ -158,13 +158,7 @@ final class OwnerApi implements AutoCloseable {
     BlockingClientCall<?, LogsResponse> call =
         NodeManagementGrpc.newBlockingV2Stub(nodeChannel)
             .logs(
-                LogsRequest.newBuilder()
-                    .setDn("root")
-                    .addFilters(
-                        LogFilter.newBuilder()
-                            .setWithChildren(LogFilter.WithChildren.getDefaultInstance()))
-                    .setBacklogMode(LogsRequest.BacklogMode.BACKLOG_MODE_COUNT)
-                    .setBacklogCount(1)
+                newest().toBuilder()
                     .setStreamMode(LogsRequest.StreamMode.STREAM_MODE_UNBUFFERED)
                     .build());
     for (LogsResponse lines = call.read(); lines != null; lines = call.read()) {

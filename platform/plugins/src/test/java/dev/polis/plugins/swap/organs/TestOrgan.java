@@ -72,13 +72,13 @@ public final class TestOrgan implements Supplier<String> {
   }
 
   /**
-   * Holds more and more memory, up to ten times what a test allows; half as much again as that at
-   * once, since a busy machine gives its thread few turns while the organ is judged.
+   * Holds more and more memory, up to ten times what a test allows. Most of it at once: what is
+   * held counts after a collection, and the first comes when the JVM's new objects fill their pool.
    */
   private void eat() {
     for (int megabyte = 0; megabyte < 320 && !ended; megabyte++) {
       eaten.add(new byte[1 << 20]);
-      if (megabyte > 48) {
+      if (megabyte > 256) {
         pause(2);
       }
     }
