@@ -438,8 +438,7 @@ class HandOverTableTest {
     calls.clear();
     leave(successor);
     leaving.awaitLeft();
-    assertEquals(
-        List.of("successor gives", "leaving resumes count", "leaving is closed"), calls);
+    assertEquals(List.of("successor gives", "leaving resumes count", "leaving is closed"), calls);
   }
 
   @Test
