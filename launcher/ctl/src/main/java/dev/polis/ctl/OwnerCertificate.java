@@ -14,7 +14,6 @@ import io.grpc.stub.BlockingClientCall;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
-import java.util.concurrent.TimeUnit;
 
 /** Gets the certificate of the cluster's owner, as often as wanted. */
 final class OwnerCertificate {
@@ -29,11 +28,11 @@ final class OwnerCertificate {
   static X509Certificate fetch(Session session, KeyPair owner, X509Certificate ca)
       throws InterruptedException {
     var stub =
-        AAAGrpc.newBlockingV2Stub(
+        session.limited(
+            AAAGrpc.newBlockingV2Stub(
                 session.dial(
                     RpcClients.ephemeral(owner, RpcTrust.cluster(ca)),
-                    session.address(Session.CURATOR_PORT)))
-            .withDeadlineAfter(session.timeout(), TimeUnit.SECONDS);
+                    session.address(Session.CURATOR_PORT))));
     EscrowResponse answer = session.call(() -> ask(stub.escrow(), owner));
     return answered(answer.getEmittedCertificate());
   }

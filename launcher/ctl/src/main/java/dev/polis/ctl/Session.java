@@ -155,8 +155,18 @@ final class Session implements AutoCloseable {
     return keep(RpcClients.plaintext(address), address);
   }
 
-  private <S extends AbstractStub<S>> S limited(S stub) {
-    return stub.withDeadlineAfter(timeout, TimeUnit.SECONDS);
+  /**
+   * Bounds the time of each call, which begins with the call: one that is repeated gets it anew.
+   */
+  <S extends AbstractStub<S>> S limited(S stub) {
+    return stub.withInterceptors(
+        new ClientInterceptor() {
+          @Override
+          public <Q, A> ClientCall<Q, A> interceptCall(
+              MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+            return next.newCall(method, options.withDeadlineAfter(timeout, TimeUnit.SECONDS));
+          }
+        });
   }
 
   private Channel asOwner(int port) {
@@ -261,8 +271,11 @@ final class Session implements AutoCloseable {
         long now = System.nanoTime();
         // A call may have taken long before its connection ended; the node is away since then.
         failedFirst = before.isEmpty() ? now : failedFirst;
-        if (!mayRepeat(
-            failure, again, Duration.ofNanos(now - began), Duration.ofNanos(now - failedFirst))) {
+        if (target.isRestarting() && now - failedFirst < OWN_RESTART.toNanos()) {
+          // What the node takes to start over is not time in which it failed to answer.
+          began = now;
+        }
+        if (!mayRepeat(failure, again, now - Math.max(began, failedFirst), now - began)) {
           throw before.filter(_ -> failure.isLate()).orElse(failure).explain();
         }
         before = Optional.of(failure);
@@ -272,11 +285,11 @@ final class Session implements AutoCloseable {
     }
   }
 
-  private boolean mayRepeat(CallFailure failure, boolean again, Duration since, Duration away) {
+  private boolean mayRepeat(CallFailure failure, boolean again, long away, long since) {
     if (failure.wasNeverSent() || failure.wasCutOff() && again && readsOnly) {
-      return away.compareTo(target.isRestarting() ? OWN_RESTART : RESTART) < 0;
+      return away < RESTART.toNanos();
     }
-    return failure.asksAgain() && since.toSeconds() < timeout;
+    return failure.asksAgain() && since < TimeUnit.SECONDS.toNanos(timeout);
   }
 
   /** Reads a certificate that was written by this tool or by a node. */

@@ -17,7 +17,6 @@ import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -103,11 +102,11 @@ final class TakeOwnershipCommand implements Callable<Integer> {
       return Session.certificate(target.nodeCa(), "the node keeps its cluster's certificate there");
     }
     var stub =
-        CuratorLocalGrpc.newBlockingV2Stub(
+        session.limited(
+            CuratorLocalGrpc.newBlockingV2Stub(
                 session.dial(
                     RpcClients.anonymous(RpcTrust.anybody()),
-                    session.address(Session.CURATOR_PORT)))
-            .withDeadlineAfter(ctl.options.timeout, TimeUnit.SECONDS);
+                    session.address(Session.CURATOR_PORT))));
     ByteString der =
         session.call(
             () ->

@@ -9,6 +9,7 @@ import com.google.gson.JsonParser;
 import com.google.protobuf.ByteString;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
+import dev.polis.files.layout.Root;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -61,6 +62,9 @@ import java.security.MessageDigest;
 import java.security.PublicKey;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -82,6 +86,7 @@ class CtlSessionTest {
               ProcessHandle.current().pid() / 250 % 250, 1 + ProcessHandle.current().pid() % 250);
 
   private static final String NOBODY = "127.78.1.1";
+  private static final String RESTARTED = ADDRESS.replaceFirst("77", "81");
 
   private static final CertificateAuthority CLUSTER = CertificateAuthority.create("this cluster");
   private static final AtomicReference<Node> NODE = new AtomicReference<>();
@@ -94,28 +99,37 @@ class CtlSessionTest {
 
   @BeforeAll
   static void listen() {
-    host =
+    host = host(ADDRESS);
+    host.identify(node());
+  }
+
+  /** Creates a host that serves everything, and listens once it is identified. */
+  private static LocalRpcHost host(String address) {
+    LocalRpcHost created =
         new LocalRpcHost(
             new RpcSettings(
                 List.of(
-                    listener(RpcHost.CURATOR, Session.CURATOR_PORT, true),
-                    listener(RpcHost.MANAGEMENT, Session.MANAGEMENT_PORT, true),
-                    listener(RpcHost.DEBUG, Session.DEBUG_PORT, false)),
+                    listener(address, RpcHost.CURATOR, Session.CURATOR_PORT, true),
+                    listener(address, RpcHost.MANAGEMENT, Session.MANAGEMENT_PORT, true),
+                    listener(address, RpcHost.DEBUG, Session.DEBUG_PORT, false)),
                 RpcSettings.Limits.DEFAULT),
             LogTree.create());
-    KeyPair pair = Ed25519.generate();
-    host.identify(
-        new NodeCredentials(
-            pair.getPrivate(), CLUSTER.issueNode(pair.getPublic()), CLUSTER.certificate()));
-    host.serve(RpcHost.CURATOR, new Records());
-    host.serve(RpcHost.CURATOR, new Ownership());
-    host.serve(RpcHost.CURATOR, new Discovery());
-    host.serve(RpcHost.MANAGEMENT, new Organs());
-    host.serve(RpcHost.DEBUG, new Conditions());
+    created.serve(RpcHost.CURATOR, new Records());
+    created.serve(RpcHost.CURATOR, new Ownership());
+    created.serve(RpcHost.CURATOR, new Discovery());
+    created.serve(RpcHost.MANAGEMENT, new Organs());
+    created.serve(RpcHost.DEBUG, new Conditions());
+    return created;
   }
 
-  private static RpcSettings.Listener listener(String name, int port, boolean tls) {
-    return new RpcSettings.Listener(name, new InetSocketAddress(ADDRESS, port), tls);
+  private static NodeCredentials node() {
+    KeyPair pair = Ed25519.generate();
+    return new NodeCredentials(
+        pair.getPrivate(), CLUSTER.issueNode(pair.getPublic()), CLUSTER.certificate());
+  }
+
+  private static RpcSettings.Listener listener(String address, String name, int port, boolean tls) {
+    return new RpcSettings.Listener(name, new InetSocketAddress(address, port), tls);
   }
 
   @AfterAll
@@ -643,6 +657,23 @@ class CtlSessionTest {
       assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
       assertTrue(run.err().contains(NOBODY + ":"), run.err());
       assertTrue(run.err().contains(" does not answer"), run.err());
+    }
+  }
+
+  @Test
+  @DisplayName("a node of this machine that starts over is waited for, longer than for an answer")
+  void aNodeThatStartsOver_isWaitedFor() throws Exception {
+    Path restarting = Root.at(state).ephemeral().launcher().restarting().path();
+    Files.createDirectories(restarting.getParent());
+    Files.writeString(restarting, ProcessHandle.current().pid() + "\n");
+    // Longer than any node may be away, and than an answer may take.
+    Executor later = CompletableFuture.delayedExecutor(2500, TimeUnit.MILLISECONDS);
+    try (LocalRpcHost over = host(RESTARTED)) {
+      CompletableFuture<Void> back = CompletableFuture.runAsync(() -> over.identify(node()), later);
+      CtlRun run = run(RESTARTED, "--timeout=1", "node", "list");
+      back.get();
+      assertEquals(ExitCode.OK.code(), run.code(), run.err());
+      assertTrue(run.out().contains("metropolis-1"), run.out());
     }
   }
 

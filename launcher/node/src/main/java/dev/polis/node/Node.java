@@ -77,7 +77,11 @@ final class Node {
             terminal::line);
     Thread boot = Thread.ofPlatform().name("boot").start(() -> boot(framework));
     try {
-      return progress.ending().get();
+      Ending ending = progress.ending().get();
+      if (ending instanceof Ending.Restart) {
+        announceRestart();
+      }
+      return ending;
     } catch (ExecutionException e) {
       throw new IllegalStateException("an ending is never exceptional", e);
     } finally {
@@ -85,6 +89,20 @@ final class Node {
       progress.stopsAfterFatal();
       framework.stop(bundles.plan(), progress, terminal::line);
       boot.join();
+    }
+  }
+
+  /**
+   * Says that this process starts over, before its listeners close: who finds them closed reads
+   * here for how long that may last.
+   */
+  private void announceRestart() {
+    try {
+      Files.writeString(directory.restarting(), ProcessHandle.current().pid() + "\n");
+    } catch (IOException e) {
+      terminal.line(
+          "%s cannot be written (%s); callers may give up before the node is back"
+              .formatted(directory.restarting(), e.getMessage()));
     }
   }
 

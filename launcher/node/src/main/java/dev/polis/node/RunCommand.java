@@ -182,10 +182,6 @@ final class RunCommand implements Callable<Integer> {
       if (!(ending instanceof Ending.Fatal)) {
         start.cameUp();
       }
-      if (ending instanceof Ending.Restart) {
-        String pid = ProcessHandle.current().pid() + "\n";
-        attempt(() -> Files.writeString(directory.restarting(), pid), terminal);
-      }
       conclude(directory, ending, terminal);
       for (AutoCloseable duty : duties) {
         duty.close();

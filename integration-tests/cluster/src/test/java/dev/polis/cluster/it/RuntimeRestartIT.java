@@ -10,6 +10,7 @@ import java.net.Socket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,8 +24,11 @@ class RuntimeRestartIT {
 
   @TempDir Path directory;
 
-  /** Connects to a port without a pause, and keeps the longest time without a connection. */
+  /** Connects to a port again and again, and keeps the longest time without a connection. */
   private static final class Refusals implements AutoCloseable {
+    /** Short beside any restart; without one it would take a core from the node that starts. */
+    private static final Duration PAUSE = Duration.ofMillis(5);
+
     private final AtomicLong longest = new AtomicLong();
     private final Thread thread = Thread.ofVirtual().name("connects").start(this::run);
 
@@ -36,6 +40,7 @@ class RuntimeRestartIT {
           longest.accumulateAndGet(now - open, Math::max);
           open = now;
         }
+        LockSupport.parkNanos(PAUSE.toNanos());
       }
     }
 

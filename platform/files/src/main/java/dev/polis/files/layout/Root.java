@@ -388,8 +388,8 @@ public final class Root extends DirectoryPlacement {
     }
 
     /**
-     * Returns the place of the process id of a node that starts over; present from the end of the
-     * old program until the new one is HOME.
+     * Returns the place of the process id of a node that starts over; present from before the
+     * listeners of the old program close until the new one is HOME.
      */
     public FilePlacement restarting() {
       return restarting;
