@@ -126,7 +126,7 @@ final class NodeWatchBroadcaster implements AutoCloseable {
         Thread.sleep(Duration.ofNanos(Math.max(0, sent + INTERVAL.toNanos() - System.nanoTime())));
         sent = System.nanoTime();
         dirty.drainPermits();
-        pending().forEach(CallFeed::wake);
+        CallFeed.wakeAll(pending());
         ofDamaged().forEach((feed, reason) -> feed.end(reason));
       }
     } catch (InterruptedException e) {

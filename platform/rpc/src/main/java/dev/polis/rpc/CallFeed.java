@@ -1,9 +1,17 @@
 package dev.polis.rpc;
 
 import io.grpc.stub.ServerCallStreamObserver;
+import java.util.Collection;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /**
  * Sends messages to one caller from the thread of whoever has a new message. It is for streams of
@@ -33,6 +41,7 @@ public final class CallFeed<T> {
   }
 
   private final ServerCallStreamObserver<T> call;
+  private final CallConnection connection = CallConnection.current();
   private final Consumer<CallFeed<T>> onEnd;
   private final ReentrantLock lock = new ReentrantLock();
 
@@ -57,6 +66,49 @@ public final class CallFeed<T> {
       lock.unlock();
     }
     wake();
+  }
+
+  /**
+   * Wakes many feeds and returns when each was woken. The threads that write to their connections
+   * do it, one connection after the other: so what is sent on one connection leaves it in few
+   * packets, and its peer is woken few times. From any other thread a packet would go out for every
+   * few messages, which takes twice the CPU time of both ends.
+   *
+   * <p>For a thread that waits, never one of those that write.
+   *
+   * @throws InterruptedException if interrupted; the feeds are woken nevertheless
+   */
+  public static <T> void wakeAll(Collection<CallFeed<T>> feeds) throws InterruptedException {
+    Map<Executor, Map<CallConnection, List<CallFeed<T>>>> writers =
+        feeds.stream()
+            .collect(
+                Collectors.groupingBy(
+                    feed -> feed.connection.writer(),
+                    Collectors.groupingBy(feed -> feed.connection)));
+    CountDownLatch busy = new CountDownLatch(writers.size());
+    writers.forEach(
+        (writer, connections) ->
+            wakeNext(writer, connections.values().iterator(), busy::countDown));
+    busy.await();
+  }
+
+  /** Wakes the feeds of one connection, and those of the next when gRPC has flushed this one. */
+  private static <T> void wakeNext(
+      Executor writer, Iterator<List<CallFeed<T>>> connections, Runnable done) {
+    if (!connections.hasNext()) {
+      done.run();
+      return;
+    }
+    try {
+      writer.execute(
+          () -> {
+            connections.next().forEach(CallFeed::wake);
+            wakeNext(writer, connections, done);
+          });
+    } catch (RejectedExecutionException closed) {
+      // The host is closed: these connections are, and their calls end with them.
+      done.run();
+    }
   }
 
   /**

@@ -12,11 +12,12 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.Date;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 
@@ -61,8 +62,23 @@ final class CallIdentity {
    * Is a node or a user of the cluster.
    *
    * @param certificate what it showed
+   * @param from when that begins to be valid
+   * @param until when that ends
    */
-  private record Member(RpcPeer peer, X509Certificate certificate) implements Caller {
+  private record Member(RpcPeer peer, X509Certificate certificate, Instant from, Instant until)
+      implements Caller {
+    static Member of(RpcPeer peer, X509Certificate certificate) {
+      return new Member(
+          peer,
+          certificate,
+          certificate.getNotBefore().toInstant(),
+          certificate.getNotAfter().toInstant());
+    }
+
+    boolean isValid(Instant now) {
+      return !now.isBefore(from) && !now.isAfter(until);
+    }
+
     @Override
     public String reason() {
       return "";
@@ -70,12 +86,24 @@ final class CallIdentity {
   }
 
   /**
-   * Holds the CA and what it has revoked.
+   * Holds the CA, what it has revoked, and who was judged by that.
    *
    * @param ca null until it is known
    */
-  private record Trust(X509Certificate ca, RpcRevocations revocations) {
-    static final Trust NOBODY = new Trust(null, new RpcRevocations.None());
+  private record Trust(X509Certificate ca, RpcRevocations revocations, Callers callers) {
+    Trust(X509Certificate ca, RpcRevocations revocations) {
+      this(ca, revocations, new Callers());
+    }
+
+    static Trust nobody() {
+      return new Trust(null, new RpcRevocations.None());
+    }
+
+    Caller caller(X509Certificate certificate) {
+      return callers
+          .find(certificate)
+          .orElseGet(() -> callers.add(certificate, verify(certificate, ca)));
+    }
 
     boolean revokes(X509Certificate certificate) {
       return revocations instanceof RpcRevocations.Known(Crl list) && list.revokes(certificate);
@@ -83,29 +111,28 @@ final class CallIdentity {
   }
 
   private final InstantSource clock;
-  private final Map<X509Certificate, Caller> remembered = new Recent();
-  private volatile Trust trust = Trust.NOBODY;
+  private volatile Trust trust = Trust.nobody(); // written by synchronized methods
 
   CallIdentity(InstantSource clock) {
     this.clock = clock;
   }
 
-  void trust(X509Certificate ca) {
+  synchronized void trust(X509Certificate ca) {
     Trust now = trust;
-    replace(new Trust(ca, ca.equals(now.ca()) ? now.revocations() : new RpcRevocations.None()));
+    trust = new Trust(ca, ca.equals(now.ca()) ? now.revocations() : new RpcRevocations.None());
   }
 
   /**
    * Trusts a CA, with what the disk says of revoked certificates, and returns what is in force: a
    * list that came from consensus since is not replaced by an older one.
    */
-  RpcRevocations trust(X509Certificate ca, RpcRevocations read) {
+  synchronized RpcRevocations trust(X509Certificate ca, RpcRevocations read) {
     if (read instanceof RpcRevocations.Known(Crl list)) {
       list.verify(ca);
     }
     Trust now = trust;
     RpcRevocations inForce = ca.equals(now.ca()) ? newer(now.revocations(), read) : read;
-    replace(new Trust(ca, inForce));
+    trust = new Trust(ca, inForce);
     return inForce;
   }
 
@@ -119,24 +146,17 @@ final class CallIdentity {
     return later ? read : present;
   }
 
-  void trustNobody() {
-    replace(Trust.NOBODY);
+  synchronized void trustNobody() {
+    trust = Trust.nobody();
   }
 
-  void revoke(Crl list) {
+  synchronized void revoke(Crl list) {
     X509Certificate ca = trust.ca();
     if (ca == null) {
       throw new IllegalStateException(
           "a revocation list came before credentials; call identify first");
     }
-    replace(new Trust(ca, new RpcRevocations.Known(list.verify(ca))));
-  }
-
-  private void replace(Trust next) {
-    synchronized (remembered) {
-      trust = next;
-      remembered.clear();
-    }
+    trust = new Trust(ca, new RpcRevocations.Known(list.verify(ca)));
   }
 
   Optional<Crl> revocations() {
@@ -171,10 +191,14 @@ final class CallIdentity {
     return judge(only(chain));
   }
 
-  /** Returns whether the peer of a connection is a member of the cluster at this moment. */
+  /**
+   * Returns whether the peer of a connection is a member of the cluster at this moment.
+   *
+   * @param session null where there is no TLS, and no peer is known
+   */
   boolean isMember(SSLSession session) {
     try {
-      return judge(only(session.getPeerCertificates())) instanceof Member;
+      return session != null && judge(only(session.getPeerCertificates())) instanceof Member;
     } catch (SSLPeerUnverifiedException | RpcException stranger) {
       return false;
     }
@@ -196,56 +220,48 @@ final class CallIdentity {
 
   private Caller judge(X509Certificate certificate) {
     Trust now = trust;
-    Caller caller = remembered(certificate, now);
-    if (caller instanceof Stranger) {
+    Caller caller = now.caller(certificate);
+    if (!(caller instanceof Member member)) {
       return caller;
     }
     if (now.revocations() instanceof RpcRevocations.Unknown unknown) {
       throw RpcException.unavailable(unknown.describe(), RETRY);
     }
-    if (now.revokes(certificate)) {
+    requireUnrevoked(member);
+    Instant time = clock.instant();
+    return member.isValid(time) ? member : expired(member, time);
+  }
+
+  /**
+   * Refuses a caller whose certificate was revoked.
+   *
+   * @throws RpcException UNAUTHENTICATED
+   */
+  void requireUnrevoked(Caller caller) {
+    if (revoked(caller)) {
       throw RpcException.unauthenticated(
           "the certificate of %s was revoked; it no longer belongs to this cluster"
               .formatted(caller.peer().describe()));
     }
-    return expired(certificate)
-        .map(reason -> Caller.stranger(RpcPeer.Unauthenticated.anonymous(), reason))
-        .orElse(caller);
   }
 
-  private Caller remembered(X509Certificate certificate, Trust now) {
-    synchronized (remembered) {
-      Caller known = remembered.get(certificate);
-      if (known != null) {
-        return known;
-      }
-    }
-    Caller caller = verify(certificate, now);
-    synchronized (remembered) {
-      if (now == trust) {
-        remembered.put(certificate, caller);
-      }
-    }
-    return caller;
-  }
-
-  private static Caller verify(X509Certificate certificate, Trust now) {
+  private static Caller verify(X509Certificate certificate, X509Certificate ca) {
     if (selfSigned(certificate)) {
       return Caller.stranger(
           RpcPeer.Unauthenticated.of(certificate.getPublicKey()),
           "a self-signed one was shown; " + CONNECT_WITH);
     }
-    if (now.ca() == null) {
+    if (ca == null) {
       return Caller.stranger(
           RpcPeer.Unauthenticated.anonymous(), "this node does not know its cluster yet");
     }
     try {
       RpcPeer peer =
-          switch (Identity.verify(certificate, now.ca())) {
+          switch (Identity.verify(certificate, ca)) {
             case Identity.Node node -> new RpcPeer.Node(node.id());
             case Identity.User user -> new RpcPeer.User(user.name());
           };
-      return new Member(peer, certificate);
+      return Member.of(peer, certificate);
     } catch (IdentityException e) {
       return Caller.stranger(
           RpcPeer.Unauthenticated.anonymous(), e.getMessage() + "; " + CONNECT_WITH);
@@ -266,28 +282,30 @@ final class CallIdentity {
     }
   }
 
-  private Optional<String> expired(X509Certificate certificate) {
-    Instant now = clock.instant();
-    Date from = certificate.getNotBefore();
-    Date until = certificate.getNotAfter();
-    if (now.isBefore(from.toInstant()) || now.isAfter(until.toInstant())) {
-      return Optional.of(
-          "the one shown is valid from %s until %s, and it is %s; renew it, or set the clock"
-              .formatted(from.toInstant(), until.toInstant(), now));
-    }
-    return Optional.empty();
+  private static Caller expired(Member member, Instant now) {
+    return Caller.stranger(
+        RpcPeer.Unauthenticated.anonymous(),
+        "the one shown is valid from %s until %s, and it is %s; renew it, or set the clock"
+            .formatted(member.from(), member.until(), now));
   }
 
-  private static final class Recent extends LinkedHashMap<X509Certificate, Caller> {
-    private static final long serialVersionUID = 1L;
+  /** Remembers who holds a certificate; when there are too many, the one met first is forgotten. */
+  private static final class Callers {
+    private final Map<X509Certificate, Caller> known = new ConcurrentHashMap<>();
+    private final Queue<X509Certificate> order = new ArrayDeque<>(); // guarded by this
 
-    Recent() {
-      super(16, 0.75f, true);
+    Optional<Caller> find(X509Certificate certificate) {
+      return Optional.ofNullable(known.get(certificate));
     }
 
-    @Override
-    protected boolean removeEldestEntry(Map.Entry<X509Certificate, Caller> eldest) {
-      return size() > REMEMBERED;
+    synchronized Caller add(X509Certificate certificate, Caller caller) {
+      if (known.put(certificate, caller) == null) {
+        order.add(certificate);
+      }
+      if (order.size() > REMEMBERED) {
+        known.remove(order.remove());
+      }
+      return caller;
     }
   }
 }

@@ -26,9 +26,13 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private final long started = System.nanoTime();
   private final AtomicBoolean recorded = new AtomicBoolean();
   private final Object state = new Object();
+  private final CallConnection from;
 
   /** Whether the thread that reads the requests of its connection, and of others, handles it. */
   private final boolean here;
+
+  /** Whether its requests were asked for already; written before the handler's thread begins. */
+  private boolean ahead;
 
   // Guarded by state.
   private boolean closed;
@@ -43,6 +47,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private volatile long auditTicket; // of its latest record; 0 while there is none to wait for
   private volatile Context.CancellableContext context; // null until the handler has it
 
+  /** Creates a call; to be called by the thread that serves its connection. */
   CallInFlight(ServerCall<Object, Object> connection, CallMethod method, CallRouter owner) {
     this(connection, method, owner, false);
   }
@@ -53,6 +58,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     this.method = method;
     this.owner = owner;
     this.here = here;
+    this.from = owner.connection(connection);
     method.counters().started();
   }
 
@@ -67,8 +73,22 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     return call;
   }
 
-  boolean isOf(ServerCall<Object, Object> connection) {
-    return delegate() == connection;
+  /**
+   * Asks for the request on the thread that reads it, which the handler's would have to wake. A
+   * second one is asked for as well: that it comes, where there is one only, is reported.
+   */
+  void readAhead() {
+    if (method.oneRequest()) {
+      delegate().request(2);
+      ahead = true;
+    }
+  }
+
+  @Override
+  public void request(int messages) {
+    if (!ahead) {
+      super.request(messages);
+    }
   }
 
   CallMethod method() {
@@ -85,8 +105,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   }
 
   /**
-   * Adds the call to those of its provider. The caller holds the lock of the router, here and in
-   * {@link #leaveProvider}.
+   * Adds the call to those of its provider. The caller keeps the router from changing who serves,
+   * here and in {@link #leaveProvider}.
    */
   void enter(CallProvider by) {
     provider = by;
@@ -120,10 +140,17 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     Context.CancellableContext own =
         Context.current()
             .withValues(
-                RpcPeer.KEY, caller.peer(), RpcSpan.KEY, RpcSpan.of(number, owner.log().listener()))
+                RpcPeer.KEY,
+                caller.peer(),
+                RpcSpan.KEY,
+                RpcSpan.of(number, owner.log().listener()),
+                CallConnection.KEY,
+                from)
             .withCancellation();
     context = own;
-    own.addListener(gone -> interrupt(), Runnable::run);
+    if (!here) {
+      own.addListener(gone -> interrupt(), Runnable::run);
+    }
     Listening listening = new Listening(own);
     listening.run(() -> listening.handler = handler.startCall(this, headers));
     return listening;

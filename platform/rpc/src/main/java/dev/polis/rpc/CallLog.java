@@ -25,6 +25,8 @@ final class CallLog {
   private final Log log;
   // Callers set the pace of these, so the place is looked for once.
   private final Log calls;
+  private final Log successes;
+  private final Log messages;
   private final Log audit;
   private final Log auditSelf;
 
@@ -34,6 +36,8 @@ final class CallLog {
     this.kept = kept;
     this.log = tree.log("rpc." + listener);
     this.calls = log.here();
+    this.successes = calls.v(1);
+    this.messages = calls.v(2);
     this.audit = tree.log(AUDIT).here();
     this.auditSelf = tree.log(AUDIT_SELF).here();
   }
@@ -50,13 +54,13 @@ final class CallLog {
 
   /** Returns whether answers of handlers are logged; they are at verbosity 2 only. */
   boolean verbose() {
-    return calls.v(2).enabled();
+    return messages.enabled();
   }
 
   /** Logs a message that a handler sent. */
   void sent(String id, String method, Message message) {
     if (!readsLogs(method)) {
-      calls.v(2).info("[%s] %s sends %s", id, method, RedactedText.of(message));
+      messages.info("[%s] %s sends %s", id, method, RedactedText.of(message));
     }
   }
 
@@ -66,7 +70,7 @@ final class CallLog {
   }
 
   private Log plain(Status status) {
-    return status.isOk() ? calls.v(1) : calls;
+    return status.isOk() ? successes : calls;
   }
 
   /**

@@ -2,10 +2,10 @@ package dev.polis.rpc;
 
 import io.grpc.ServerServiceDefinition;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
-/** Holds one provider of a service and its calls in progress. Guarded by its router's lock. */
+/** Holds one provider of a service and its calls in progress. */
 final class CallProvider {
   /**
    * Orders providers: the higher ranking wins, and among equals the newer one, so that a bundle can
@@ -20,7 +20,9 @@ final class CallProvider {
   /** Full names of the methods whose handlers never wait. */
   final Set<String> nonBlocking;
 
-  final Set<CallInFlight> calls = new HashSet<>();
+  /** Calls join and leave while they hold their router's lock for reading. */
+  final Set<CallInFlight> calls = ConcurrentHashMap.newKeySet();
+
   private final int ranking;
   private final long number;
 

@@ -1,6 +1,7 @@
 package dev.polis.rpc;
 
 import io.grpc.Context;
+import io.grpc.Grpc;
 import io.grpc.HandlerRegistry;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
@@ -13,7 +14,6 @@ import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,8 +21,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.StampedLock;
+import java.util.function.Supplier;
 
 /**
  * Routes the calls of one listener to the providers of the services. It remembers every service it
@@ -42,31 +45,42 @@ final class CallRouter extends HandlerRegistry {
   private final ServerMethodDefinition<Object, Object> refusal =
       ServerMethodDefinition.create(unknown.descriptor(), this::refuse);
 
-  // Changed under the lock only; who reads it without may see it change at once.
+  /** Runs what may wait. */
+  private final Executor threads;
+
+  private final EventLoops loops;
+
+  // Calls read who serves them, and join or leave, side by side; who serves changes alone.
+  private final StampedLock serving = new StampedLock();
+  // Guarded by serving; whoever reads it without may see it change at once.
   private final Map<String, CallProvider> preferred = new ConcurrentHashMap<>();
-
-  // Of each thread that reads requests: the call that it has begun and starts next.
-  private final ThreadLocal<CallInFlight> begun = new ThreadLocal<>();
-
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
-  // Guarded by lock.
+  private final Set<CallInFlight> calls = ConcurrentHashMap.newKeySet();
+  // Guarded by serving, written alone.
   private final List<CallProvider> providers = new ArrayList<>();
-  private final Set<CallInFlight> calls = new HashSet<>();
   private long registrations;
   private boolean stopped;
+  private int draining;
+
+  // Wakes calls that wait for a provider, and providers that wait for their calls. Nobody takes it
+  // who holds serving.
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
 
   CallRouter(
       String listener,
       CallIdentity identity,
       CallLog log,
       CallHold hold,
-      RpcSettings.Limits limits) {
+      RpcSettings.Limits limits,
+      Executor threads,
+      EventLoops loops) {
     this.listener = listener;
     this.identity = identity;
     this.log = log;
     this.hold = hold;
     this.limits = limits;
+    this.threads = threads;
+    this.loops = loops;
   }
 
   CallLog log() {
@@ -77,16 +91,16 @@ final class CallRouter extends HandlerRegistry {
 
   CallProvider add(ServerServiceDefinition service, Set<String> nonBlocking, int ranking) {
     service.getMethods().forEach(method -> remember(method.getMethodDescriptor()));
-    lock.lock();
-    try {
-      CallProvider provider = new CallProvider(service, nonBlocking, ranking, registrations++);
-      providers.add(provider);
-      choose(provider.service());
-      changed.signalAll();
-      return provider;
-    } finally {
-      lock.unlock();
-    }
+    CallProvider provider =
+        alone(
+            () -> {
+              CallProvider added = new CallProvider(service, nonBlocking, ranking, registrations++);
+              providers.add(added);
+              choose(added.service());
+              return added;
+            });
+    wake();
+    return provider;
   }
 
   private void remember(MethodDescriptor<?, ?> descriptor) {
@@ -104,28 +118,29 @@ final class CallRouter extends HandlerRegistry {
    * the drain time. A call whose own handler asks for this is not waited for.
    */
   void remove(CallProvider provider) {
-    List<CallInFlight> streams;
-    lock.lock();
-    try {
-      if (!providers.remove(provider)) {
-        return;
-      }
-      choose(provider.service());
-      provider.calls.forEach(call -> call.method().counters().drained());
-      streams =
-          provider.calls.stream()
-              .filter(call -> !call.method().unary() && !call.runsHere())
-              .toList();
-    } finally {
-      lock.unlock();
+    boolean removed =
+        alone(
+            () -> {
+              boolean present = providers.remove(provider);
+              choose(provider.service());
+              return present;
+            });
+    if (!removed) {
+      return;
     }
+    // No other call joins from here on.
+    provider.calls.forEach(call -> call.method().counters().drained());
     RpcException moved = away(provider.service(), "is being replaced or stopped");
-    streams.forEach(call -> call.abandon(moved));
+    provider.calls.stream()
+        .filter(call -> !call.method().unary() && !call.runsHere())
+        .toList()
+        .forEach(call -> call.abandon(moved));
     drain(provider, limits.drainTime()).forEach(call -> call.abandon(moved));
   }
 
   /** Waits for a provider's calls to end and returns those that took too long. */
   private List<CallInFlight> drain(CallProvider provider, Duration time) {
+    alone(() -> draining++);
     lock.lock();
     try {
       long left = time.toNanos();
@@ -138,41 +153,33 @@ final class CallRouter extends HandlerRegistry {
       Thread.currentThread().interrupt();
     } finally {
       lock.unlock();
+      alone(() -> draining--);
     }
-    lock.lock();
-    try {
-      return provider.calls.stream().filter(call -> !call.runsHere()).toList();
-    } finally {
-      lock.unlock();
-    }
+    return provider.calls.stream().filter(call -> !call.runsHere()).toList();
   }
 
   /** Ends all calls and refuses new ones. */
   void stop() {
-    List<CallInFlight> all;
-    lock.lock();
-    try {
-      stopped = true;
-      changed.signalAll();
-      all = List.copyOf(calls);
-    } finally {
-      lock.unlock();
-    }
-    all.forEach(
+    alone(() -> stopped = true);
+    wake();
+    calls.forEach(
         call ->
             call.abandon(RpcException.unavailable("this node is stopping", limits.retryDelay())));
   }
 
+  /** Does something while no call joins or leaves. */
+  private <T> T alone(Supplier<T> change) {
+    long stamp = serving.writeLock();
+    try {
+      return change.get();
+    } finally {
+      serving.unlockWrite(stamp);
+    }
+  }
+
   /** Cancels the calls of users and nodes that were removed from the cluster. */
   void expel() {
-    List<CallInFlight> all;
-    lock.lock();
-    try {
-      all = List.copyOf(calls);
-    } finally {
-      lock.unlock();
-    }
-    all.stream()
+    calls.stream()
         .filter(call -> identity.revoked(call.caller()))
         .forEach(
             call ->
@@ -184,80 +191,51 @@ final class CallRouter extends HandlerRegistry {
 
   // ---- who calls
 
+  /** Returns the connection of a call; to be asked on the thread that serves it. */
+  CallConnection connection(ServerCall<?, ?> call) {
+    return new CallConnection(
+        loops.current(), call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+  }
+
   @Override
   public ServerMethodDefinition<?, ?> lookupMethod(String name, String authority) {
     ServerMethodDefinition<Object, Object> known = definitions.get(name);
     return known == null ? refusal : known;
   }
 
-  /**
-   * Begins a call on the calling thread, which goes on with {@link #start}, if nothing on the way
-   * to the answer waits: the handler says so, is there, and may be asked by this caller.
-   */
-  boolean beginHere(ServerCall<?, ?> connection, Metadata headers) {
-    CallMethod method = methods.get(connection.getMethodDescriptor().getFullMethodName());
-    if (method == null || method.rule().mutating() || !isNonBlocking(method)) {
-      return false;
-    }
-    try {
-      CallIdentity.Caller caller = identity.identify(connection.getAttributes());
-      method.rule().admit(caller);
-      CallTimeout.requireReadable(headers);
-      return enterHere(connection, method, caller);
-    } catch (RpcException refused) {
-      // The call's own thread will find the same, and may wait there until it is logged.
-      return false;
-    }
-  }
-
-  private boolean isNonBlocking(CallMethod method) {
-    CallProvider provider = preferred.get(method.service());
-    return provider != null && provider.nonBlocking.contains(method.name());
-  }
-
-  // The types of requests and responses are the handler's; see CallMethod.
-  @SuppressWarnings("unchecked")
-  private boolean enterHere(
-      ServerCall<?, ?> connection, CallMethod method, CallIdentity.Caller caller) {
-    lock.lock();
-    try {
-      if (stopped || !isNonBlocking(method)) {
-        return false;
-      }
-      CallInFlight call =
-          CallInFlight.here((ServerCall<Object, Object>) connection, method, caller, this);
-      calls.add(call);
-      call.enter(preferred.get(method.service()));
-      begun.set(call);
-      return true;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Returns the call of a connection that this thread has begun, if it is one. */
-  private Optional<CallInFlight> begunHere(ServerCall<Object, Object> connection) {
-    if (Thread.currentThread().isVirtual()) {
-      return Optional.empty();
-    }
-    CallInFlight call = begun.get();
-    begun.remove();
-    return Optional.ofNullable(call).filter(each -> each.isOf(connection));
-  }
-
+  /** Starts a call on the thread that read its headers, which reads other calls as well. */
   private ServerCall.Listener<Object> start(
       CallMethod method, ServerCall<Object, Object> connection, Metadata headers) {
-    Optional<CallInFlight> here = begunHere(connection);
-    CallInFlight call = here.orElseGet(() -> new CallInFlight(connection, method, this));
+    Optional<CallInFlight> here = enterHere(method, connection, headers);
+    if (here.isPresent()) {
+      CallInFlight call = here.get();
+      return begin(
+          call,
+          headers,
+          () -> {
+            // Once more, now that a change of trust would find the call.
+            identity.requireUnrevoked(call.caller());
+            return handler(call.provider(), method);
+          });
+    }
+    CallInFlight call = new CallInFlight(connection, method, this);
+    if (identity.isMember(connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION))) {
+      // What a stranger sends is not read before the call is admitted.
+      call.readAhead();
+    }
+    return CallQueue.start(
+        threads, () -> begin(call, headers, () -> admit(call, connection, headers)));
+  }
+
+  /** Finds the handler of a call. */
+  @FunctionalInterface
+  private interface Way {
+    ServerCallHandler<Object, Object> handler() throws InterruptedException;
+  }
+
+  private static ServerCall.Listener<Object> begin(CallInFlight call, Metadata headers, Way way) {
     try {
-      if (here.isPresent()) {
-        return call.begin(handler(call.provider(), method), headers);
-      }
-      enter(call);
-      call.identified(identity.identify(connection.getAttributes()));
-      method.rule().admit(call.caller());
-      CallTimeout.requireReadable(headers);
-      return call.begin(connect(call), headers);
+      return call.begin(way.handler(), headers);
     } catch (Throwable failure) {
       // Nothing may get from here into gRPC, which would end the connection with everybody's calls
       // on it.
@@ -266,53 +244,109 @@ final class CallRouter extends HandlerRegistry {
     }
   }
 
-  private void enter(CallInFlight call) {
-    lock.lock();
+  private ServerCallHandler<Object, Object> admit(
+      CallInFlight call, ServerCall<Object, Object> connection, Metadata headers)
+      throws InterruptedException {
+    calls.add(call);
+    call.identified(identity.identify(connection.getAttributes()));
+    // Once more, now that a change of trust would find the caller.
+    identity.requireUnrevoked(call.caller());
+    call.method().rule().admit(call.caller());
+    CallTimeout.requireReadable(headers);
+    return connect(call);
+  }
+
+  /**
+   * Returns a call that the calling thread handles, if nothing on the way to the answer waits: the
+   * handler says so, is there, and may be asked by this caller.
+   */
+  private Optional<CallInFlight> enterHere(
+      CallMethod method, ServerCall<Object, Object> connection, Metadata headers) {
+    if (method.rule().mutating() || !isNonBlocking(method)) {
+      return Optional.empty();
+    }
     try {
+      CallIdentity.Caller caller = identity.identify(connection.getAttributes());
+      method.rule().admit(caller);
+      CallTimeout.requireReadable(headers);
+      return enterHere(connection, method, caller);
+    } catch (RpcException refused) {
+      // The call's own thread will find the same, and may wait there until it is logged.
+      return Optional.empty();
+    }
+  }
+
+  private boolean isNonBlocking(CallMethod method) {
+    CallProvider provider = preferred.get(method.service());
+    return provider != null && provider.nonBlocking.contains(method.name());
+  }
+
+  private Optional<CallInFlight> enterHere(
+      ServerCall<Object, Object> connection, CallMethod method, CallIdentity.Caller caller) {
+    long stamp = serving.readLock();
+    try {
+      if (stopped || !isNonBlocking(method)) {
+        return Optional.empty();
+      }
+      CallInFlight call = CallInFlight.here(connection, method, caller, this);
       calls.add(call);
+      call.enter(preferred.get(method.service()));
+      return Optional.of(call);
     } finally {
-      lock.unlock();
+      serving.unlockRead(stamp);
     }
   }
 
   void leave(CallInFlight call) {
-    lock.lock();
+    boolean awaited;
+    long stamp = serving.readLock();
     try {
       calls.remove(call);
       call.leaveProvider();
-      changed.signalAll();
+      awaited = draining > 0;
     } finally {
-      lock.unlock();
+      serving.unlockRead(stamp);
+    }
+    if (awaited) {
+      wake();
     }
   }
 
   /** Finds the handler of a call, and waits for one if the method allows it. */
   private ServerCallHandler<Object, Object> connect(CallInFlight call) throws InterruptedException {
+    Optional<CallProvider> present = join(call);
+    if (present.isPresent()) {
+      return handler(present.get(), call.method());
+    }
+    requireHoldable(call.method());
+    try {
+      call.method().counters().held();
+      Context.current().addListener(gone -> wake(), Runnable::run);
+      return handler(awaitProvider(call), call.method());
+    } finally {
+      hold.giveBack();
+    }
+  }
+
+  private CallProvider awaitProvider(CallInFlight call) throws InterruptedException {
     lock.lock();
-    boolean waits = false;
     try {
       long left = limits.holdTime().toNanos();
       while (true) {
-        Optional<CallProvider> provider = provider(call.method());
+        Optional<CallProvider> provider = join(call);
         if (provider.isPresent()) {
-          call.enter(provider.get());
-          return handler(provider.get(), call.method());
-        }
-        if (!waits) {
-          requireHoldable(call.method());
-          waits = true;
-          call.method().counters().held();
-          Context.current().addListener(gone -> wake(), Runnable::run);
+          return provider.get();
         }
         if (Context.current().isCancelled()) {
           throw new RpcException(
               Status.Code.CANCELLED,
               "the caller went away, or its deadline passed, while it waited");
         }
-        if (stopped || left <= 0) {
+        boolean stopping = isStopped();
+        if (stopping || left <= 0) {
           throw away(
               call.method().service(),
-              stopped
+              stopping
                   ? "is gone: this node is stopping"
                   : "has been away for " + limits.holdTime());
         }
@@ -320,9 +354,6 @@ final class CallRouter extends HandlerRegistry {
       }
     } finally {
       lock.unlock();
-      if (waits) {
-        hold.giveBack();
-      }
     }
   }
 
@@ -344,8 +375,25 @@ final class CallRouter extends HandlerRegistry {
     }
   }
 
-  private Optional<CallProvider> provider(CallMethod method) {
-    return Optional.ofNullable(preferred.get(method.service()));
+  /** Adds a call to those of the provider that serves it now. */
+  private Optional<CallProvider> join(CallInFlight call) {
+    long stamp = serving.readLock();
+    try {
+      Optional<CallProvider> provider = Optional.ofNullable(preferred.get(call.method().service()));
+      provider.ifPresent(call::enter);
+      return provider;
+    } finally {
+      serving.unlockRead(stamp);
+    }
+  }
+
+  private boolean isStopped() {
+    long stamp = serving.readLock();
+    try {
+      return stopped;
+    } finally {
+      serving.unlockRead(stamp);
+    }
   }
 
   /** Chooses the provider that serves a service from now on. */
@@ -381,12 +429,17 @@ final class CallRouter extends HandlerRegistry {
   private ServerCall.Listener<Object> refuse(
       ServerCall<Object, Object> connection, Metadata headers) {
     CallInFlight call = new CallInFlight(connection, unknown, this);
-    call.fail(
+    RpcException reason =
         new RpcException(
             Status.Code.UNIMPLEMENTED,
             "listener '%s' of this node knows no such method; the node may lack the role that serves it, or it is served on another port"
-                .formatted(listener)));
-    return new ServerCall.Listener<>() {};
+                .formatted(listener));
+    return CallQueue.start(
+        threads,
+        () -> {
+          call.fail(reason);
+          return new ServerCall.Listener<>() {};
+        });
   }
 
   private static MethodDescriptor<byte[], byte[]> unknownMethod() {
@@ -417,13 +470,7 @@ final class CallRouter extends HandlerRegistry {
   }
 
   List<String> away() {
-    lock.lock();
-    try {
-      List<String> present = providers.stream().map(CallProvider::service).toList();
-      return services().stream().filter(name -> !present.contains(name)).toList();
-    } finally {
-      lock.unlock();
-    }
+    return services().stream().filter(name -> !preferred.containsKey(name)).toList();
   }
 
   List<RpcStatistics.Method> statistics() {

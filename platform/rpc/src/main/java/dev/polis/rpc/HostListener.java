@@ -9,7 +9,6 @@ import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.logging.Level;
@@ -52,7 +51,6 @@ final class HostListener {
   private final TlsKeys keys;
   private final HostSockets sockets;
   private final FloodWatch flood;
-  private final Executor executor;
   private final EventLoopGroup acceptors;
   private final EventLoopGroup events;
 
@@ -74,7 +72,6 @@ final class HostListener {
       TlsKeys keys,
       Predicate<SSLSession> member,
       Log log,
-      Executor executor,
       EventLoopGroup acceptors,
       EventLoopGroup events) {
     VERBOSE_LOGGERS.forEach(logger -> logger.setLevel(Level.OFF));
@@ -89,7 +86,6 @@ final class HostListener {
             member,
             settings.tls());
     this.flood = new FloodWatch(settings.name(), sockets.gate(), log);
-    this.executor = executor;
     this.acceptors = acceptors;
     this.events = events;
     if (!settings.tls()) {
@@ -141,7 +137,6 @@ final class HostListener {
             .bossEventLoopGroup(acceptors)
             .workerEventLoopGroup(events)
             .directExecutor()
-            .callExecutor(new CallThreads(router, executor))
             .fallbackHandlerRegistry(router)
             .addStreamTracerFactory(new CallTimeout())
             .handshakeTimeout(limits.handshakeTime().toMillis(), TimeUnit.MILLISECONDS)

@@ -72,6 +72,8 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
           Thread.ofPlatform().daemon().name("rpc-events-", 0).factory(),
           NioIoHandler.newFactory());
 
+  private final EventLoops loops = new EventLoops(events);
+
   /** Creates a host on the system's clock, whose audit log keeps nothing. */
   public LocalRpcHost(RpcSettings settings, LogTree logs) {
     this(settings, logs, InstantSource.system());
@@ -103,7 +105,9 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
               identity,
               new CallLog(logs, kept, listener.name()),
               hold,
-              settings.limits());
+              settings.limits(),
+              executor,
+              loops);
       listeners.put(
           listener.name(),
           new HostListener(
@@ -113,7 +117,6 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
               keys,
               identity::isMember,
               logs.log("rpc." + listener.name()),
-              executor,
               acceptors,
               events));
     }

@@ -31,7 +31,8 @@
  *
  * <p>{@link dev.polis.rpc.CallStreams} serves the streams of an organ that last as long as their
  * callers listen: each on a virtual thread of its own, or, where a thousand callers get the same
- * messages, from the thread that has a new message.
+ * messages, from the thread that has a new message or, many together, from those that write to
+ * their connections.
  *
  * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust.
  * {@link dev.polis.rpc.BlockingStreams} ends a stream that was opened on one.
@@ -73,7 +74,7 @@
  * close a call, and see a call only after it found a handler.
  */
 @Export
-@Version("1.4.0")
+@Version("1.5.0")
 package dev.polis.rpc;
 
 import org.osgi.annotation.bundle.Export;
