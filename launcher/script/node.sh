@@ -41,11 +41,11 @@ node_command() {
   NODE+=("-Dpolis.distribution=$DISTRIBUTION" -cp "$(node_class_path)" "$NODE_MAIN")
 }
 
-# aot_cache JAVA_HOME: prints where the cache of this very distribution on this very Java belongs. Any change gives another name, so a stale one is
-# never used.
+# aot_cache JAVA_HOME: prints where the cache of this very distribution on this very Java, with these options, belongs. Any change gives another name, so
+# a stale one is never used.
 aot_cache() {
   local digest
-  digest="$({ cat "$DISTRIBUTION/bundles.list" "$1/release" && stat -c '%n %Y %s' "$DISTRIBUTION"/lib/*.jar "$DISTRIBUTION"/ctl/*.jar && printf '%s\n' "${JVM_OPTIONS[@]}"; } |
+  digest="$({ cat "$DISTRIBUTION/bundles.list" "$1/release" && stat -c '%n %Y %s' "$DISTRIBUTION"/lib/*.jar "$DISTRIBUTION"/ctl/*.jar && printf '%s\n' "${JVM_OPTIONS[@]}" "${AOT_OPTIONS[@]}" "${CTL_OPTIONS[@]}"; } |
     sha256sum)"
   printf '%s/aot/%s.aot\n' "$POLIS_CACHE" "${digest:0:16}"
 }
