@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.xml.stream.XMLInputFactory;
 import javax.xml.stream.XMLStreamException;
@@ -44,8 +45,11 @@ final class TestReport {
           "mvn <args>",
           "For more information about the errors");
 
+  /** What a test that failed said, and what it was caused by; the causes may be empty. */
+  private record Words(String message, String causes) {}
+
   /** A test that failed. */
-  private record Failure(String test, String message) {}
+  private record Failure(String test, Words words) {}
 
   private final List<Failure> failures = new ArrayList<>();
   private final Map<String, Integer> skips = new TreeMap<>();
@@ -91,7 +95,7 @@ final class TestReport {
           ended = true;
         }
         case "skipped" -> {
-          skips.merge(oneLine(reason(message(reader))), 1, Integer::sum);
+          skips.merge(oneLine(reason(message(reader).message())), 1, Integer::sum);
           ended = true;
         }
         default -> {
@@ -111,14 +115,16 @@ final class TestReport {
    * Returns why a test failed or was skipped, and reads to the end of the element. Surefire writes
    * the message of a test that gave up, such as by an assumption, into the stack trace alone.
    */
-  private static String message(XMLStreamReader reader) throws XMLStreamException {
+  private static Words message(XMLStreamReader reader) throws XMLStreamException {
     String message = attribute(reader, "message").strip();
     String type = attribute(reader, "type");
     String trace = reader.getElementText().strip();
     if (message.isEmpty() && trace.startsWith(type + ": ")) {
       message = trace.substring(type.length() + 2).split("\n\tat ")[0];
     }
-    return !message.isEmpty() ? message : type.isEmpty() ? "no reason is given" : type;
+    String words = !message.isEmpty() ? message : type.isEmpty() ? "no reason is given" : type;
+    Stream<String> causes = trace.lines().dropWhile(line -> !line.startsWith("Caused by: "));
+    return new Words(words, causes.collect(Collectors.joining("\n")));
   }
 
   /** Returns the reason that a person wrote, without what JUnit puts before it. */
@@ -134,7 +140,9 @@ final class TestReport {
   private int print(Path log, int mavenCode) throws IOException {
     for (Failure failure : failures) {
       System.out.println("FAILED " + failure.test());
-      shortened(failure.message()).forEach(line -> System.out.println("    " + line));
+      Stream.of(failure.words().message(), failure.words().causes())
+          .flatMap(words -> shortened(words).stream())
+          .forEach(line -> System.out.println("    " + line));
     }
     skips.forEach((reason, count) -> System.out.println("skipped " + count + ": " + reason));
     int skipped = skips.values().stream().mapToInt(Integer::intValue).sum();

@@ -30,6 +30,18 @@ class TestRunTest {
       """;
   private static final String BROKEN =
       "<testcase name='opens' classname='a.TwoTest'><error type='java.lang.NullPointerException'/></testcase>";
+  private static final String CAUSED =
+      """
+      <testcase name='calls' classname='a.FourTest'>
+        <failure message='no answer' type='java.lang.AssertionError'><![CDATA[java.lang.AssertionError: no answer
+      \tat a.FourTest.calls(FourTest.java:7)
+      Caused by: java.io.IOException: node list: exit code 3
+      polisctl: the node is away
+      \tat a.FourTest.list(FourTest.java:9)
+      \t... 3 more
+      ]]></failure>
+      </testcase>
+      """;
   private static final String SKIPPED =
       """
       <testcase name='mounts' classname='a.ThreeTest'>
@@ -75,6 +87,23 @@ class TestRunTest {
             .formatted(scripts.path(".polis/test.log")),
         run.out());
     assertTrue(Files.readString(scripts.path(".polis/test.log")).contains("BUILD"), run::all);
+  }
+
+  @Test
+  @DisplayName("A failed test's causes stand below its message, without the frames of the stack")
+  void causes() throws Exception {
+    maven(1, CAUSED);
+    assertTrue(
+        scripts
+            .run("polis", "test")
+            .out()
+            .startsWith(
+                """
+                FAILED a.FourTest.calls
+                    no answer
+                    Caused by: java.io.IOException: node list: exit code 3
+                    polisctl: the node is away
+                Maven's log"""));
   }
 
   @Test
