@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
 import dev.polis.boot.StopReason;
+import dev.polis.fixtures.RunningProcess;
 import dev.polis.handover.HandOverTable;
 import dev.polis.health.HealthTable;
 import dev.polis.process.ProcessManager;
@@ -30,21 +31,21 @@ class ConsensusComponentTest {
           component(harness, supervisor, processes, StopReason.PROCESS_RESTART);
       first.startNew(harness.identity);
       first.awaitRunning(ConsensusHarness.PATIENCE);
-      long pid = processes.find("etcd").orElseThrow().pid();
+      RunningProcess etcd = RunningProcess.of(processes.find("etcd").orElseThrow().pid());
 
       first.deactivate();
 
-      assertTrue(alive(pid), "etcd was stopped by a restart of the node");
+      assertTrue(etcd.runs(), "etcd was stopped by a restart of the node");
       assertEquals(List.of(), names(supervisor));
 
       ConsensusComponent second = component(harness, supervisor, processes, StopReason.POWER_OFF);
       second.startExisting(harness.identity);
       second.awaitRunning(ConsensusHarness.PATIENCE);
-      assertEquals(pid, processes.find("etcd").orElseThrow().pid());
+      assertEquals(etcd.pid(), processes.find("etcd").orElseThrow().pid());
 
       second.deactivate();
 
-      assertFalse(alive(pid), "etcd outlived the power-off");
+      assertFalse(etcd.runs(), "etcd outlived the power-off");
       assertEquals(List.of(), names(supervisor));
     }
   }
@@ -54,10 +55,6 @@ class ConsensusComponentTest {
         .map(runnable -> runnable.dn())
         .filter(dn -> dn.startsWith("root.consensus"))
         .toList();
-  }
-
-  private static boolean alive(long pid) {
-    return ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
   }
 
   private static ConsensusComponent component(

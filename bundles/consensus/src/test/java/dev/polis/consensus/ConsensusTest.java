@@ -26,6 +26,7 @@ import dev.polis.etcd.EtcdUnavailableException;
 import dev.polis.etcd.KeyRange;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.LiveTree;
+import dev.polis.fixtures.RunningProcess;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.Severity;
 import dev.polis.pki.Crl;
@@ -211,12 +212,12 @@ class ConsensusTest {
     ConsensusStatus.Running before = first.startNew();
     put(first, "/foo");
     byte[] ca = Files.readAllBytes(harness.files().ca().path());
-    long pid = first.pid();
+    RunningProcess etcd = RunningProcess.of(first.pid());
 
     first.consensus.stop();
 
     assertInstanceOf(ConsensusStatus.Stopped.class, first.consensus.status().peek().orElseThrow());
-    assertFalse(ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false), "etcd lives on");
+    assertFalse(etcd.runs(), "etcd lives on");
     ConsensusStatus.Running after = harness.instance().startExisting();
     assertEquals(before, after);
     assertArrayEquals(ca, Files.readAllBytes(harness.files().ca().path()));

@@ -14,6 +14,7 @@ import dev.polis.api.containers.Sandbox;
 import dev.polis.api.containers.SandboxRequest;
 import dev.polis.boot.StopReason;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RunningProcess;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthTable;
@@ -66,7 +67,7 @@ class ContainersTest {
   }
 
   private static boolean alive(long process) {
-    return ProcessHandle.of(process).filter(ProcessHandle::isAlive).isPresent();
+    return RunningProcess.find(process).isPresent();
   }
 
   private static String inside(Sandbox sandbox, String... command) throws Exception {

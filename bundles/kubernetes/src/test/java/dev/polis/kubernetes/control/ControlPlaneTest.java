@@ -11,6 +11,7 @@ import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdNamespace;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RunningProcess;
 import dev.polis.kubernetes.address.HostAddress;
 import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
@@ -302,13 +303,11 @@ class ControlPlaneTest {
     if (root) {
       assertNotNull(NetworkInterface.getByInetAddress(harness.hostAddress()));
     }
-    // A handle knows its process by the time it began: the system gives a PID away again soon.
-    List<ProcessHandle> before =
-        pids().values().stream().map(pid -> ProcessHandle.of(pid).orElseThrow()).toList();
+    List<RunningProcess> before = pids().values().stream().map(RunningProcess::of).toList();
 
     harness.stop(StopReason.ROLE_REMOVED);
 
-    assertEquals(List.of(), before.stream().filter(ProcessHandle::isAlive).toList());
+    assertEquals(List.of(), before.stream().filter(RunningProcess::runs).toList());
     assertEquals(
         null, NetworkInterface.getByInetAddress(harness.hostAddress()), "the host address");
     assertEquals(List.of(), harness.folder(ControlFolder.FOLDER).list());

@@ -9,6 +9,7 @@ import com.google.gson.JsonParser;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.RunningProcess;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
@@ -269,13 +270,13 @@ class HealthIT {
       "D-47 a power off is answered, then the node ends in order and leaves nothing behind")
   void powerOff() throws Exception {
     TestNode node = home;
-    ProcessHandle etcd = node.etcd();
+    RunningProcess etcd = RunningProcess.of(node.etcd().pid());
     try (OwnerApi owner = OwnerApi.of(node)) {
       owner.powerOff();
     }
 
     assertEquals(0, node.awaitEnd(), node.said());
-    assertTrue(!etcd.isAlive(), "etcd outlived a power off");
+    assertTrue(!etcd.runs(), "etcd outlived a power off");
     assertEquals(List.of(), node.leftovers());
     assertContains("powering off: asked for by user \"owner\"", node.said());
   }

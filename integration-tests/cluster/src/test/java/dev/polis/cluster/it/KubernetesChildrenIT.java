@@ -8,6 +8,7 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RunningProcess;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
@@ -107,7 +108,7 @@ class KubernetesChildrenIT {
   @TempDir static Path directory;
   private static KubernetesNode node;
   private static FailingPrograms programs;
-  private static Map<Long, Long> pods;
+  private static Set<RunningProcess> pods;
 
   @BeforeAll
   static void start() throws Exception {

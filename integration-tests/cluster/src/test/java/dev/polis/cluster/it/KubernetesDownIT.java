@@ -3,12 +3,10 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
-import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RunningProcess;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,25 +45,22 @@ class KubernetesDownIT {
       node.apply(POD);
       node.said("wait", "--for=condition=Ready", "pod/lasting", "--timeout=120s");
       WorkerTraces traces = WorkerTraces.of(node.node());
-      Map<Long, Long> pods = node.podProcesses();
+      Set<RunningProcess> pods = node.podProcesses();
       assertFalse(pods.isEmpty(), "no process of the Pod is seen");
       if (killed) {
         node.node().killJvm();
-        assertEquals(pods.keySet(), alive(pods), "Pods outlive the node's process");
+        assertEquals(pods, alive(pods), "Pods outlive the node's process");
       }
 
       node.node().stop();
 
-      // A process whose parent was killed too is seen until init has taken note of its end.
-      Await.until("the processes of Pods to be gone", () -> alive(pods).isEmpty());
+      assertEquals(Set.of(), alive(pods));
       assertEquals(List.of(), traces.left());
       assertEquals(List.of(), node.node().leftovers());
     }
   }
 
-  private static Set<Long> alive(Map<Long, Long> processes) {
-    return processes.keySet().stream()
-        .filter(process -> ProcessHandle.of(process).filter(ProcessHandle::isAlive).isPresent())
-        .collect(Collectors.toCollection(TreeSet::new));
+  private static Set<RunningProcess> alive(Set<RunningProcess> processes) {
+    return processes.stream().filter(RunningProcess::runs).collect(Collectors.toSet());
   }
 }

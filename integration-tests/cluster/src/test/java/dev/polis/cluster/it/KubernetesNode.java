@@ -5,6 +5,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.RunningProcess;
 import dev.polis.rpc.RpcClients;
 import dev.polis.wire.api.GetDebugKubeconfigRequest;
 import dev.polis.wire.api.NodeDebugServiceGrpc;
@@ -15,10 +16,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
@@ -314,14 +316,14 @@ final class KubernetesNode implements AutoCloseable {
     return left;
   }
 
-  /** The start times of the processes of all Pods by their ids; short-lived ones are left out. */
-  Map<Long, Long> podProcesses() throws Exception {
-    Map<Long, Long> found = new TreeMap<>();
+  /** The processes of all Pods; short-lived ones are left out. */
+  Set<RunningProcess> podProcesses() throws Exception {
+    Set<RunningProcess> found = new HashSet<>();
     for (JsonElement item : json("get", "pods", "-A").getAsJsonArray("items")) {
       String uid = item.getAsJsonObject().getAsJsonObject("metadata").get("uid").getAsString();
       for (ProcessHandle handle : ProcessHandle.allProcesses().toList()) {
         if (cgroups(handle.pid()).contains(uid) && !isSleep(handle.pid())) {
-          startTime(handle.pid()).ifPresent(start -> found.put(handle.pid(), start));
+          RunningProcess.find(handle.pid()).ifPresent(found::add);
         }
       }
     }
@@ -334,13 +336,6 @@ final class KubernetesNode implements AutoCloseable {
 
   private static boolean isSleep(long pid) {
     return read(Path.of("/proc/" + pid + "/comm")).orElse("").strip().equals("sleep");
-  }
-
-  /** The clock ticks since boot at which a process began: field 22 of its stat. */
-  private static Optional<Long> startTime(long pid) {
-    return read(Path.of("/proc/" + pid + "/stat"))
-        .map(stat -> stat.substring(stat.lastIndexOf(')') + 2).split(" ")[19])
-        .map(Long::valueOf);
   }
 
   private static Optional<String> read(Path file) {

@@ -6,12 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RunningProcess;
 import dev.polis.wire.plugins.SwapProgress;
 import dev.polis.wire.plugins.SwapProgress.Outcome;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -108,7 +110,7 @@ class KubernetesSwapIT {
 
   /** What has to be the same afterwards. */
   private record Before(
-      Map<Long, Long> pods, Map<String, List<Long>> children, String restarts, String ready) {
+      Set<RunningProcess> pods, Map<String, List<Long>> children, String restarts, String ready) {
 
     /**
      * Compares until two in a row are the same: shims have children for a moment, to ask a
