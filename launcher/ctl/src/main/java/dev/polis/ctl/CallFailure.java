@@ -52,6 +52,9 @@ record CallFailure(
   /** What gRPC says, without a cause, of a peer that closes during the handshake. */
   private static final String CLOSED_IN_HANDSHAKE = "Connection closed while performing TLS";
 
+  /** What the JDK says, of a peer that tells with an alert that it closes during the handshake. */
+  private static final String ENDED_IN_HANDSHAKE = "close_notify during handshake";
+
   private static final String ALERT = "Received fatal alert: ";
 
   /** Returns what the operator reads. */
@@ -65,7 +68,7 @@ record CallFailure(
   }
 
   private boolean wasClosedInHandshake() {
-    return description().startsWith(CLOSED_IN_HANDSHAKE);
+    return description().startsWith(CLOSED_IN_HANDSHAKE) || says(ENDED_IN_HANDSHAKE);
   }
 
   /** Tells whether the node did nothing, and asks for the same call again. */

@@ -31,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLServerSocketFactory;
@@ -40,6 +41,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Fails a connection in each way there is, on real sockets, and expects one sentence of ours. */
 @Timeout(60)
@@ -273,6 +276,53 @@ class CallFailureTest {
     listen(Session.CURATOR_PORT, connection -> {});
     assertSaid(
         run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "closed the connection");
+  }
+
+  /** How a node that stops may leave a connection whose handshake goes on. */
+  private enum BrokenOff {
+    CLOSE_NOTIFY {
+      @Override
+      void leave(Socket connection) throws IOException {
+        // A record of TLS 1.2, of 2 bytes: an alert, the warning that nothing more is sent.
+        connection.getOutputStream().write(new byte[] {21, 3, 3, 0, 2, 1, 0});
+      }
+
+      @Override
+      String said() {
+        return "closed the connection during the TLS handshake: the node may be stopping";
+      }
+    },
+    RESET {
+      @Override
+      void leave(Socket connection) throws IOException {
+        connection.setSoLinger(true, 0);
+      }
+
+      @Override
+      String said() {
+        return "closed the connection before it answered: the node may be stopping";
+      }
+    };
+
+    abstract void leave(Socket connection) throws IOException;
+
+    abstract String said();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @DisplayName("a peer that breaks off the handshake: it is tried again, then told")
+  void brokenOff(BrokenOff how) throws Exception {
+    AtomicInteger connections = new AtomicInteger();
+    listen(
+        Session.CURATOR_PORT,
+        connection -> {
+          connections.incrementAndGet();
+          assertTrue(connection.getInputStream().read() >= 0, "the client closed first");
+          how.leave(connection);
+        });
+    assertSaid(run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", how.said());
+    assertTrue(connections.get() > 2, connections + " connections");
   }
 
   @Test
