@@ -102,12 +102,27 @@ public final class CallFeed<T> {
     try {
       writer.execute(
           () -> {
-            connections.next().forEach(CallFeed::wake);
-            wakeNext(writer, connections, done);
+            try {
+              wakeEach(connections.next().iterator());
+            } finally {
+              wakeNext(writer, connections, done);
+            }
           });
     } catch (RejectedExecutionException closed) {
       // The host is closed: these connections are, and their calls end with them.
       done.run();
+    }
+  }
+
+  /** Wakes each, also after one that fails as no call should. */
+  private static <T> void wakeEach(Iterator<CallFeed<T>> feeds) {
+    while (feeds.hasNext()) {
+      try {
+        feeds.next().wake();
+      } catch (Throwable failure) {
+        wakeEach(feeds);
+        throw failure;
+      }
     }
   }
 
@@ -125,8 +140,11 @@ public final class CallFeed<T> {
       end(refusal);
     } catch (Throwable failure) {
       // Whatever it is, it is this call's and nobody else's; the host words and logs it.
-      finish();
-      call.onError(failure);
+      try {
+        finish();
+      } finally {
+        call.onError(failure);
+      }
     } finally {
       lock.unlock();
     }

@@ -86,17 +86,18 @@ final class CallIdentity {
   }
 
   /**
-   * Holds the CA, what it has revoked, and who was judged by that.
+   * Holds the CA, what it has revoked, and whose certificates were verified by it.
    *
    * @param ca null until it is known
    */
   private record Trust(X509Certificate ca, RpcRevocations revocations, Callers callers) {
-    Trust(X509Certificate ca, RpcRevocations revocations) {
-      this(ca, revocations, new Callers());
+    static Trust nobody() {
+      return new Trust(null, new RpcRevocations.None(), new Callers());
     }
 
-    static Trust nobody() {
-      return new Trust(null, new RpcRevocations.None());
+    /** Who was verified by the same CA need not be verified again. */
+    Trust with(X509Certificate other, RpcRevocations known) {
+      return new Trust(other, known, other.equals(ca) ? callers : new Callers());
     }
 
     Caller caller(X509Certificate certificate) {
@@ -119,7 +120,7 @@ final class CallIdentity {
 
   synchronized void trust(X509Certificate ca) {
     Trust now = trust;
-    trust = new Trust(ca, ca.equals(now.ca()) ? now.revocations() : new RpcRevocations.None());
+    trust = now.with(ca, ca.equals(now.ca()) ? now.revocations() : new RpcRevocations.None());
   }
 
   /**
@@ -132,7 +133,7 @@ final class CallIdentity {
     }
     Trust now = trust;
     RpcRevocations inForce = ca.equals(now.ca()) ? newer(now.revocations(), read) : read;
-    trust = new Trust(ca, inForce);
+    trust = now.with(ca, inForce);
     return inForce;
   }
 
@@ -151,12 +152,12 @@ final class CallIdentity {
   }
 
   synchronized void revoke(Crl list) {
-    X509Certificate ca = trust.ca();
-    if (ca == null) {
+    Trust now = trust;
+    if (now.ca() == null) {
       throw new IllegalStateException(
           "a revocation list came before credentials; call identify first");
     }
-    trust = new Trust(ca, new RpcRevocations.Known(list.verify(ca)));
+    trust = now.with(now.ca(), new RpcRevocations.Known(list.verify(now.ca())));
   }
 
   Optional<Crl> revocations() {

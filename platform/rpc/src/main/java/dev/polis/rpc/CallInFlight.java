@@ -152,7 +152,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       own.addListener(gone -> interrupt(), Runnable::run);
     }
     Listening listening = new Listening(own);
-    listening.run(() -> listening.handler = handler.startCall(this, headers));
+    listening.work(() -> listening.handler = handler.startCall(this, headers));
     return listening;
   }
 
@@ -226,6 +226,13 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
+  /** Returns whether its caller has got the status, or is about to. */
+  boolean isClosed() {
+    synchronized (state) {
+      return closed;
+    }
+  }
+
   private boolean isAbandoned() {
     synchronized (state) {
       return abandoned;
@@ -247,6 +254,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
           delegate().close(StatusMessages.fit(status), trailers);
         }
       }
+    } catch (IllegalStateException endedByItself) {
+      // gRPC closes a call whose message it could not encode, and has told the caller so.
     } finally {
       owner.leave(this);
     }
@@ -314,6 +323,15 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
     synchronized (state) {
       runner = Thread.currentThread();
+    }
+  }
+
+  /** Interrupts a handler that runs although its caller left, or was told, just before. */
+  private void interruptIfOver(Context.CancellableContext own) {
+    synchronized (state) {
+      if (abandoned || own.isCancelled()) {
+        interruptRunner();
+      }
     }
   }
 
@@ -391,6 +409,15 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       }
     }
 
+    /** Runs a callback in which the handler may wait. */
+    void work(Runnable callback) {
+      run(
+          () -> {
+            interruptIfOver(own);
+            callback.run();
+          });
+    }
+
     private boolean over() {
       synchronized (state) {
         return closed;
@@ -402,7 +429,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       if (over()) {
         return;
       }
-      run(
+      work(
           () -> {
             if (message instanceof CallMethod.Malformed malformed) {
               throw new RpcException(malformed.code(), malformed.reason());
@@ -423,7 +450,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       if (over() || own.isCancelled()) {
         return;
       }
-      run(
+      work(
           () -> {
             if (!asked && method.oneRequest()) {
               throw RpcException.invalid("this method takes one request, none came");

@@ -187,6 +187,8 @@ final class CallRouter extends HandlerRegistry {
                     RpcException.unauthenticated(
                         "the certificate of %s was revoked; it no longer belongs to this cluster"
                             .formatted(call.caller().peer().describe()))));
+    // Those of them that wait for a provider.
+    wake();
   }
 
   // ---- who calls
@@ -213,14 +215,17 @@ final class CallRouter extends HandlerRegistry {
           call,
           headers,
           () -> {
+            requireOpen(call);
             // Once more, now that a change of trust would find the call.
             identity.requireUnrevoked(call.caller());
             return handler(call.provider(), method);
           });
     }
     CallInFlight call = new CallInFlight(connection, method, this);
-    if (identity.isMember(connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION))) {
-      // What a stranger sends is not read before the call is admitted.
+    if (preferred.containsKey(method.service())
+        && identity.isMember(connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION))) {
+      // What a stranger sends is not read before the call is admitted, and of calls that wait for
+      // their service nothing is kept in memory.
       call.readAhead();
     }
     return CallQueue.start(
@@ -314,17 +319,35 @@ final class CallRouter extends HandlerRegistry {
 
   /** Finds the handler of a call, and waits for one if the method allows it. */
   private ServerCallHandler<Object, Object> connect(CallInFlight call) throws InterruptedException {
-    Optional<CallProvider> present = join(call);
-    if (present.isPresent()) {
-      return handler(present.get(), call.method());
+    CallProvider provider = join(call).orElse(null);
+    if (provider == null) {
+      provider = held(call);
     }
+    requireOpen(call);
+    return handler(provider, call.method());
+  }
+
+  private CallProvider held(CallInFlight call) throws InterruptedException {
     requireHoldable(call.method());
     try {
       call.method().counters().held();
       Context.current().addListener(gone -> wake(), Runnable::run);
-      return handler(awaitProvider(call), call.method());
+      return awaitProvider(call);
     } finally {
       hold.giveBack();
+    }
+  }
+
+  /**
+   * Lets a call that was ended from outside leave once more: it may have joined its provider after
+   * it left.
+   *
+   * @throws RpcException if it was; nobody reads it
+   */
+  private void requireOpen(CallInFlight call) {
+    if (call.isClosed()) {
+      leave(call);
+      throw new RpcException(Status.Code.CANCELLED, "the call was ended before it was served");
     }
   }
 
@@ -337,10 +360,10 @@ final class CallRouter extends HandlerRegistry {
         if (provider.isPresent()) {
           return provider.get();
         }
-        if (Context.current().isCancelled()) {
+        if (Context.current().isCancelled() || call.isClosed()) {
           throw new RpcException(
               Status.Code.CANCELLED,
-              "the caller went away, or its deadline passed, while it waited");
+              "the caller went away or was removed, or its deadline passed, while it waited");
         }
         boolean stopping = isStopped();
         if (stopping || left <= 0) {

@@ -37,11 +37,13 @@ final class CallFeedConnectionTest {
   private final Queue<Asked> asked = new ConcurrentLinkedQueue<>();
   private final AtomicInteger received = new AtomicInteger();
   private final AtomicInteger ended = new AtomicInteger();
+  private final AtomicInteger failed = new AtomicInteger();
 
   /** Sends as many events as it was given, the first one when its feed is opened. */
   private final class Source implements CallFeed.Source<WatchEvent> {
     private final String connection;
     private final AtomicInteger due = new AtomicInteger(1);
+    private volatile boolean broken;
 
     Source(String connection) {
       this.connection = connection;
@@ -49,6 +51,9 @@ final class CallFeedConnectionTest {
 
     @Override
     public Optional<WatchEvent> next() {
+      if (broken) {
+        throw new IllegalStateException("broken by the test");
+      }
       if (due.get() == 0) {
         return Optional.empty();
       }
@@ -60,6 +65,9 @@ final class CallFeedConnectionTest {
     @Override
     public void over() {
       ended.incrementAndGet();
+      if (broken) {
+        throw new IllegalStateException("broken by the test");
+      }
     }
   }
 
@@ -84,7 +92,9 @@ final class CallFeedConnectionTest {
     }
 
     @Override
-    public void onError(Throwable failure) {}
+    public void onError(Throwable failure) {
+      failed.incrementAndGet();
+    }
 
     @Override
     public void onCompleted() {}
@@ -134,6 +144,25 @@ final class CallFeedConnectionTest {
     }
     assertEquals(
         new HashSet<>(changes).size(), changes.size(), () -> "connections took turns: " + changes);
+  }
+
+  @Test
+  @DisplayName("a feed that fails while it is ended keeps no other from being woken")
+  void broken() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      open(fixture);
+      Source broken = sources.getFirst();
+      broken.broken = true;
+      sources.forEach(source -> source.due.incrementAndGet());
+
+      CallFeed.wakeAll(feeds);
+
+      Await.until(
+          "the second messages of all but one",
+          () -> received.get() == 2 * CONNECTIONS * STREAMS - 1);
+      assertEquals(1, ended.get());
+      Await.until("the end of its call", () -> failed.get() == 1);
+    }
   }
 
   @Test

@@ -3,9 +3,11 @@ package dev.polis.rpc;
 import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.pki.TlsIdentity;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.GetConsensusStatusRequest;
 import dev.polis.wire.curator.GetConsensusStatusResponse;
@@ -17,12 +19,14 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
+import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -127,6 +131,32 @@ class RpcHoldTest {
         .filter(each -> each.method().endsWith("/GetConsensusStatus"))
         .findFirst()
         .orElseThrow();
+  }
+
+  @Test
+  @DisplayName("a caller who is removed while its call waits is told, and its call waits no more")
+  void removedWhileItWaits() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      TlsIdentity removed = fixture.user("owner");
+      ManagedChannel caller = fixture.as(removed);
+      fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
+      Future<String> answer = callers.submit(() -> ask(caller));
+      awaitHeld(fixture, 1);
+
+      fixture.host.revoke(
+          fixture.ca.revocationList(
+              BigInteger.ONE, List.of(removed.certificate().getSerialNumber())));
+
+      ExecutionException told =
+          assertThrows(ExecutionException.class, () -> answer.get(10, TimeUnit.SECONDS));
+      assertEquals(Status.Code.UNAUTHENTICATED, Status.fromThrowable(told.getCause()).getCode());
+      Named second = new Named("second");
+      RpcRegistration registration = fixture.host.serve(RpcHost.CURATOR, second);
+      awaitHeld(fixture, 0);
+      registration.close();
+      assertEquals(0, second.asked.get());
+      assertEquals(0, method(fixture).drained(), "it waited for a call that has ended");
+    }
   }
 
   @Test
