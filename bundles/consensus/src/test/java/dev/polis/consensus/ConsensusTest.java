@@ -82,7 +82,10 @@ class ConsensusTest {
 
     String metrics = metrics(instance);
 
-    assertTrue(Duration.between(begin, Instant.now()).toSeconds() < 10, "took longer than 10 s");
+    // Ten seconds are promised of a machine that nothing else keeps busy.
+    long limit = Boolean.getBoolean("polis.long") ? 10 : 60;
+    long took = Duration.between(begin, Instant.now()).toSeconds();
+    assertTrue(took < limit, "took " + took + " s");
     // The quota that etcd says it has is the one that was asked for.
     assertTrue(
         metrics.contains("etcd_server_quota_backend_bytes 2.147483648e+09"),

@@ -91,7 +91,12 @@ public final class CuratorFixture implements AutoCloseable {
 
   private static final int PORT = 7835;
   private static final int NODE_MANAGEMENT_PORT = 7839;
-  private static final Duration LEADER_TTL = Duration.ofSeconds(2);
+
+  /** What tests may be suspended for without losing the leadership that they rely on. */
+  private static final Duration LEADER_TTL = Duration.ofSeconds(6);
+
+  /** For tests in which leaders are cut off. */
+  private static final Duration SHORT_LEADER_TTL = Duration.ofSeconds(2);
 
   private static final AtomicInteger FIXTURES = new AtomicInteger();
 
@@ -112,6 +117,7 @@ public final class CuratorFixture implements AutoCloseable {
   final MutableValue<TrustRoots> trusted = new MutableValue<>();
 
   private final LongSupplier nanoTime;
+  private final Duration leaderTtl;
   private final EtcdFixture etcd; // null if it belongs to another process
   private volatile List<String> endpoints;
   private final InetAddress address = ownAddress();
@@ -122,8 +128,9 @@ public final class CuratorFixture implements AutoCloseable {
   private NodeCredentials credentials;
   private boolean resigned;
 
-  private CuratorFixture(EtcdFixture etcd, LongSupplier nanoTime) {
+  private CuratorFixture(EtcdFixture etcd, LongSupplier nanoTime, Duration leaderTtl) {
     this.etcd = etcd;
+    this.leaderTtl = leaderTtl;
     this.endpoints = etcd == null ? List.of() : etcd.endpoints();
     this.host =
         new LocalRpcHost(
@@ -150,7 +157,7 @@ public final class CuratorFixture implements AutoCloseable {
 
   /** Starts a curator that has bootstrapped and leads, with a clock of the test's own. */
   static CuratorFixture leading(LongSupplier nanoTime) throws Exception {
-    CuratorFixture fixture = new CuratorFixture(EtcdFixture.start(1), nanoTime);
+    CuratorFixture fixture = new CuratorFixture(EtcdFixture.start(1), nanoTime, LEADER_TTL);
     fixture.lead();
     return fixture;
   }
@@ -162,7 +169,7 @@ public final class CuratorFixture implements AutoCloseable {
    * @param proxy {@code host:port} to connect to in place of the etcd
    */
   public static CuratorFixture leading(EtcdFixture etcd, String proxy) throws Exception {
-    CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime);
+    CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime, SHORT_LEADER_TTL);
     fixture.endpoints = List.of(proxy);
     fixture.lead();
     return fixture;
@@ -174,7 +181,7 @@ public final class CuratorFixture implements AutoCloseable {
    * @param etcd closed together with this
    */
   public static CuratorFixture bootstrapped(EtcdFixture etcd) throws Exception {
-    CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime);
+    CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime, SHORT_LEADER_TTL);
     fixture.bootstrap();
     return fixture;
   }
@@ -185,7 +192,7 @@ public final class CuratorFixture implements AutoCloseable {
    * @param etcd {@code host:port} of the cluster's etcd
    */
   static CuratorFixture campaigning(String etcd, X509Certificate ca) throws Exception {
-    CuratorFixture fixture = new CuratorFixture(null, System::nanoTime);
+    CuratorFixture fixture = new CuratorFixture(null, System::nanoTime, SHORT_LEADER_TTL);
     fixture.endpoints = List.of(etcd);
     fixture.join(ca);
     return fixture;
@@ -246,7 +253,7 @@ public final class CuratorFixture implements AutoCloseable {
 
   /** Starts a curator with an etcd of its own that waits for bootstrap or credentials. */
   static CuratorFixture idle() throws Exception {
-    return new CuratorFixture(EtcdFixture.start(1), System::nanoTime);
+    return new CuratorFixture(EtcdFixture.start(1), System::nanoTime, LEADER_TTL);
   }
 
   /** Returns the id of this curator's node. */
@@ -365,7 +372,7 @@ public final class CuratorFixture implements AutoCloseable {
 
   CuratorService start(CuratorService.Endpoints served, HandOvers.Predecessor predecessor) {
     return CuratorService.start(
-        new CuratorSettings(LEADER_TTL, PORT),
+        new CuratorSettings(leaderTtl, PORT),
         new CuratorService.Parts(
             consensus(),
             network(),

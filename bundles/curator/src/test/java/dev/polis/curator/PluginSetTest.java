@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.fixtures.Await;
 import dev.polis.pki.Ed25519;
 import dev.polis.plugins.manifest.DistributionManifest;
 import dev.polis.plugins.manifest.ManifestEnvelope;
@@ -551,7 +552,10 @@ class PluginSetTest {
               dev.polis.etcd.WatchOptions.now().only(dev.polis.etcd.WatchEvent.Type.DELETE))) {
         records.kv().delete(dev.polis.etcd.KeyRange.single(RecordKeys.node(OTHER)));
         watch.next(CuratorFixture.SOON);
-        assertEquals(0, read(owner).getReportsCount());
+        Await.until(
+            CuratorFixture.SOON,
+            "the curator to see it too",
+            () -> read(owner).getReportsCount() == 0);
       }
       assertTrue(records.kv().get(RecordKeys.pluginReport(OTHER)).isEmpty());
     }

@@ -36,8 +36,11 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class RevocationTest {
 
-  /** The longest time from a revocation until each listener refuses the certificate. */
-  private static final long PROPAGATION_MILLIS = 1000;
+  /**
+   * The longest time from a revocation until each listener refuses the certificate: a second, which
+   * a machine may take by itself while it runs other tests.
+   */
+  private static final long PROPAGATION_MILLIS = Boolean.getBoolean("polis.long") ? 1_000 : 10_000;
 
   private static CuratorPki pki(EtcdClient etcd) {
     return new CuratorPki(etcd, etcd.kv(), InstantSource.system());

@@ -280,7 +280,7 @@ class ManagementTest {
 
     host.revoke(ca.revocationList(BigInteger.ONE, List.of(user.certificate().getSerialNumber())));
 
-    Await.until(Duration.ofSeconds(1), "the stream to end", () -> !ends.isEmpty());
+    Await.until(PATIENCE, "the stream to end", () -> !ends.isEmpty());
     assertEquals(Status.Code.UNAUTHENTICATED, Status.fromThrowable(ends.getFirst()).getCode());
     assertRefused(
         Status.Code.UNAUTHENTICATED,

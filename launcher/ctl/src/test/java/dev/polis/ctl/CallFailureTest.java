@@ -154,9 +154,20 @@ class CallFailureTest {
   }
 
   private CtlRun run(String... command) {
+    // The first handshakes of a JVM that has just started take seconds on a busy machine.
+    return run(30, command);
+  }
+
+  private CtlRun run(int timeout, String... command) {
     return CtlRun.of(
         Stream.concat(
-                Stream.of("--state", state.toString(), "--endpoint", ADDRESS, "--timeout", "3"),
+                Stream.of(
+                    "--state",
+                    state.toString(),
+                    "--endpoint",
+                    ADDRESS,
+                    "--timeout",
+                    Integer.toString(timeout)),
                 Stream.of(command))
             .toArray(String[]::new));
   }
@@ -264,7 +275,7 @@ class CallFailureTest {
   void silence() throws Exception {
     listen(Session.CURATOR_PORT, connection -> over.await(30, TimeUnit.SECONDS));
     assertSaid(
-        run("node", "list"),
+        run(3, "node", "list"),
         ExitCode.UNREACHABLE,
         ADDRESS + ":7835 has not answered within 3 s",
         "--timeout");

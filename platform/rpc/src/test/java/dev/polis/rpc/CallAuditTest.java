@@ -108,7 +108,8 @@ class CallAuditTest {
   void floodOfStrangersLeavesOneLine() throws Exception {
     assertEquals(Status.Code.OK, call(fixture.asOwner()).getCode());
     ManagedChannel stranger = fixture.channel(RpcClients.anonymous(fixture.trust()));
-    for (int i = 0; i < 500; i++) {
+    // Few enough to be one sum, which is written every ten seconds, on a slow machine too.
+    for (int i = 0; i < 100; i++) {
       assertEquals(Status.Code.UNAUTHENTICATED, call(stranger).getCode());
     }
     fixture.host.close();
@@ -119,7 +120,7 @@ class CallAuditTest {
         sums.getFirst()
             .text()
             .matches(
-                "500 calls of strangers refused in \\d+ s: 500 from 127.0.0.1 UNAUTHENTICATED metropolis.proto.api.Management/UpdateNodeLabels"),
+                "100 calls of strangers refused in \\d+ s: 100 from 127.0.0.1 UNAUTHENTICATED metropolis.proto.api.Management/UpdateNodeLabels"),
         sums.getFirst().text());
   }
 

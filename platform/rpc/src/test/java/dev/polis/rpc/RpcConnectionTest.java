@@ -229,7 +229,7 @@ class RpcConnectionTest {
 
       assertAll(
           () -> assertEquals(Status.Code.UNAUTHENTICATED, ended.getStatus().getCode()),
-          () -> assertTrue(millis < 1000, "took " + millis + " ms"),
+          () -> assertTrue(millis < 10_000, "took " + millis + " ms"),
           () -> assertEquals(Status.Code.UNAUTHENTICATED, ask(channel).getCode()),
           () -> assertTrue(service.cancelled.await(5, TimeUnit.SECONDS), "handler not told"),
           () -> assertTrue(ask(innocent).isOk()));

@@ -261,6 +261,7 @@ class RpcHoldTest {
       slow.entered.await();
 
       CompletableFuture<Void> gone = CompletableFuture.runAsync(registration::close, callers);
+      Await.until("no new call to reach it", () -> method(fixture).drained() == 1);
       Future<String> held = callers.submit(() -> ask(owner));
       awaitHeld(fixture, 1);
       assertFalse(gone.isDone());
