@@ -76,6 +76,11 @@ class NodeDiscoveryTest {
     return node.get(node.user(), "/discovery");
   }
 
+  /** On a busy machine the first call may take longer than a page waits for the leader. */
+  private void awaitLeader() throws Exception {
+    Await.until("the leader to answer", () -> !page().body().contains("DEADLINE_EXCEEDED"));
+  }
+
   @Test
   @DisplayName(
       "MET-02 and D-44: 503 while no node has an address, then its target and labels as they are now")
@@ -84,8 +89,7 @@ class NodeDiscoveryTest {
     try (RpcRegistration _ = node.host.serve(RpcHost.CURATOR, new Leader());
         RpcRegistration _ = node.host.serve(RpcHost.CURATOR, new Follower())) {
       nodes.set(List.of(node("", NodeRoles.newBuilder())));
-      // On a busy machine the first call may take longer than a page waits for the leader.
-      Await.until("the leader to answer", () -> !page().body().contains("DEADLINE_EXCEEDED"));
+      awaitLeader();
       HttpResponse<String> early = page();
       NodeRoles.Builder roles = NodeRoles.newBuilder();
       roles.getConsensusMemberBuilder();
@@ -121,6 +125,8 @@ class NodeDiscoveryTest {
                   }
                 });
         RpcRegistration _ = node.host.serve(RpcHost.CURATOR, new Follower())) {
+      awaitLeader();
+
       HttpResponse<String> page = page();
 
       assertEquals(503, page.statusCode());

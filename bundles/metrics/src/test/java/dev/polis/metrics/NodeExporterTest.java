@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.StopReason;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RunningProcess;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -77,14 +78,14 @@ class NodeExporterTest {
   void adopted() throws Exception {
     node.start();
     awaitPage();
-    long pid = pid();
+    RunningProcess exporter = RunningProcess.of(pid());
 
     node.stop();
-    assertTrue(ProcessHandle.of(pid).orElseThrow().isAlive(), "it ended with the organ");
+    assertTrue(exporter.runs(), "it ended with the organ");
     node.start();
 
     awaitPage();
-    assertEquals(pid, pid());
+    assertEquals(exporter, RunningProcess.of(pid()));
   }
 
   @Test
@@ -92,15 +93,14 @@ class NodeExporterTest {
   void powerOff() throws Exception {
     node.start();
     awaitPage();
-    ProcessHandle exporter = ProcessHandle.of(pid()).orElseThrow();
+    RunningProcess exporter = RunningProcess.of(pid());
     node.stop();
     node.stopReason = StopReason.POWER_OFF;
     node.start();
 
     node.stop();
 
-    // Process 1 inherits it, and may take a moment to ask for its exit code.
-    Await.until("the end of the exporter", () -> !exporter.isAlive());
+    Await.until("the end of the exporter", () -> !exporter.runs());
     assertTrue(node.processes.records().isEmpty());
   }
 
@@ -109,14 +109,13 @@ class NodeExporterTest {
   void killed() throws Exception {
     node.start();
     awaitPage();
-    long pid = pid();
+    RunningProcess exporter = RunningProcess.of(pid());
 
-    ProcessHandle exporter = ProcessHandle.of(pid).orElseThrow();
-    exporter.destroyForcibly();
-    exporter.onExit().join();
+    ProcessHandle.of(exporter.pid()).orElseThrow().destroyForcibly();
+    Await.until("the end of the exporter", () -> !exporter.runs());
 
     awaitPage();
-    assertNotEquals(pid, pid());
+    assertNotEquals(exporter, RunningProcess.of(pid()));
   }
 
   @Test

@@ -147,7 +147,7 @@ class KeyValuesTest {
       var unknown =
           assertThrows(
               EtcdOutcomeUnknownException.class,
-              () -> through.kv().within(Duration.ofMillis(300)).put("k", bytes("2")));
+              () -> through.kv().within(Duration.ofSeconds(3)).put("k", bytes("2")));
       assertTrue(unknown.getMessage().contains("put k"), unknown.getMessage());
       assertTrue(unknown.getMessage().contains(proxy.endpoint()), unknown.getMessage());
       proxy.heal();

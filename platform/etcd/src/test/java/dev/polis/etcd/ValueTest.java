@@ -239,10 +239,10 @@ class ValueTest {
       for (int n = 0; n < 1000; n++) {
         put("k" + n % 10, "val-" + n);
       }
-      assertEquals("val-990", watcher.get("val-990"::equals, Duration.ofSeconds(1)));
+      assertEquals("val-990", watcher.get("val-990"::equals, Duration.ofSeconds(20)));
       Map<String, String> newest = new HashMap<>();
       while (newest.values().stream().filter(text -> text.startsWith("val-99")).count() < 10) {
-        String[] pair = range.get(Duration.ofSeconds(1)).split("=");
+        String[] pair = range.get(Duration.ofSeconds(20)).split("=");
         newest.put(pair[0], pair[1]);
       }
       assertEquals("val-999", newest.get("k9"));

@@ -27,9 +27,13 @@ import org.junit.jupiter.api.Timeout;
 class HandOverTableTest {
 
   private static final Duration SOON = Duration.ofSeconds(15);
-  private static final Duration PATIENCE = Duration.ofMillis(200);
 
-  private final HandOverTable table = HandOverTable.open(LogTree.create(), PATIENCE);
+  private final HandOverTable table = HandOverTable.open(LogTree.create(), SOON);
+
+  /** For instances that hang: nobody waits for them for long. */
+  private final HandOverTable hurried =
+      HandOverTable.open(LogTree.create(), Duration.ofMillis(200));
+
   private final List<String> calls = Collections.synchronizedList(new ArrayList<>());
 
   /** Counts up, and has the count as its state. */
@@ -66,7 +70,11 @@ class HandOverTableTest {
   }
 
   private HandOvers.Membership<Counter> join(String name) {
-    return table.join("organ", predecessor -> new Counter(name, predecessor.take()));
+    return join(table, name);
+  }
+
+  private HandOvers.Membership<Counter> join(HandOverTable in, String name) {
+    return in.join("organ", predecessor -> new Counter(name, predecessor.take()));
   }
 
   @Test
@@ -203,7 +211,7 @@ class HandOverTableTest {
   @Test
   void aPredecessorThatHangsIsInterruptedAndStaysInCharge() throws Exception {
     CountDownLatch interrupted = new CountDownLatch(1);
-    table.join(
+    hurried.join(
         "organ",
         predecessor ->
             new Counter("first", predecessor.take()) {
@@ -217,7 +225,8 @@ class HandOverTableTest {
                 }
               }
             });
-    String refusal = assertThrows(HandOverException.class, () -> join("second")).getMessage();
+    String refusal =
+        assertThrows(HandOverException.class, () -> join(hurried, "second")).getMessage();
     assertTrue(refusal.contains("did not give its state to the next within 200 ms"), refusal);
     assertTrue(refusal.contains("stop it before the new one is started"), refusal);
     interrupted.await();
@@ -226,7 +235,7 @@ class HandOverTableTest {
   @Test
   void aStateThatComesTooLateGoesBackToWhoGaveIt() throws Exception {
     CountDownLatch released = new CountDownLatch(1);
-    table.join(
+    hurried.join(
         "organ",
         predecessor ->
             new Counter("first", predecessor.take()) {
@@ -242,8 +251,8 @@ class HandOverTableTest {
                 return super.give();
               }
             });
-    assertThrows(HandOverException.class, () -> join("second"));
-    String busy = assertThrows(HandOverException.class, () -> join("third")).getMessage();
+    assertThrows(HandOverException.class, () -> join(hurried, "second"));
+    String busy = assertThrows(HandOverException.class, () -> join(hurried, "third")).getMessage();
     assertTrue(busy.contains("still busy"), busy);
     released.countDown();
     Await.until(SOON, "the late state to go back", () -> calls.contains("first resumes count"));
@@ -422,11 +431,9 @@ class HandOverTableTest {
     }
   }
 
-  private final HandOverTable unhurried = HandOverTable.open(LogTree.create(), SOON);
-
   private Leaving joinLeaving() {
     Leaving leaving = new Leaving();
-    leaving.seat = unhurried.join("organ", predecessor -> leaving);
+    leaving.seat = table.join("organ", predecessor -> leaving);
     return leaving;
   }
 
@@ -434,7 +441,7 @@ class HandOverTableTest {
   void anInstanceLeavesOnlyAfterItGotTheStateBackFromOneThatLeft() throws Exception {
     Leaving leaving = joinLeaving();
     var successor =
-        unhurried.join("organ", predecessor -> new Counter("successor", predecessor.take()));
+        table.join("organ", predecessor -> new Counter("successor", predecessor.take()));
     calls.clear();
     leave(successor);
     leaving.awaitLeft();
@@ -447,7 +454,7 @@ class HandOverTableTest {
     assertThrows(
         IllegalStateException.class,
         () ->
-            unhurried.join(
+            table.join(
                 "organ",
                 predecessor -> {
                   predecessor.take();

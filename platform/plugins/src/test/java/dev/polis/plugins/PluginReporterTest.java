@@ -19,6 +19,7 @@ import dev.polis.wire.plugins.ServiceUse;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
@@ -114,6 +115,9 @@ class PluginReporterTest {
   @Test
   @DisplayName("a swap that was taken back is told with its cause, and that it is remembered")
   void failedHealthGate() throws Exception {
+    node.engine =
+        node.engine(
+            SwapFixture.settings(SwapFixture.GATE, Duration.ofMillis(1500), SwapFixture.LONG));
     node.run(SwapFixture.swap(node.base("2.0.0", "unhealthy")));
 
     PluginStatus base = explained("dev.polis.base");

@@ -244,7 +244,7 @@ final class StoppingTest {
       world.awaitHealthy("root.foo.mount", "root.foo.deaf");
 
       assertEquals(
-          List.of("root.foo.deaf"), organ.close(StopReason.ROLE_REMOVED, Duration.ofMillis(400)));
+          List.of("root.foo.deaf"), organ.close(StopReason.ROLE_REMOVED, Duration.ofSeconds(4)));
 
       assertTrue(first.await(10, SECONDS), "mount was not cancelled");
       mayReturn.countDown();
@@ -253,6 +253,7 @@ final class StoppingTest {
           all -> all.stream().noneMatch(at -> at.dn().equals("root.foo.deaf")),
           Supervised.LONG,
           "the deaf one to leave");
+      world.joinThreads();
     }
   }
 
@@ -547,6 +548,7 @@ final class StoppingTest {
           HEALTHY, world.status("root.foo.polite").state(), "the successor is not touched");
       successor.close(StopReason.CODE_REPLACED);
       assertEquals(1, world.statuses().size());
+      world.joinThreads();
     }
   }
 

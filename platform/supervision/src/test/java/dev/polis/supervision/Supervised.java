@@ -70,6 +70,13 @@ final class Supervised implements AutoCloseable {
     };
   }
 
+  /** Waits for the threads of traced tasks, also for those that their subtree left behind. */
+  void joinThreads() throws InterruptedException {
+    for (Thread thread : threads) {
+      assertTrue(thread.join(LONG), () -> "thread " + thread.getName() + " does not end");
+    }
+  }
+
   RunnableStatus status(String dn) {
     return statuses().stream()
         .filter(at -> at.dn().equals(dn))

@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class BrokenPluginsIT {
 
   /** Within this time each swap has to end: the deadlines below, and what a busy machine adds. */
-  private static final Duration DEADLINE = Duration.ofSeconds(30);
+  private static final Duration DEADLINE = Duration.ofSeconds(60);
 
   private static final String RUNNING = "1.0.0";
 
@@ -66,15 +66,19 @@ class BrokenPluginsIT {
     before = JvmCensus.of(node.jvmPid(), directory);
   }
 
-  /** The limits of a person's node are minutes; the behaviours show within seconds. */
+  /**
+   * The limits of a person's node are minutes; the behaviours show within seconds. On a busy
+   * machine, too, a gate lasts until what is eaten was collected, and a start until its swap is
+   * cancelled.
+   */
   private static void up() throws Exception {
     node.up(
         "--set",
-        "dev.polis.plugins.healthy.ms=500",
+        "dev.polis.plugins.healthy.ms=3000",
         "--set",
         "dev.polis.plugins.deadline.ms=2500",
         "--set",
-        "dev.polis.plugins.start.ms=2500",
+        "dev.polis.plugins.start.ms=10000",
         "--set",
         "dev.polis.plugins.stop.ms=2500");
   }
@@ -148,8 +152,8 @@ class BrokenPluginsIT {
     "throws, the ticket is too short: 3 bytes, ''",
     "never-healthy, the organ faulty is DOWN: nothing answers on port 1, within 2.5 s",
     "healthy-then-not, the organ faulty is DOWN: nothing answers on port 1, ''",
-    "starts-slowly, did not start: it took longer than 2.5 s, ''",
-    "loops, it took longer than 2.5 s, does not end when interrupted",
+    "starts-slowly, did not start: it took longer than 10.0 s, ''",
+    "loops, it took longer than 10.0 s, does not end when interrupted",
     "leaks-threads, more than before the swap, '64 more are allowed'",
     "leaks-and-throws, the ticket is too short: 3 bytes, 'run on until the process is restarted: leak-0'",
     "eats, MiB are alive on the heap, MiB more are allowed",
@@ -241,8 +245,8 @@ class BrokenPluginsIT {
       "a second swap is refused and says which one is under way; a cancelled one ends where it was")
   void twoAtOnce() throws Exception {
     Path slow = plugins.version("2.4.0", "starts-slowly");
-    CompletableFuture<Finished> first = CompletableFuture.supplyAsync(() -> swap(slow));
     Path second = plugins.version("2.4.1", FaultyPlugins.WELL);
+    CompletableFuture<Finished> first = CompletableFuture.supplyAsync(() -> swap(slow));
     Await.until(
         DEADLINE,
         "the first swap to be under way",

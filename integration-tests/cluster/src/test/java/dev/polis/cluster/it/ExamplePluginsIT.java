@@ -210,7 +210,7 @@ class ExamplePluginsIT {
     assertBooksBalance(committed);
 
     try (Connection client = SqlLoad.connect(URL, password())) {
-      assertTrue(client.isValid(1));
+      assertTrue(client.isValid(20));
       changeRole("remove");
       Await.until(TestNode.PATIENCE, "PostgreSQL to end", () -> !alive(pid));
     }

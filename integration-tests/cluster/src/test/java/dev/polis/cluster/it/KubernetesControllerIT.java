@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonObject;
 import dev.polis.fixtures.Await;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -75,12 +76,25 @@ class KubernetesControllerIT {
     return pids;
   }
 
+  /** The list shows what the node has reported last, perhaps before a program ended. */
   private static void awaitRunning() throws Exception {
-    Await.until(
-        PATIENCE,
-        "the role to run",
-        () -> node.json("node", "list").toString().matches(".*rolesRunning\":[^]]*" + ROLE + ".*"));
-    assertEquals(PROGRAMS.size(), pids().size(), () -> "programs: " + pids());
+    try {
+      Await.until(
+          PATIENCE,
+          "the role and its programs to run",
+          () ->
+              node.json("node", "list").toString().matches(".*rolesRunning\":[^]]*" + ROLE + ".*")
+                  && isUp()
+                  && pids().size() == PROGRAMS.size());
+    } catch (AssertionError late) {
+      throw new AssertionError(late.getMessage() + "; programs: " + pids(), late);
+    }
+  }
+
+  /** A role that the node does not know yet has no level. */
+  private static boolean isUp() throws Exception {
+    JsonObject explained = node.json("explain", ROLE).getAsJsonObject();
+    return explained.has("level") && explained.get("level").getAsString().equals("UP");
   }
 
   private static boolean hasHostAddress() throws IOException {

@@ -27,7 +27,7 @@ class KubernetesDownIT {
         - name: lasting
           image: %s
           imagePullPolicy: Never
-          command: [sh, -c, "while :; do sleep 1; done"]
+          command: [httpd, -f, -p, "8080", -h, /]
       """
           .formatted(BusyboxImage.NAME);
 

@@ -35,13 +35,19 @@ final class KubernetesFlood implements AutoCloseable {
   /** What is promised of each answer. */
   private static final Duration PROMISED = Duration.ofSeconds(2);
 
+  /** What half of them may take: the short form runs beside other tests, on any machine. */
+  private static final Duration MEDIAN = LONG ? PROMISED : Duration.ofSeconds(10);
+
   /** What the slowest may take: a machine that runs several tests at once stalls now and then. */
-  private static final Duration SLOWEST = LONG ? PROMISED : Duration.ofSeconds(15);
+  private static final Duration SLOWEST = LONG ? PROMISED : Duration.ofSeconds(60);
+
+  /** So that a slow answer is measured: by itself polisctl waits for 15 s. */
+  private static final String TIMEOUT = "--timeout=60";
 
   /** Addresses for documentation, RFC 5737; the sandbox of a worker answers no loopback address. */
   private static final String SOURCES = "198.51.100.";
 
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = SLOWEST.plusSeconds(20);
 
   private final KubernetesNode node;
   private final InetSocketAddress server;
@@ -171,12 +177,12 @@ final class KubernetesFlood implements AutoCloseable {
     Duration median = answers.get(answers.size() / 2);
     Duration slowest = answers.getLast();
     assertTrue(
-        median.compareTo(PROMISED) < 0, what + ": half of the answers took more than " + median);
+        median.compareTo(MEDIAN) < 0, what + ": half of the answers took more than " + median);
     assertTrue(slowest.compareTo(SLOWEST) < 0, what + ": the slowest answer took " + slowest);
   }
 
   private void ask(List<Duration> ofNode, List<Duration> ofApi) throws Exception {
-    ofNode.add(timed(() -> node.node().ctl("node", "list"), "polisctl node list"));
+    ofNode.add(timed(() -> node.node().ctl("node", "list", TIMEOUT), "polisctl node list"));
     // The API server itself, as the worker's kubelet; and by the port for users, as the owner.
     ofApi.add(
         timed(

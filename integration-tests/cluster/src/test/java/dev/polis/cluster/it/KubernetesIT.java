@@ -170,7 +170,11 @@ class KubernetesIT {
   @Test
   @DisplayName("a Pod of a loaded image runs, its log is read, and commands run in it")
   void podWithLogsAndExec() throws Exception {
-    assertEquals("the shell is up", node.said("logs", "shell"));
+    // A Pod without a probe is Ready as soon as it runs.
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the line that the Pod prints to be in its log",
+        () -> node.said("logs", "shell").equals("the shell is up"));
     assertEquals("42", node.said("exec", "shell", "--", "sh", "-c", "echo $((40 + 2))"));
     Finished failing = node.kubectl("exec", "shell", "--", "sh", "-c", "exit 7");
     assertEquals(7, failing.code(), failing.all());
@@ -243,13 +247,22 @@ class KubernetesIT {
   void claimKeepsData() throws Exception {
     node.apply(CLAIM);
     for (int pod = 1; pod <= 2; pod++) {
+      int lines = pod;
       node.apply(WRITER);
       node.said("wait", "--for=condition=Ready", "pod/writer", "--timeout=120s");
       assertEquals("Bound", node.said("get", "pvc", "notes", "-o", "jsonpath={.status.phase}"));
-      assertEquals(pod, node.said("exec", "writer", "--", "cat", "/notes/lines").lines().count());
+      Await.until(
+          KubernetesNode.PATIENCE,
+          "a line of each of %d Pods".formatted(pod),
+          () -> notes().lines().count() == lines);
       node.said("delete", "pod", "writer", "--wait=true");
     }
     node.said("delete", "pvc", "notes", "--wait=false");
+  }
+
+  /** Reads what the Pods have written; empty as long as there is no file. */
+  private static String notes() throws Exception {
+    return node.kubectl("exec", "writer", "--", "cat", "/notes/lines").out();
   }
 
   @Test
@@ -288,7 +301,10 @@ class KubernetesIT {
     Path file = Files.writeString(directory.resolve("policy.yaml"), POLICY);
     Finished made = node.kubectl("apply", "-f", file.toString()).requireSuccess("a NetworkPolicy");
     assertTrue(made.err().contains("not enforced"), made::all);
-    assertTrue(fetched("http://web/").endsWith(" edition"), "it is not enforced");
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the Service to answer, as the policy is not enforced",
+        () -> fetched("http://web/").endsWith(" edition"));
     node.said("delete", "networkpolicy", "nobody");
   }
 

@@ -37,6 +37,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -78,11 +79,21 @@ class NodeLifeIT {
   @Test
   @DisplayName("SEED-18 a node that came home shows itself, and stopped leaves nothing behind")
   void aNodeComesHomeAndLeavesNothing() throws Exception {
-    Finished list = node.ctlProgram("node", "list", "-o", "json");
-    assertEquals(0, list.code(), list.all());
-    JsonArray nodes = JsonParser.parseString(list.out()).getAsJsonArray();
-    assertEquals(1, nodes.size());
-    JsonObject shown = nodes.get(0).getAsJsonObject();
+    // The test before may have just restarted it: it reports its health and its roles anew.
+    AtomicReference<JsonObject> last = new AtomicReference<>(new JsonObject());
+    try {
+      Await.until(
+          TestNode.PATIENCE,
+          "the node to be listed as healthy, with the roles that it runs",
+          () -> {
+            last.set(listed());
+            return last.get().get("health").getAsString().equals("HEALTHY")
+                && last.get().get("rolesRunning").toString().contains("ConsensusMember");
+          });
+    } catch (AssertionError late) {
+      throw new AssertionError(late.getMessage() + "; it is listed as " + last.get(), late);
+    }
+    JsonObject shown = last.get();
     assertEquals("UP", shown.get("state").getAsString());
     assertEquals("HEALTHY", shown.get("health").getAsString());
     assertEquals(ADDRESS, shown.get("address").getAsString());
@@ -95,6 +106,14 @@ class NodeLifeIT {
     assertEquals(List.of(), node.leftovers());
     upFromNothing();
     assertEquals(id, node.id());
+  }
+
+  private static JsonObject listed() throws Exception {
+    Finished list = node.ctlProgram("node", "list", "-o", "json");
+    assertEquals(0, list.code(), list.all());
+    JsonArray nodes = JsonParser.parseString(list.out()).getAsJsonArray();
+    assertEquals(1, nodes.size());
+    return nodes.get(0).getAsJsonObject();
   }
 
   /** With the volume unmounted; where it is encrypted, it takes the owner's key. */

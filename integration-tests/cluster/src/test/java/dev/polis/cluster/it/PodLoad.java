@@ -10,12 +10,13 @@ import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Makes 50 requests a second to a Service of a cluster, each over a connection of its own, and
- * keeps what failed.
+ * keeps what failed. While many are under way no others are begun.
  */
 final class PodLoad implements AutoCloseable {
 
@@ -23,12 +24,16 @@ final class PodLoad implements AutoCloseable {
   private static final Duration INTERVAL = Duration.ofMillis(20);
 
   /** A busy machine of two cores may leave a request waiting; longer is a failure. */
-  private static final Duration ANSWER = Duration.ofSeconds(5);
+  private static final Duration ANSWER = Duration.ofSeconds(30);
+
+  /** Those of two seconds: a machine that is slower than that would only fall behind. */
+  private static final int MOST = 100;
 
   private final ScheduledExecutorService clock = Executors.newSingleThreadScheduledExecutor();
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(ANSWER).build();
   private final HttpRequest request;
+  private final Semaphore free = new Semaphore(MOST);
   private final AtomicLong answered = new AtomicLong();
   private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
@@ -44,9 +49,13 @@ final class PodLoad implements AutoCloseable {
   }
 
   private void ask() {
+    if (!free.tryAcquire()) {
+      return;
+    }
     http.sendAsync(request, BodyHandlers.ofString())
         .whenComplete(
             (response, failure) -> {
+              free.release();
               if (failure != null) {
                 failures.add(failure.toString());
               } else if (response.statusCode() != 200) {

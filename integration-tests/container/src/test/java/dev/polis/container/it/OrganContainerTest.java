@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RunningProcess;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -54,13 +55,13 @@ public class OrganContainerTest {
   /** Ends the node; etcd goes with it. */
   @AfterAll
   public static void powerOff() throws Exception {
-    List<Long> children = ContainedNode.children();
+    List<RunningProcess> children =
+        ContainedNode.children().stream()
+            .flatMap(child -> RunningProcess.find(child).stream())
+            .toList();
     node.powerOff();
-    for (long child : children) {
-      Await.until(
-          Bundles.PATIENCE,
-          "process " + child + " to end with the node",
-          () -> ProcessHandle.of(child).map(process -> !process.isAlive()).orElse(true));
+    for (RunningProcess child : children) {
+      Await.until(Bundles.PATIENCE, child + " to end with the node", () -> !child.runs());
     }
   }
 

@@ -15,6 +15,7 @@ import dev.polis.plugins.store.SwapRecord;
 import dev.polis.plugins.swap.BlastLine.Effect;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -138,6 +139,7 @@ class SwapEngineTest {
   })
   @DisplayName("A broken version is reverted with the cause, while the old one serves")
   void brokenIsReverted(String behaviour, String cause) throws Exception {
+    node.engine = node.engine(limits(behaviour));
     SwapStatus end = node.run(swap(node.base("2.0.0", behaviour)));
 
     assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
@@ -150,6 +152,20 @@ class SwapEngineTest {
     assertEquals("reverted", node.engine.history().getLast().outcome());
   }
 
+  /** Returns a short limit where a broken version has to reach it, and long ones elsewhere. */
+  private static SwapSettings limits(String behaviour) {
+    Duration deadline = Duration.ofMillis(1500);
+    return switch (behaviour) {
+      case "unhealthy" -> SwapFixture.settings(SwapFixture.GATE, deadline, SwapFixture.LONG);
+      // The gate beside the predecessor has to last until it is unhealthy.
+      case "then-unhealthy" ->
+          SwapFixture.settings(Duration.ofSeconds(3), deadline, SwapFixture.LONG);
+      case "sleeps", "loops" ->
+          SwapFixture.settings(SwapFixture.GATE, SwapFixture.LONG, Duration.ofSeconds(2));
+      default -> SwapFixture.SETTINGS;
+    };
+  }
+
   @ParameterizedTest(name = "{0}")
   @CsvSource({
     "eats, 'are alive on the heap'",
@@ -160,12 +176,16 @@ class SwapEngineTest {
   void greedyIsReverted(String behaviour, String cause) throws Exception {
     // What the test before took would count as used before the swap until it is collected.
     System.gc();
+    // What it takes counts after a collection, which has to come before the gates end.
+    node.engine =
+        node.engine(SwapFixture.settings(SwapFixture.LONG, SwapFixture.LONG, SwapFixture.LONG));
     SwapStatus end = node.run(swap(node.base("2.0.0", behaviour)));
 
     assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
     assertTrue(words(end).contains(cause), () -> words(end));
     assertEquals(BEFORE, node.organs());
     assertEquals(BEFORE, node.generation());
+    node.engine = node.engine(SwapFixture.SETTINGS);
     SwapStatus next = node.run(swap(node.base("2.0.1", "well")));
     assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
   }
@@ -299,6 +319,10 @@ class SwapEngineTest {
   void revertAfterTheSwitch() throws Exception {
     node.run(swap(node.organ("alone", "1.0.0", "alone", "", "", "")));
 
+    // Long enough for the predecessor to come back, which has the same deadline.
+    node.engine =
+        node.engine(
+            SwapFixture.settings(SwapFixture.GATE, Duration.ofSeconds(5), SwapFixture.LONG));
     SwapStatus end = node.run(swap(node.organ("alone", "2.0.0", "unhealthy", "", "", "")));
 
     assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));

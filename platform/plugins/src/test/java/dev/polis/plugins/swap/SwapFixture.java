@@ -53,16 +53,16 @@ import org.osgi.service.component.runtime.ServiceComponentRuntime;
  * store, and two organs: {@code base}, and {@code above}, which needs the service of base.
  */
 public final class SwapFixture {
-  public static final Duration PATIENCE = Duration.ofSeconds(30);
+  public static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /** For how long everything has to be well, which each swap that succeeds waits for twice. */
+  public static final Duration GATE = Duration.ofMillis(250);
+
+  /** A limit that only a defect reaches, however busy the machine is. */
+  public static final Duration LONG = Duration.ofSeconds(10);
+
   private static final long MIB = 1024 * 1024;
-  public static final SwapSettings SETTINGS =
-      new SwapSettings(
-          Duration.ofMillis(250),
-          Duration.ofMillis(1500),
-          Duration.ofSeconds(2),
-          Duration.ofSeconds(5),
-          new ResourceLimits(32 * MIB, 32 * MIB, 16),
-          Set.of("alone"));
+  static final SwapSettings SETTINGS = settings(GATE, LONG, LONG);
 
   private final Path folder;
   private final Felix framework;
@@ -108,6 +108,17 @@ public final class SwapFixture {
     engine = engine(SETTINGS);
   }
 
+  /** Returns settings with other times, for successors that have to run into one of them. */
+  public static SwapSettings settings(Duration healthy, Duration deadline, Duration start) {
+    return new SwapSettings(
+        healthy,
+        deadline,
+        start,
+        Duration.ofSeconds(5),
+        new ResourceLimits(32 * MIB, 32 * MIB, 16),
+        Set.of("alone"));
+  }
+
   /** Starts a node that runs version 1.0.0 of two organs. */
   public static SwapFixture start(Path folder) throws Exception {
     SwapFixture fixture = new SwapFixture(folder);
@@ -127,7 +138,7 @@ public final class SwapFixture {
     return fixture;
   }
 
-  SwapEngine engine(SwapSettings settings) {
+  public SwapEngine engine(SwapSettings settings) {
     return engine(settings, ConfigurationSet.none().with("dev.polis.base", "port", "1"));
   }
 
