@@ -24,7 +24,8 @@ import javax.net.ssl.SSLException;
  * said is kept; what the libraries of this program say of a broken connection is not shown.
  *
  * @param failure how the call ended
- * @param address where it was sent
+ * @param address where it was to go
+ * @param sent whether it left this machine
  * @param target whose address that is
  * @param timeout how many seconds an answer was waited for
  * @param takeOwnership what to type to get a new certificate
@@ -32,6 +33,7 @@ import javax.net.ssl.SSLException;
 record CallFailure(
     StatusException failure,
     InetSocketAddress address,
+    boolean sent,
     CtlTarget target,
     int timeout,
     String takeOwnership) {
@@ -52,9 +54,6 @@ record CallFailure(
   /** What gRPC says, without a cause, of a peer that closes during the handshake. */
   private static final String CLOSED_IN_HANDSHAKE = "Connection closed while performing TLS";
 
-  /** What the JDK says, of a peer that tells with an alert that it closes during the handshake. */
-  private static final String ENDED_IN_HANDSHAKE = "close_notify during handshake";
-
   private static final String ALERT = "Received fatal alert: ";
 
   /** Returns what the operator reads. */
@@ -64,11 +63,16 @@ record CallFailure(
 
   /** Tells whether the call cannot have reached a node: there was no connection to send it on. */
   boolean wasNeverSent() {
-    return has(ConnectException.class) || wasClosedInHandshake();
+    return has(ConnectException.class) || !sent && wasCutOff();
   }
 
+  /**
+   * Tells whether the peer left in the handshake. The JDK and Netty have an exception for each of
+   * the moments at which it may do so; only a refusal has an alert.
+   */
   private boolean wasClosedInHandshake() {
-    return description().startsWith(CLOSED_IN_HANDSHAKE) || says(ENDED_IN_HANDSHAKE);
+    return description().startsWith(CLOSED_IN_HANDSHAKE)
+        || !sent && has(SSLException.class) && alert().isEmpty();
   }
 
   /** Tells whether the node did nothing, and asks for the same call again. */
@@ -80,7 +84,9 @@ record CallFailure(
 
   /** Tells whether the connection ended while the call was on its way, whatever became of it. */
   boolean wasCutOff() {
-    return code() == Status.Code.UNAVAILABLE && !saidByNode() && tls().isEmpty();
+    return code() == Status.Code.UNAVAILABLE
+        && !saidByNode()
+        && (tls().isEmpty() || isTrusted() && wasClosedInHandshake());
   }
 
   /** Tells whether the time of the call was over. */
@@ -156,6 +162,11 @@ record CallFailure(
     return "is the node up, and is it a member of its cluster already? './polis up' starts one here";
   }
 
+  /** Tells whether nothing that the peer sent speaks against its being a node. */
+  private boolean isTrusted() {
+    return !has(CertificateException.class) && !has(NotSslRecordException.class);
+  }
+
   private Optional<CtlException> tls() {
     Optional<CertificateException> distrust = find(CertificateException.class);
     if (distrust.isPresent()) {
@@ -173,7 +184,7 @@ record CallFailure(
               "%s closed the connection during the TLS handshake: the node may be stopping, or be no node of this cluster; check the address, and try again"
                   .formatted(where())));
     }
-    return find(SSLException.class).map(this::handshake);
+    return find(SSLException.class).map(_ -> broken());
   }
 
   private CtlException distrust(String why) {
@@ -186,15 +197,25 @@ record CallFailure(
         failure);
   }
 
-  private CtlException handshake(SSLException refused) {
-    String message = Objects.requireNonNullElse(refused.getMessage(), "");
-    int alert = message.indexOf(ALERT);
+  /** Returns the alert of TLS with which the peer refused the handshake. */
+  private Optional<String> alert() {
+    return find(SSLException.class)
+        .map(Throwable::getMessage)
+        .filter(message -> message.contains(ALERT))
+        .map(message -> message.substring(message.indexOf(ALERT) + ALERT.length()));
+  }
+
+  private CtlException broken() {
     return unreachable(
-        alert < 0
-            ? "%s broke off the TLS handshake: is it a node of a cluster? check the address"
-                .formatted(where())
-            : "%s refused the TLS handshake with the alert %s: is it a node of a cluster? check the address"
-                .formatted(where(), message.substring(alert + ALERT.length())));
+        alert()
+            .map(
+                alert ->
+                    "%s refused the TLS handshake with the alert %s: is it a node of a cluster? check the address"
+                        .formatted(where(), alert))
+            .orElseGet(
+                () ->
+                    "the TLS connection to %s broke: the node may be stopping, or something between changes what is sent; try again"
+                        .formatted(where())));
   }
 
   private CtlException stranger() {

@@ -23,7 +23,9 @@ import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.ClientInterceptors;
+import io.grpc.ClientStreamTracer;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.StatusException;
 import io.grpc.stub.AbstractStub;
@@ -66,6 +68,9 @@ final class Session implements AutoCloseable {
 
   /** Whether the latest call changes nothing. */
   private volatile boolean readsOnly;
+
+  /** Whether the latest call left this machine. */
+  private volatile boolean sent;
 
   /** What to type, for a refusal that it would help against. */
   private final String takeOwnership;
@@ -214,9 +219,24 @@ final class Session implements AutoCloseable {
               MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
             asked = address;
             readsOnly = RpcMethods.readsOnly(method);
-            return next.newCall(method, options);
+            sent = false;
+            return next.newCall(method, options.withStreamTracerFactory(new Sending()));
           }
         });
+  }
+
+  /** Notes that a call was written to a connection, which is after the connection's handshake. */
+  private final class Sending extends ClientStreamTracer.Factory {
+    @Override
+    public ClientStreamTracer newClientStreamTracer(
+        ClientStreamTracer.StreamInfo info, Metadata headers) {
+      return new ClientStreamTracer() {
+        @Override
+        public void outboundHeaders() {
+          sent = true;
+        }
+      };
+    }
   }
 
   private RpcClients owner() {
@@ -267,7 +287,7 @@ final class Session implements AutoCloseable {
       try {
         return call.run();
       } catch (StatusException e) {
-        CallFailure failure = new CallFailure(e, asked, target, timeout, takeOwnership);
+        CallFailure failure = new CallFailure(e, asked, sent, target, timeout, takeOwnership);
         long now = System.nanoTime();
         // A call may have taken long before its connection ended; the node is away since then.
         failedFirst = before.isEmpty() ? now : failedFirst;

@@ -303,6 +303,19 @@ class CallFailureTest {
         return "closed the connection during the TLS handshake: the node may be stopping";
       }
     },
+    CANCELED {
+      @Override
+      void leave(Socket connection) throws IOException {
+        // The same, behind the warning that the user has canceled the handshake.
+        connection.getOutputStream().write(new byte[] {21, 3, 3, 0, 2, 1, 90});
+        CLOSE_NOTIFY.leave(connection);
+      }
+
+      @Override
+      String said() {
+        return RESET.said();
+      }
+    },
     RESET {
       @Override
       void leave(Socket connection) throws IOException {
