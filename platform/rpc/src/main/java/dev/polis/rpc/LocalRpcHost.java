@@ -308,11 +308,12 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   public void close() {
     each(listener -> true, listener -> listener.router().stop());
     each(listener -> true, listener -> listener.close("closed: the node is stopping"));
-    executor.shutdownNow();
     floods.shutdownNow();
     acceptors.shutdownGracefully(0, 2, TimeUnit.SECONDS);
     // Without the quiet period that netty waits by default: nothing is left to be quiet about.
     events.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3, TimeUnit.SECONDS);
+    // After those who pass the ends of connections to it: a call that is not told keeps its feed.
+    executor.shutdownNow();
     publish();
     audit.close();
   }
