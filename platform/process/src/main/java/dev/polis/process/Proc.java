@@ -37,12 +37,16 @@ final class Proc {
    * @param pid the process
    * @param state the kernel's letter
    * @param session id of its session
+   * @param threads how many of its threads have not ended, or not been collected
    * @param startTicks clock ticks between boot and its start
    */
-  record Stat(long pid, char state, long session, long startTicks) {
-    /** Zombies have ended; only their parent has not asked yet. */
+  record Stat(long pid, char state, long session, int threads, long startTicks) {
+    /**
+     * Zombies have ended; only their parent has not asked yet. But the state is that of the first
+     * thread, and as long as there are others, the ports and files of the process are open.
+     */
     boolean dead() {
-      return state == 'Z' || state == 'X';
+      return state == 'X' || state == 'Z' && threads <= 1;
     }
   }
 
@@ -55,9 +59,15 @@ final class Proc {
     }
     // The program's name stands in parentheses and may itself hold spaces and parentheses.
     String[] fields = line.substring(line.lastIndexOf(')') + 2).split(" ");
-    // Counted from the state, which is field 3 in proc(5): session is 6, start time is 22.
+    // Counted from the state, which is field 3 in proc(5): session is 6, threads are 20, start time
+    // is 22.
     return Optional.of(
-        new Stat(pid, fields[0].charAt(0), Long.parseLong(fields[3]), Long.parseLong(fields[19])));
+        new Stat(
+            pid,
+            fields[0].charAt(0),
+            Long.parseLong(fields[3]),
+            Integer.parseInt(fields[17]),
+            Long.parseLong(fields[19])));
   }
 
   /** Returns whether this process, and not a later one with its id, is alive. */

@@ -53,7 +53,7 @@ public final class ProcessRecords {
   static void stopMain(ProcessRecord record) throws InterruptedException {
     if (record.alive()) {
       ProcessKiller.end(
-          new Proc.Stat(record.pid(), 'S', record.pid(), record.startTicks()),
+          new Proc.Stat(record.pid(), 'S', record.pid(), 1, record.startTicks()),
           record.stopSignal(),
           record.grace());
     }
