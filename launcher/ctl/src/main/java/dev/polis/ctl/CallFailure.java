@@ -68,11 +68,15 @@ record CallFailure(
 
   /**
    * Tells whether the peer left in the handshake. The JDK and Netty have an exception for each of
-   * the moments at which it may do so; only a refusal has an alert.
+   * the moments at which it may do so; a refusal has an alert, or a cause of its own.
    */
   private boolean wasClosedInHandshake() {
     return description().startsWith(CLOSED_IN_HANDSHAKE)
-        || !sent && has(SSLException.class) && alert().isEmpty();
+        || !sent
+            && has(SSLException.class)
+            && !has(CertificateException.class)
+            && !has(NotSslRecordException.class)
+            && alert().isEmpty();
   }
 
   /** Tells whether the node did nothing, and asks for the same call again. */
@@ -86,7 +90,7 @@ record CallFailure(
   boolean wasCutOff() {
     return code() == Status.Code.UNAVAILABLE
         && !saidByNode()
-        && (tls().isEmpty() || isTrusted() && wasClosedInHandshake());
+        && (tls().isEmpty() || wasClosedInHandshake());
   }
 
   /** Tells whether the time of the call was over. */
@@ -160,11 +164,6 @@ record CallFailure(
           .formatted(listener.get().name(), listener.get().detail(), CtlName.called());
     }
     return "is the node up, and is it a member of its cluster already? './polis up' starts one here";
-  }
-
-  /** Tells whether nothing that the peer sent speaks against its being a node. */
-  private boolean isTrusted() {
-    return !has(CertificateException.class) && !has(NotSslRecordException.class);
   }
 
   private Optional<CtlException> tls() {
