@@ -27,6 +27,7 @@ import dev.polis.etcd.KeyRange;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.LiveTree;
 import dev.polis.fixtures.RunningProcess;
+import dev.polis.fixtures.Tier;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.Severity;
 import dev.polis.pki.Crl;
@@ -52,10 +53,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The organ with the real etcd. */
+@Tag("longer")
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 class ConsensusTest {
 
@@ -83,7 +86,7 @@ class ConsensusTest {
     String metrics = metrics(instance);
 
     // Ten seconds are promised of a machine that nothing else keeps busy.
-    long limit = Boolean.getBoolean("polis.long") ? 10 : 60;
+    long limit = Tier.isLong() ? 10 : 60;
     long took = Duration.between(begin, Instant.now()).toSeconds();
     assertTrue(took < limit, "took " + took + " s");
     // The quota that etcd says it has is the one that was asked for.

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.TlsIdentity;
@@ -29,10 +30,12 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Revokes certificates in etcd and calls the listeners of nodes with them. */
+@Tag("longer")
 @Timeout(120)
 class RevocationTest {
 
@@ -40,7 +43,7 @@ class RevocationTest {
    * The longest time from a revocation until each listener refuses the certificate: a second, which
    * a machine may take by itself while it runs other tests.
    */
-  private static final long PROPAGATION_MILLIS = Boolean.getBoolean("polis.long") ? 1_000 : 10_000;
+  private static final long PROPAGATION_MILLIS = Tier.isLong() ? 1_000 : 10_000;
 
   private static CuratorPki pki(EtcdClient etcd) {
     return new CuratorPki(etcd, etcd.kv(), InstantSource.system());

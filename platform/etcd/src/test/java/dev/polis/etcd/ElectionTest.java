@@ -12,6 +12,7 @@ import dev.polis.event.Values;
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
+import dev.polis.fixtures.Tier;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,8 +24,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("longer")
 class ElectionTest {
 
   private static final Duration SOON = Duration.ofSeconds(20);
@@ -32,7 +35,7 @@ class ElectionTest {
   // Short, but not so short that a busy machine loses a lease nobody meant to take away.
   private static final Duration TTL = Duration.ofSeconds(3);
 
-  private static final int ROUNDS = Boolean.getBoolean("polis.long") ? 20 : 1;
+  private static final int ROUNDS = Tier.isLong() ? 20 : 1;
 
   private static EtcdFixture etcd;
   private final List<EtcdClient> clients = new ArrayList<>();

@@ -13,14 +13,11 @@ import io.etcd.jetcd.options.WatchOption;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /** What jetcd's own watch does where ours goes on. It measures; only our figure is demanded. */
-@EnabledIfSystemProperty(
-    named = "polis.long",
-    matches = "true",
-    disabledReason = "it measures for minutes; -Dpolis.long=true runs it")
+@Tag("long")
 class JetcdComparisonTest {
 
   private static final Duration SOON = Duration.ofSeconds(10);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.FaultyProxy;
+import dev.polis.fixtures.Tier;
 import io.grpc.Status;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,15 +20,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Random histories under random faults. The seed is printed by a failure; {@code -Dpolis.long=true}
+ * Random histories under random faults. The seed is printed by a failure; {@code polis test --long}
  * runs a thousand faults instead of thirty.
  */
+@Tag("longer")
 class WatchRobustnessTest {
 
-  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final boolean LONG = Tier.isLong();
   private static final int FAULTS = LONG ? 1000 : 30;
   private static final Duration PATIENCE = Duration.ofSeconds(LONG ? 300 : 30);
 

@@ -8,6 +8,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.boot.StopReason;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import dev.polis.health.HealthLevel;
 import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.kubernetes.pki.KubeIdentity;
@@ -36,13 +37,14 @@ import java.util.Map;
 import java.util.TreeMap;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
  * Has the certificates of a running control plane renewed while it is called at a steady rate. The
  * clock by which they are issued and renewed runs behind at first, so that the first ones end soon.
  */
+@Tag("longer")
 class RotationTest {
 
   private static final Duration PACE = Duration.ofMillis(100);
@@ -139,10 +141,7 @@ class RotationTest {
   }
 
   @Test
-  @EnabledIfSystemProperty(
-      named = "polis.long",
-      matches = "true",
-      disabledReason = "it takes eight minutes; -Dpolis.long=true runs it")
+  @Tag("long")
   @DisplayName("every certificate expires and is replaced, no call fails, and no program restarts")
   void expired() throws Exception {
     Duration life = Duration.ofMinutes(30);
@@ -207,7 +206,7 @@ class RotationTest {
             () -> allDifferBut("kube-apiserver", pids, pids(harness)));
         awaitRunning(harness);
         callers.awaitMore();
-        if (Boolean.getBoolean("polis.long")) {
+        if (Tier.isLong()) {
           Instant end = Renewal.of(authority).notAfter().plusSeconds(10);
           Await.until(
               Duration.between(Instant.now(), end).plusSeconds(10),

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Runs the tests by which releases of Kubernetes are certified against one node: 58 of all groups,
  * and in the long form those that {@code -Dpolis.conformance.names=FILE} lists.
  */
+@Tag("longer")
 class ConformanceIT {
 
   private static final String SHORT = "conformance-short.txt";

@@ -1,5 +1,6 @@
 package dev.polis.cluster.it;
 
+import dev.polis.fixtures.Tier;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -19,7 +20,7 @@ final class CountingCaller {
   private static final long PAUSE_AFTER_FAILURE = 1_000_000;
 
   /** Far shorter than a swap, and long enough that the load leaves it a core. */
-  private static final long PAUSE = Boolean.getBoolean("polis.long") ? 0 : 5_000_000;
+  private static final long PAUSE = Tier.isLong() ? 0 : 5_000_000;
 
   private final String name;
   private final SteadyCaller.Call call;

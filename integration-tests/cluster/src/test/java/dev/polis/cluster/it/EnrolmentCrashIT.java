@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.fixtures.CrashAgent;
+import dev.polis.fixtures.Tier;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.storage.EnrolmentJournal;
 import java.io.IOException;
@@ -16,6 +17,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,6 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Kills a node while it creates its cluster, after every step and at random moments, and expects
  * the same node after a restart.
  */
+@Tag("longer")
 class EnrolmentCrashIT {
 
   /** The steps of a bootstrap, in their order, under the names a waiting operator reads. */
@@ -47,7 +50,7 @@ class EnrolmentCrashIT {
 
   private static final String DONE = "journal entry STEP_DONE";
 
-  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final boolean LONG = Tier.isLong();
 
   /** Runs each step of an enrolment under its name. */
   private static final String STEP = "dev.polis.cluster.EnrolmentSteps.step";

@@ -9,6 +9,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
+import dev.polis.fixtures.Tier;
 import dev.polis.pki.NodeId;
 import io.grpc.StatusException;
 import java.nio.file.Files;
@@ -22,6 +23,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -29,9 +31,10 @@ import org.junit.jupiter.api.io.TempDir;
  * Creates a cluster on disks that are full, or read-only, at each write in turn. Each time it says
  * where and what to do; when that was done it becomes the node it set out to be.
  */
+@Tag("longer")
 class EnrolmentDiskIT {
 
-  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final boolean LONG = Tier.isLong();
 
   /** Room for one file more than the start before had; for three in the short form. */
   private static final long STEP = (LONG ? 1 : 3) * SmallDisk.PAGE;

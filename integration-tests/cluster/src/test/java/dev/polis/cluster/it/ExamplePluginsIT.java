@@ -9,6 +9,7 @@ import com.google.gson.JsonPrimitive;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.Needs;
+import dev.polis.fixtures.Tier;
 import dev.polis.pki.TlsTrust;
 import dev.polis.process.ProgramPath;
 import java.io.IOException;
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,6 +49,7 @@ import org.osgi.service.metatype.annotations.Designate;
 import org.postgresql.Driver;
 
 /** Builds the examples of plugins, and runs, swaps and takes them back on a node. */
+@Tag("longer")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ExamplePluginsIT {
 
@@ -58,7 +61,7 @@ class ExamplePluginsIT {
   private static final String ROLE = "PostgreSQL";
 
   /** Swaps of the plugin under load. */
-  private static final int SWAPS = Boolean.getBoolean("polis.long") ? 50 : 5;
+  private static final int SWAPS = Tier.isLong() ? 50 : 5;
 
   /** Requires what the sources use; the rest is required by what it requires. */
   private static final String MODULE =

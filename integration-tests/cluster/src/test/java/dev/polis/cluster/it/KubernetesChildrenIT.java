@@ -9,6 +9,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.RunningProcess;
+import dev.polis.fixtures.Tier;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
@@ -22,15 +23,17 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Kills, stops and breaks each child process of Kubernetes on one node: it is named with the reason
- * where an operator looks, started again, and healed; the others and the Pods go on. {@code
- * -Dpolis.long=true} stops the API server too, and makes each child fail at its start; else three.
+ * where an operator looks, started again, and healed; the others and the Pods go on. {@code polis
+ * test --long} stops the API server too, and makes each child fail at its start; else three.
  */
+@Tag("longer")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesChildrenIT {
 
@@ -132,7 +135,7 @@ class KubernetesChildrenIT {
 
   /** The first group alone unless the long form is wanted. */
   private static List<List<Child>> wanted(List<List<Child>> groups) {
-    return Boolean.getBoolean("polis.long") ? groups : groups.subList(0, 1);
+    return Tier.isLong() ? groups : groups.subList(0, 1);
   }
 
   // ---- what an operator sees

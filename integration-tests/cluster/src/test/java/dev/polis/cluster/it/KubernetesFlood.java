@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Tier;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -19,11 +20,11 @@ import java.util.stream.Stream;
 
 /**
  * Floods the ports of a Kubernetes node with connections and asks the node and its API server
- * meanwhile. The long form, {@code -Dpolis.long=true}, opens 10,000 connections at each port of the
+ * meanwhile. The long form, {@code polis test --long}, opens 10,000 connections at each port of the
  * node and of its worker's sandbox; the short one 2,000.
  */
 final class KubernetesFlood implements AutoCloseable {
-  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final boolean LONG = Tier.isLong();
   private static final int CONNECTIONS = LONG ? 10_000 : 2_000;
 
   /** Those that a node with both roles has, whatever else it listens at. */

@@ -25,11 +25,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Runs what people run on Kubernetes on one node that has both roles. */
+@Tag("longer")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesIT {
 

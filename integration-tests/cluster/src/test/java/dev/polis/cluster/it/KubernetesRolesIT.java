@@ -3,20 +3,23 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Takes the roles of Kubernetes from a node and gives them back: in between nothing of them is left
  * on the machine, and afterwards Pods are back with their data. The worker goes first, or both at
- * once. {@code -Dpolis.long=true} does it 5 times, else once.
+ * once. {@code polis test --long} does it 5 times, else once.
  */
+@Tag("longer")
 class KubernetesRolesIT {
 
-  private static final int TIMES = Boolean.getBoolean("polis.long") ? 5 : 1;
+  private static final int TIMES = Tier.isLong() ? 5 : 1;
 
   private static final String CONTROLLER = KubernetesNode.ROLES.getFirst();
   private static final String WORKER = KubernetesNode.ROLES.getLast();

@@ -32,8 +32,8 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -133,10 +133,7 @@ class KubernetesRotationIT {
   @TempDir Path directory;
 
   @Test
-  @EnabledIfSystemProperty(
-      named = "polis.long",
-      matches = "true",
-      disabledReason = "it takes eleven minutes; -Dpolis.long=true runs it")
+  @Tag("long")
   @DisplayName(
       "every certificate of a worker expires and is replaced, no call fails, no program restarts")
   void expired() throws Exception {

@@ -7,6 +7,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.RunningProcess;
+import dev.polis.fixtures.Tier;
 import dev.polis.wire.plugins.SwapProgress;
 import dev.polis.wire.plugins.SwapProgress.Outcome;
 import java.net.URI;
@@ -18,6 +19,7 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,11 +27,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Replaces the code that runs Kubernetes, and kills its process, while Pods serve: none of them
- * notices. {@code -Dpolis.long=true} does each 20 times, else twice.
+ * notices. {@code polis test --long} does each 20 times, else twice.
  */
+@Tag("longer")
 class KubernetesSwapIT {
 
-  private static final int TIMES = Boolean.getBoolean("polis.long") ? 20 : 2;
+  private static final int TIMES = Tier.isLong() ? 20 : 2;
 
   private static final List<String> CHILDREN =
       List.of(

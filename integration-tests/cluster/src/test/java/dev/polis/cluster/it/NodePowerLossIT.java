@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.polis.fixtures.power.PowerLoss;
 import dev.polis.fixtures.power.PowerLoss.Effort;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The power of a whole node fails, at a few moments of its first boot and of its life; {@code
- * -Dpolis.long=true} tries 200, or as many as {@code -Dpolis.power.moments} says.
+ * The power of a whole node fails, at a few moments of its first boot and of its life; {@code polis
+ * test --long} tries 200, or as many as {@code -Dpolis.power.moments} says.
  */
+@Tag("longer")
 class NodePowerLossIT {
 
   @Test

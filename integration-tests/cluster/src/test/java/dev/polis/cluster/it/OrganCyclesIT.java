@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.cluster.it.AnswerClock.Stretch;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import dev.polis.wire.plugins.SwapProgress;
 import dev.polis.wire.plugins.SwapProgress.Outcome;
 import io.grpc.StatusException;
@@ -27,6 +28,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -35,13 +37,14 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Replaces each organ of one running node many times under full load, and counts what that leaves
  * behind in the node's JVM.
  *
- * <p>The long form, {@code -Dpolis.long=true}, swaps each organ 1,000 times, consensus and storage
+ * <p>The long form, {@code polis test --long}, swaps each organ 1,000 times, consensus and storage
  * 100 times. {@code -Dpolis.organs=curator,roles} chooses organs, {@code -Dpolis.swaps=N} another
  * number, {@code -Dpolis.limit=SECONDS} how long those of one organ may take.
  */
+@Tag("longer")
 class OrganCyclesIT {
 
-  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final boolean LONG = Tier.isLong();
 
   private static final int SWAPS = Integer.getInteger("polis.swaps", LONG ? 1000 : 4);
 

@@ -9,6 +9,7 @@ import com.google.gson.JsonObject;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Tier;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,19 +20,21 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Stops and starts every organ of one running node, through the operator's command line. */
+@Tag("longer")
 class OrganSwapIT {
 
   /**
    * Rounds of two swaps each after which the JVM is counted again: a thread left behind by each
    * swap, or by each round, is more than chance adds.
    */
-  private static final int ROUNDS = Boolean.getBoolean("polis.long") ? 30 : 3;
+  private static final int ROUNDS = Tier.isLong() ? 30 : 3;
 
   /**
    * How many threads may be added by chance while {@link #ROUNDS} rounds leave none behind: a call

@@ -11,6 +11,7 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.NodeProcesses;
+import dev.polis.fixtures.Tier;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.IOException;
@@ -20,6 +21,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,6 +30,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Loses, finds and moves the key that opens an encrypted volume when no other node can help. */
+@Tag("longer")
 class RecoveryKeyIT {
 
   private static final String SHARE = "dev.polis.storage.RecoveryShareFile.seal";
@@ -204,7 +207,7 @@ class RecoveryKeyIT {
 
   /** The key is the same for both; the short form has them both in {@link #withoutAKey}. */
   static Stream<Mode> protections() {
-    return Boolean.getBoolean("polis.long")
+    return Tier.isLong()
         ? Stream.of(Mode.ENCRYPTED, Mode.AUTHENTICATED_ENCRYPTED)
         : Stream.of(Mode.AUTHENTICATED_ENCRYPTED);
   }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Tier;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -12,15 +13,17 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Restarts the process of a node under callers. */
+@Tag("longer")
 class RuntimeRestartIT {
   private static final String ADDRESS = "127.0.33.1";
   private static final String PROBE = "127.0.33.9";
   private static final int MANAGEMENT = 7839;
-  private static final int RESTARTS = Boolean.getBoolean("polis.long") ? 50 : 3;
+  private static final int RESTARTS = Tier.isLong() ? 50 : 3;
 
   @TempDir Path directory;
 

@@ -1,6 +1,7 @@
 package dev.polis.cluster.it;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -20,8 +21,7 @@ final class SteadyCaller implements AutoCloseable {
    * Between two calls. Far shorter than any gap that a person would notice; ten callers without one
    * would take a core from what they watch. The long form makes none.
    */
-  private static final Duration PAUSE =
-      Boolean.getBoolean("polis.long") ? Duration.ZERO : Duration.ofMillis(5);
+  private static final Duration PAUSE = Tier.isLong() ? Duration.ZERO : Duration.ofMillis(5);
 
   private final AtomicInteger answered = new AtomicInteger();
   private final AtomicLong longestPause = new AtomicLong();

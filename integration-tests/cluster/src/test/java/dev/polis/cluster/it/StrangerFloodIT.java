@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Tier;
 import dev.polis.rpc.RpcClients;
 import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.LogsRequest.BacklogMode;
@@ -38,6 +39,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,11 +47,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Checks what strangers can do to a real node: floods of connections at each of its ports, and of
- * calls at the port for developers. The long form, {@code -Dpolis.long=true}, opens 10,000
+ * calls at the port for developers. The long form, {@code polis test --long}, opens 10,000
  * connections at each port, holds them, and reads the log for 60 s; the short one 2,000, and 5 s.
  */
+@Tag("longer")
 class StrangerFloodIT {
-  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final boolean LONG = Tier.isLong();
   private static final int CONNECTIONS = LONG ? 10_000 : 2_000;
   private static final Duration READING = Duration.ofSeconds(LONG ? 60 : 5);
 

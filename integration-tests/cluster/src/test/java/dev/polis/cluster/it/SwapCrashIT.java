@@ -8,6 +8,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Tier;
 import dev.polis.wire.common.NodeLabels;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,8 +33,9 @@ import org.junit.jupiter.api.io.TempDir;
  * Ends the process of a node in the midst of swaps, and expects of the next start the old
  * generation or the new one, and all that the cluster has acknowledged.
  */
+@Tag("longer")
 class SwapCrashIT {
-  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final boolean LONG = Tier.isLong();
 
   private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 200 : 3);
 

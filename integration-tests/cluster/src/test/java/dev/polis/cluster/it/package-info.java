@@ -14,6 +14,6 @@
  *
  * <p>The tests do not tell how quick a node is, and they wait for what they need, never for a time.
  * They need root for encrypted volumes and for disks that are full or read-only, and say so where
- * it is missing. Long forms run with {@code -Dpolis.long=true}.
+ * it is missing. Long forms run with {@code polis test --long}.
  */
 package dev.polis.cluster.it;

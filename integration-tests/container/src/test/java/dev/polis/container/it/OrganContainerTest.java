@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.RunningProcess;
+import dev.polis.fixtures.Tier;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -16,6 +17,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -25,11 +27,12 @@ import org.osgi.framework.Constants;
 import org.osgi.framework.wiring.BundleWiring;
 
 /** Stops and starts each organ of a node that is home. */
+@Tag("longer")
 @ContainerTest
 public class OrganContainerTest {
 
   /** Rounds after which the JVM is looked at: what is left once a round stands out by as many. */
-  private static final int ROUNDS = Boolean.getBoolean("polis.long") ? 20 : 3;
+  private static final int ROUNDS = Tier.isLong() ? 20 : 3;
 
   /**
    * How many threads may be there by chance while rounds leave none behind: a call under way and an

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.storage.Storage;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import dev.polis.following.ServiceAwayException;
 import java.io.InputStream;
 import java.lang.management.ManagementFactory;
@@ -29,6 +30,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -39,13 +41,14 @@ import org.osgi.framework.BundleException;
  * Stops, starts, updates and downgrades every organ of a node that is home, by the framework's own
  * means, and updates it to one that cannot be wired.
  */
+@Tag("longer")
 @ContainerTest
 public class OrganLifeContainerTest {
   private static final List<String> LEAVES =
       List.of("management", "debug", "metrics", "containers", "kubernetes");
 
   /** Rounds after which the JVM is looked at. */
-  private static final int ROUNDS = Boolean.getBoolean("polis.long") ? 20 : 3;
+  private static final int ROUNDS = Tier.isLong() ? 20 : 3;
 
   /**
    * What metaspace may grow by in the rounds: less than the classes of one organ in each round,

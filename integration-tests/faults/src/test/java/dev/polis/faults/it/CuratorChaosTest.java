@@ -7,6 +7,7 @@ import dev.polis.curator.CuratorFixture;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.FaultyProxy;
+import dev.polis.fixtures.Tier;
 import dev.polis.rpc.RpcClients;
 import io.grpc.Status;
 import java.nio.file.Path;
@@ -16,13 +17,15 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What writers and watchers of the curator see while consensus dies. */
+@Tag("longer")
 class CuratorChaosTest {
 
-  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final boolean LONG = Tier.isLong();
   private static final int KILLS = LONG ? 50 : 3;
   private static final int ROUNDS = LONG ? 20 : 2;
 

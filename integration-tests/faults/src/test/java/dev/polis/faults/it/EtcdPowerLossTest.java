@@ -6,9 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import dev.polis.fixtures.power.PowerLoss;
 import dev.polis.fixtures.power.PowerLoss.Effort;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The power fails while clients write into etcd, which is started again on what is left. */
+@Tag("longer")
 class EtcdPowerLossTest {
 
   @Test

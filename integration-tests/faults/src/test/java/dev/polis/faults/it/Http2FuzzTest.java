@@ -2,6 +2,7 @@ package dev.polis.faults.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.polis.fixtures.Tier;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,6 +17,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -26,12 +28,13 @@ import org.junit.jupiter.api.io.TempDir;
  * <p>Each fault is told to its caller as the caller's, on the stream or by the end of the
  * connection; others are served meanwhile, and nothing stays.
  */
+@Tag("longer")
 class Http2FuzzTest {
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
   /** How often the attacks that follow chance are made at each port by each caller. */
-  private static final int CHANCES = Boolean.getBoolean("polis.long") ? 500 : 10;
+  private static final int CHANCES = Tier.isLong() ? 500 : 10;
 
   private static final Set<String> BY_CHANCE =
       Set.of("random frames", "random bytes", "a call with flipped bits");

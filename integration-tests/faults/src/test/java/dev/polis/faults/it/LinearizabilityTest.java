@@ -8,6 +8,7 @@ import dev.polis.curator.CuratorProcess;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.TcpProxy;
+import dev.polis.fixtures.Tier;
 import dev.polis.fixtures.history.LinearizabilityChecker;
 import dev.polis.fixtures.history.Verdict;
 import dev.polis.rpc.RpcClients;
@@ -24,6 +25,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,9 +33,10 @@ import org.junit.jupiter.api.io.TempDir;
  * Two curators, each in a JVM of its own and with a way of its own to one etcd, contend for the
  * leadership; writes, reads and watches over both must be linearizable, whatever is done to them.
  */
+@Tag("longer")
 class LinearizabilityTest {
 
-  private static final boolean LONG = Boolean.getBoolean("polis.long");
+  private static final boolean LONG = Tier.isLong();
   private static final int TIMES = Integer.getInteger("polis.times", LONG ? 40 : 1);
   private static final int CURATORS = 2;
 

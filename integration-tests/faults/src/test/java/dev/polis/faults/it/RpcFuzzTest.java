@@ -2,6 +2,7 @@ package dev.polis.faults.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.polis.fixtures.Tier;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
@@ -21,6 +22,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -32,11 +34,12 @@ import org.junit.jupiter.api.io.TempDir;
  * and a Stop of a bundle that exists. What is sent follows from the seed; in which order it arrives
  * does not.
  */
+@Tag("longer")
 class RpcFuzzTest {
 
   /** {@code -Dpolis.calls} says another number. */
   private static final int CALLS =
-      Integer.getInteger("polis.calls", Boolean.getBoolean("polis.long") ? 1_000_000 : 30_000);
+      Integer.getInteger("polis.calls", Tier.isLong() ? 1_000_000 : 30_000);
 
   /** Enough that all classes are loaded, all code is compiled and all log quotas are in use. */
   private static final int WARM_UP = Math.max(CALLS / 5, 10_000);

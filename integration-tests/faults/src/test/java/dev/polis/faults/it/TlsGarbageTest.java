@@ -3,6 +3,7 @@ package dev.polis.faults.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -26,6 +27,7 @@ import java.util.concurrent.Future;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,12 +37,13 @@ import org.junit.jupiter.api.io.TempDir;
  * <p>Of etcd's own ports less is asked: etcd sets no time to a handshake, so a connection that its
  * client keeps open stays open there.
  */
+@Tag("longer")
 class TlsGarbageTest {
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
   /** Connections for each kind of garbage and port. */
-  private static final int EACH = Boolean.getBoolean("polis.long") ? 50 : 5;
+  private static final int EACH = Tier.isLong() ? 50 : 5;
 
   /** The node gives a handshake 10 s; the rest is the machine's. */
   private static final Duration CLOSED_WITHIN = Duration.ofSeconds(20);

@@ -12,7 +12,7 @@
  *
  * <p>The node is the distribution as it ships, with the Java options it ships with: a message that
  * needs more memory than a node has ends it here as it would there. Randomness comes from a seed
- * that is printed and can be given again as {@code -Dpolis.seed}. {@code -Dpolis.long=true} runs
+ * that is printed and can be given again as {@code -Dpolis.seed}. {@code polis test --long} runs
  * the long forms.
  *
  * <p>What they do not prove: that a cluster of several nodes stands the same, and that a disk which

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -43,10 +43,7 @@ class PluginStoreKillTest {
 
   @Test
   @DisplayName("200 kills at random moments never leave half a generation")
-  @EnabledIfSystemProperty(
-      named = "polis.long",
-      matches = "true",
-      disabledReason = "it takes about a minute; -Dpolis.long=true runs it")
+  @Tag("long")
   void killedAtRandomMoments() throws Exception {
     Path root = folder.resolve("plugins");
     StoreFixture.install(PluginStore.open(root), folder, StoreFixture.plugins("1.0.0"));

@@ -22,9 +22,9 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -73,10 +73,7 @@ class SwapKillTest {
   @Test
   @Timeout(7200)
   @DisplayName("200 kills at random moments of swaps leave the old or the new generation whole")
-  @EnabledIfSystemProperty(
-      named = "polis.long",
-      matches = "true",
-      disabledReason = "it takes minutes; -Dpolis.long=true runs it")
+  @Tag("long")
   void killedAtRandomMoments() throws Exception {
     // Of the first node nothing is needed but its generation.
     SwapFixture.start(folder).close();
