@@ -2,40 +2,51 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import javax.xml.stream.XMLInputFactory;
 import javax.xml.stream.XMLStreamException;
-import javax.xml.stream.XMLStreamReader;
 
 /**
- * Prints what a run of the tests came to, from the reports that Surefire wrote: each failed test
- * with its message, each reason of skipped ones, and in the last line how many passed, failed and
- * were skipped. The JDK runs it from this source, because the tests may be what does not compile.
+ * Prints the result of a test run from the reports that Surefire wrote: each failed test with its
+ * message, each reason of skipped ones, the dearest classes, and in the last line how many tests
+ * passed, failed and were skipped. The JDK runs it from this source, because the tests may be what
+ * does not compile.
  *
  * <pre>
- *   java TestReport.java MAVEN_LOG MAVEN_EXIT_CODE &lt; names of the reports
+ *   java TestReport.java --log MAVEN_LOG --code MAVEN_EXIT_CODE --repository DIR --tier TIER
+ *       --kubernetes yes|missing|without [--whole] [--markdown FILE] &lt; names of the reports
+ *
+ *   reports ─▶ TestRun ─┬▶ TestSkips   allowed-skips.txt: any other skip fails the run
+ *                       ├▶ TestPlan    tags in the sources: a class that did not run fails it
+ *                       └▶ TestProofs  docs/vectors.md, docs/threat-model.md: what is unproven
  * </pre>
  *
- * <p>Exits with 0 if tests ran, none failed, and Maven ended with 0; otherwise with 1.
+ * <p>Exits with 0 if tests ran, none failed, each skip is allowed, each class of the tier ran, and
+ * Maven ended with 0; otherwise with 1.
  */
 final class TestReport {
 
-  /** How much of a message fits on a screen beside others. */
+  /** This much of a message fits on a screen beside others. */
   private static final int MESSAGE_LINES = 12;
 
   private static final int MESSAGE_WIDTH = 400;
 
-  /** How many of Maven's errors are shown; the first ones are the cause. */
+  /** The first errors of Maven are the cause of the others. */
   private static final int MAVEN_ERRORS = 15;
+
+  /** The classes that are worth making cheaper. */
+  private static final int DEAREST = 10;
+
+  /** A run of a few modules is too short for a list of its dearest classes. */
+  private static final double LONG_RUN_SECONDS = 60;
 
   private static final String ERROR = "[ERROR] ";
 
-  /** What Maven adds to its errors each time. */
+  /** Maven adds these to its errors each time. */
   private static final List<String> ADVICE =
       List.of(
           "Help 1]",
@@ -45,109 +56,48 @@ final class TestReport {
           "mvn <args>",
           "For more information about the errors");
 
-  /** What a test that failed said, and what it was caused by; the causes may be empty. */
-  private record Words(String message, String causes) {}
+  private final TestRun run;
+  private final Map<String, String> options;
 
-  /** A test that failed. */
-  private record Failure(String test, Words words) {}
-
-  private final List<Failure> failures = new ArrayList<>();
-  private final Map<String, Integer> skips = new TreeMap<>();
-  private int passed;
-
-  private TestReport() {}
+  private TestReport(TestRun run, Map<String, String> options) {
+    this.run = run;
+    this.options = options;
+  }
 
   public static void main(String[] arguments) throws IOException, XMLStreamException {
-    TestReport report = new TestReport();
-    for (String name : new String(System.in.readAllBytes()).lines().toList()) {
-      report.read(Path.of(name));
+    Map<String, String> options = new TreeMap<>();
+    for (int i = 0; i < arguments.length; i++) {
+      boolean flag = i + 1 == arguments.length || arguments[i + 1].startsWith("--");
+      options.put(arguments[i].substring(2), flag ? "yes" : arguments[++i]);
     }
-    Path log = Path.of(arguments[0]);
-    System.exit(report.print(log, Integer.parseInt(arguments[1])));
+    List<Path> files =
+        new String(System.in.readAllBytes()).lines().map(Path::of).toList();
+    System.exit(new TestReport(TestRun.read(files), options).print());
   }
 
-  private void read(Path file) throws IOException, XMLStreamException {
-    XMLInputFactory factory = XMLInputFactory.newFactory();
-    factory.setProperty(XMLInputFactory.SUPPORT_DTD, false);
-    try (var stream = Files.newInputStream(file)) {
-      XMLStreamReader reader = factory.createXMLStreamReader(stream);
-      while (reader.hasNext()) {
-        if (reader.next() == XMLStreamReader.START_ELEMENT
-            && reader.getLocalName().equals("testcase")) {
-          readTest(reader);
-        }
-      }
-    }
-  }
-
-  /** Reads one test up to its end. */
-  private void readTest(XMLStreamReader reader) throws XMLStreamException {
-    String name = attribute(reader, "name");
-    String test = attribute(reader, "classname") + (name.isEmpty() ? "" : "." + name);
-    boolean ended = false;
-    while (!isEndOf(reader, "testcase")) {
-      if (reader.next() != XMLStreamReader.START_ELEMENT) {
-        continue;
-      }
-      switch (reader.getLocalName()) {
-        case "failure", "error" -> {
-          failures.add(new Failure(test, message(reader)));
-          ended = true;
-        }
-        case "skipped" -> {
-          skips.merge(oneLine(reason(message(reader).message())), 1, Integer::sum);
-          ended = true;
-        }
-        default -> {
-          // Output and properties of the test.
-        }
-      }
-    }
-    passed += ended ? 0 : 1;
-  }
-
-  private static boolean isEndOf(XMLStreamReader reader, String element) {
-    return reader.getEventType() == XMLStreamReader.END_ELEMENT
-        && reader.getLocalName().equals(element);
-  }
-
-  /**
-   * Returns why a test failed or was skipped, and reads to the end of the element. Surefire writes
-   * the message of a test that gave up, such as by an assumption, into the stack trace alone.
-   */
-  private static Words message(XMLStreamReader reader) throws XMLStreamException {
-    String message = attribute(reader, "message").strip();
-    String type = attribute(reader, "type");
-    String trace = reader.getElementText().strip();
-    if (message.isEmpty() && trace.startsWith(type + ": ")) {
-      message = trace.substring(type.length() + 2).split("\n\tat ")[0];
-    }
-    String words = !message.isEmpty() ? message : type.isEmpty() ? "no reason is given" : type;
-    Stream<String> causes = trace.lines().dropWhile(line -> !line.startsWith("Caused by: "));
-    return new Words(words, causes.collect(Collectors.joining("\n")));
-  }
-
-  /** Returns the reason that a person wrote, without what JUnit puts before it. */
-  private static String reason(String message) {
-    return message.replaceFirst("^Assumption failed: ", "").replaceFirst("^.* ==> ", "");
-  }
-
-  private static String attribute(XMLStreamReader reader, String name) {
-    String value = reader.getAttributeValue(null, name);
-    return value == null ? "" : value;
-  }
-
-  private int print(Path log, int mavenCode) throws IOException {
-    for (Failure failure : failures) {
-      System.out.println("FAILED " + failure.test());
-      Stream.of(failure.words().message(), failure.words().causes())
+  private int print() throws IOException {
+    Path repository = Path.of(options.get("repository"));
+    Path log = Path.of(options.get("log"));
+    int mavenCode = Integer.parseInt(options.get("code"));
+    List<String> broken = new ArrayList<>();
+    for (TestRun.Case failed : run.failed()) {
+      System.out.println("FAILED " + failed.test());
+      Stream.of(failed.message(), failed.causes())
           .flatMap(words -> shortened(words).stream())
           .forEach(line -> System.out.println("    " + line));
     }
-    skips.forEach((reason, count) -> System.out.println("skipped " + count + ": " + reason));
-    int skipped = skips.values().stream().mapToInt(Integer::intValue).sum();
-    boolean ran = passed + failures.size() > 0;
-    boolean good = ran && failures.isEmpty() && mavenCode == 0;
+    if (options.containsKey("whole")) {
+      String tier = options.get("tier");
+      new TestProofs(repository, run, tier).lines().forEach(System.out::println);
+      broken.addAll(new TestPlan(repository, tier).missing(run));
+      printDearest();
+    }
+    TestSkips skips = TestSkips.read(repository, options.get("tier"), options.get("kubernetes"));
+    skips.reasons(run).forEach((reason, count) -> System.out.println("skipped " + count + ": " + reason));
+    broken.addAll(skips.forbidden(run));
+    broken.forEach(System.out::println);
+    boolean ran = run.passed() + run.failed().size() > 0;
+    boolean good = ran && run.failed().isEmpty() && broken.isEmpty() && mavenCode == 0;
     if (mavenCode != 0) {
       printMavenErrors(log);
     }
@@ -157,8 +107,44 @@ final class TestReport {
     if (!good) {
       System.out.println("Maven's log is " + log);
     }
-    System.out.printf("%d passed, %d failed, %d skipped%n", passed, failures.size(), skipped);
+    if (options.containsKey("markdown")) {
+      Files.writeString(Path.of(options.get("markdown")), markdown());
+    }
+    System.out.printf(
+        "%d passed, %d failed, %d skipped%n",
+        run.passed(), run.failed().size(), run.skipped().size());
     return good ? 0 : 1;
+  }
+
+  private void printDearest() {
+    double all = run.seconds().values().stream().mapToDouble(Double::doubleValue).sum();
+    if (all < LONG_RUN_SECONDS) {
+      return;
+    }
+    System.out.printf("the dearest of %d classes, of %.0f s in all:%n", run.seconds().size(), all);
+    run.seconds().entrySet().stream()
+        .sorted(Map.Entry.<String, Double>comparingByValue(Comparator.reverseOrder()))
+        .limit(DEAREST)
+        .forEach(entry -> System.out.printf("%8.1f s  %s%n", entry.getValue(), entry.getKey()));
+  }
+
+  /** Returns a table of the classes, and below it the figures and seeds that they printed. */
+  private String markdown() {
+    StringBuilder text = new StringBuilder("| class | seconds | passed | failed | skipped |\n|---|---|---|---|---|\n");
+    run.seconds()
+        .forEach(
+            (name, seconds) ->
+                text.append(
+                    "| %s | %.0f | %d | %d | %d |%n"
+                        .formatted(
+                            name,
+                            seconds,
+                            run.count(name, TestRun.Outcome.PASSED),
+                            run.count(name, TestRun.Outcome.FAILED),
+                            run.count(name, TestRun.Outcome.SKIPPED))));
+    text.append('\n');
+    run.figures().forEach((name, lines) -> lines.forEach(line -> text.append("- %s: %s%n".formatted(name, line))));
+    return text.toString();
   }
 
   private static List<String> shortened(String message) {
@@ -178,10 +164,6 @@ final class TestReport {
     return line.matches("\\s*(at \\S+\\(.*\\)|\\.\\.\\. \\d+ more)\\s*");
   }
 
-  private static String oneLine(String text) {
-    return text.replaceAll("\\s+", " ");
-  }
-
   /**
    * Prints what failed besides tests, such as the compiler, and the modules that were not tested
    * because of it.
@@ -195,7 +177,7 @@ final class TestReport {
           // With failed tests, their lines are shown already.
           .filter(
               line ->
-                  failures.isEmpty()
+                  run.failed().isEmpty()
                       || line.contains("Failed to execute goal")
                           && !line.contains("There are test failures"))
           .distinct()

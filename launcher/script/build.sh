@@ -3,11 +3,11 @@
 
 DISTRIBUTION="$POLIS_REPOSITORY/launcher/dist/target/polis"
 
-# build_fingerprint: changes with every source that is added, removed or written.
+# build_fingerprint [tests]: changes with every source that is added, removed or written; with those of tests only if they are asked for.
 build_fingerprint() {
-  (cd "$POLIS_REPOSITORY" &&
-    find pom.xml .mvn platform bundles launcher tools/places \
-      \( -name target -o -path '*/src/test' -o -path launcher/script \) -prune -o -type f -printf '%p %T@ %s\n') |
+  local -a places=(pom.xml .mvn platform bundles launcher tools/places) without=(-name target -o -path '*/src/test' -o -path launcher/script)
+  [[ "${1:-}" != tests ]] || { places+=(integration-tests examples) && without=(-name target -o -path launcher/script); }
+  (cd "$POLIS_REPOSITORY" && find "${places[@]}" \( "${without[@]}" \) -prune -o -type f -printf '%p %T@ %s\n') |
     LC_ALL=C sort | sha256sum | cut -d ' ' -f 1
 }
 

@@ -17,16 +17,30 @@ names_failure_mode() {
   [[ " $* " =~ \ (-ff|-fae|-fn|--fail-fast|--fail-at-end|--fail-never)\  ]]
 }
 
-# run_tests JAVA_HOME ARGUMENT...: all tests, or those that Maven's arguments choose. Prints the result; fails if it is not good.
+# Per tier: the tags that it leaves out, the longest time of one test, and of the tests that one process runs, in seconds. A test that takes longer fails with
+# the stacks of all threads, and the next one runs; a process that takes longer is ended.
+declare -A TIER_WITHOUT=([quick]='full | long' [full]='long' [long]='')
+declare -A TIER_TEST_LIMIT=([quick]='5 m' [full]='5 m' [long]='6 h')
+declare -A TIER_PROCESS_LIMIT=([quick]=1500 [full]=3600 [long]=28800)
+
+# run_tests JAVA_HOME TIER KUBERNETES ARGUMENT...: all tests of a tier, or those that Maven's arguments choose. KUBERNETES is yes, missing or without. Prints
+# the result; fails if it is not good.
 run_tests() {
-  local java="$1" log="$POLIS_CACHE/test.log" modules code=0
-  local -a mode=()
-  shift
+  local java="$1" tier="$2" kubernetes="$3" log="$POLIS_CACHE/test.log" modules code=0 began=$SECONDS
+  local -a mode=() of_tier report=()
+  shift 3
   # One failure does not hide those of the modules that do not need the failed one.
   names_failure_mode "$@" || mode=(--fail-at-end)
+  of_tier=("-Dpolis.tier=$tier" "-Dpolis.test.limit=${TIER_TEST_LIMIT[$tier]}" "-Dsurefire.timeout=${TIER_PROCESS_LIMIT[$tier]}")
   touch "$POLIS_CACHE/tests-began"
   modules="$(chosen_modules "$@")"
   if [[ -n "$modules" ]]; then
+    # A test that is named is meant, whatever its tier.
+    if [[ " $* " == *" -Dtest="* && "$tier" == quick ]]; then
+      of_tier+=("-DexcludedGroups=${TIER_WITHOUT[full]}")
+    else
+      of_tier+=("-DexcludedGroups=${TIER_WITHOUT[$tier]}")
+    fi
     # A module by itself finds those it needs only where Maven installs them.
     say "building what $modules needs"
     maven "$java" building "$POLIS_CACHE/build.log" -T 1C install -pl "$modules" -am -DskipTests -Dspotless.check.skip=true || {
@@ -34,17 +48,19 @@ run_tests() {
       say "the build failed; Maven's log is $POLIS_CACHE/build.log"
       return 1
     }
-    maven "$java" testing "$log" verify "${mode[@]}" "$@" || code=$?
+    maven "$java" testing "$log" verify "${of_tier[@]}" "${mode[@]}" "$@" || code=$?
   else
-    # Nodes of a whole run, some hundreds, start as an operator's do; for one module the training costs more than it saves.
+    # Nodes of a whole run start as an operator's do; for one module the training costs more than it saves.
     export POLIS_TEST_AOT=yes
-    test_everything "$java" "$log" "${mode[@]}" "$@" || code=$?
+    test_everything "$java" "$log" "$tier" "${of_tier[@]}" "${mode[@]}" "$@" || code=$?
+    report=(--whole)
   fi
-  report_tests "$java" "$log" "$code" "$POLIS_CACHE/tests-began"
+  report_tests "$java" "$POLIS_CACHE/tests-began" --log "$log" --code "$code" --tier "$tier" --kubernetes "$kubernetes" "${report[@]}" || code=1
+  return "$code"
 }
 
-# Modules whose tests run beside those of all others, each line in a Maven of its own: they take longest, and most of it they wait. More than two at once
-# keep two cores so busy that tests of what happens in time fail for want of it.
+# Modules whose tests run beside those of all others, each line in a Maven of its own: they take longest, and most of it they wait. More streams keep two
+# cores so busy that tests of what happens in time fail for want of it.
 TEST_STREAMS=(
   integration-tests/cluster
 )
@@ -52,24 +68,96 @@ TEST_STREAMS=(
 # A module of few tests. What Maven fetches for the first ones of all is there before the streams begin, which would each write it to the same place.
 FIRST_TESTED=platform/backoff
 
-# test_everything JAVA_HOME LOG ARGUMENT...: builds all modules, then runs their tests in streams. In one Maven, each module's tests would wait for
-# those of the modules that it is made of.
+# tagged TAG...: prints the modules that have a test with one of these tags, joined by commas.
+tagged() {
+  local IFS='|'
+  tagged_files "$*" | sed 's:/src/test/.*::' | LC_ALL=C sort -u | paste -sd ,
+}
+
+# tagged_files PATTERN: prints the sources of tests with a tag that the pattern matches.
+tagged_files() {
+  (cd "$POLIS_REPOSITORY" && grep -rlE --include='*.java' "@Tag\\(\"($1)\"\\)" platform bundles launcher integration-tests tools 2>/dev/null | grep /src/test/) || true
+}
+
+# build_for_tests JAVA_HOME LOG REPOSITORY ARGUMENT...: builds all modules. Fails with 9 if Maven does not say where its repository is.
+build_for_tests() {
+  local java="$1" log="$2" repository="$3"
+  shift 3
+  maven "$java" building "$log" -T 1C verify -DskipTests "$@" || return 1
+  repository_of_build "$java" "$repository" "$@" || return 9
+}
+
+# test_everything JAVA_HOME LOG TIER ARGUMENT...: builds all modules, then runs their tests in streams; at last, one by one, those that need the machine
+# alone. In one Maven, each module's tests would wait for those of the modules that it is made of.
 test_everything() {
-  local java="$1" log="$2" repository="$POLIS_CACHE/repository" stream others="!$FIRST_TESTED" code=0
-  shift 2
-  maven "$java" building "$log" -T 1C verify -DskipTests "$@" || return
-  repository_of_build "$java" "$repository" "$@" || {
+  local java="$1" log="$2" tier="$3" repository="$POLIS_CACHE/repository" without alone stream others="!$FIRST_TESTED" code=0
+  shift 3
+  without="${TIER_WITHOUT[$tier]}"
+  build_for_tests "$java" "$log" "$repository" "$@" || code=$?
+  if [[ $code == 9 ]]; then
+    code=0
     say "Maven does not say where its repository is: testing one module after the other"
-    maven "$java" testing "$log" verify "$@" || code=$?
+    maven "$java" testing "$log" verify "-DexcludedGroups=$without" "$@" || code=$?
     return "$code"
-  }
+  fi
+  [[ $code == 0 ]] || return "$code"
   rm -f "$log".[0-9]*
-  maven "$java" testing "$log.00" "-Dmaven.repo.local=$repository" -pl "$FIRST_TESTED" surefire:test "$@" || code=$?
+  local -a once=("-Dmaven.repo.local=$repository" surefire:test "-DexcludedGroups=$without | alone" "$@")
+  maven "$java" testing "$log.00" -pl "$FIRST_TESTED" "${once[@]}" || code=$?
   for stream in "${TEST_STREAMS[@]}"; do
     others+=",!${stream//,/,!}"
   done
   local -a streams=("${TEST_STREAMS[@]}" "$others")
-  maven_streams "$java" testing "$log" "-Dmaven.repo.local=$repository" surefire:test "$@" || code=$?
+  maven_streams "$java" testing "$log" "${once[@]}" || code=$?
+  alone="$(tagged alone)"
+  if [[ -n "$alone" ]]; then
+    maven "$java" "testing alone" "$log.99" -pl "$alone" "-Dmaven.repo.local=$repository" surefire:test -Dgroups=alone "-DexcludedGroups=$without" \
+      -Dpolis.forks=1 -Dpolis.reports=alone-reports "$@" || code=$?
+    cat "$log.99" >>"$log" && rm -f "$log.99"
+  fi
+  return "$code"
+}
+
+# run_long JAVA_HOME KUBERNETES ARGUMENT...: the long forms, one class after the other. A class that has passed is left out when a run that was cut off is
+# called again, as long as no source has changed. A report of all figures is in .polis/long/report.md at the end.
+run_long() {
+  local java="$1" kubernetes="$2" folder="$POLIS_CACHE/long" repository="$POLIS_CACHE/repository" sources module class code=0 number=0
+  local -a classes of_tier
+  shift 2
+  export POLIS_TEST_AOT=yes
+  mkdir -p "$folder"
+  sources="$(build_fingerprint tests)"
+  if [[ "$(cat "$folder/sources" 2>/dev/null)" != "$sources" ]]; then
+    rm -f "$folder"/*
+    build_for_tests "$java" "$folder/build.log" "$repository" "$@" || {
+      maven_errors "$folder/build.log" >&2
+      say "the build failed; Maven's log is $folder/build.log"
+      return 1
+    }
+    touch "$folder/began" "$folder/passed"
+    printf '%s\n' "$sources" >"$folder/sources"
+  fi
+  of_tier=("-Dpolis.tier=long" "-Dpolis.test.limit=${TIER_TEST_LIMIT[long]}" "-Dsurefire.timeout=${TIER_PROCESS_LIMIT[long]}" "-Dgroups=longer | long"
+    -DexcludedGroups= -Dpolis.forks=1 -Dpolis.reports=long-reports)
+  mapfile -t classes < <(tagged_files 'longer|long' | LC_ALL=C sort | sed -E 's:^(.*)/src/test/.*/([A-Za-z0-9]+)\.java$:\1 \2:')
+  for class in "${classes[@]}"; do
+    number=$((number + 1))
+    module="${class%% *}"
+    class="${class#* }"
+    if grep -qxF "$class" "$folder/passed"; then
+      say "$number of ${#classes[@]}: $class has passed before"
+      continue
+    fi
+    say "$number of ${#classes[@]}: $class"
+    if maven "$java" testing "$folder/$class.log" -pl "$module" "-Dmaven.repo.local=$repository" surefire:test "-Dtest=$class" "${of_tier[@]}" "$@"; then
+      printf '%s\n' "$class" >>"$folder/passed"
+    else
+      code=1
+    fi
+  done
+  cat "$folder"/*Test.log "$folder"/*IT.log >"$folder/test.log" 2>/dev/null || true
+  report_tests "$java" "$folder/began" --log "$folder/test.log" --code "$code" --tier long --kubernetes "$kubernetes" --markdown "$folder/report.md" || code=1
+  say "the report is $folder/report.md"
   return "$code"
 }
 
@@ -103,9 +191,12 @@ pom_value() {
   sed '/<parent>/,/<\/parent>/d' "$2" | sed -n "s:^ *<$1>\(.*\)</$1>\$:\1:p" | head -1
 }
 
-# report_tests JAVA_HOME LOG CODE BEGAN: reports that were written before the file BEGAN belong to another run.
+# report_tests JAVA_HOME BEGAN OPTION...: reports that were written before the file BEGAN belong to another run.
 report_tests() {
-  find "$POLIS_REPOSITORY" -name .polis -prune -o -path '*/target/*-reports/TEST-*.xml' -newer "$4" -print |
+  local java="$1" began="$2"
+  shift 2
+  find "$POLIS_REPOSITORY" -name .polis -prune -o -path '*/target/*-reports/TEST-*.xml' -newer "$began" -print |
     LC_ALL=C sort |
-    "$1/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dstdout.encoding=UTF-8 "$POLIS_REPOSITORY/launcher/script/TestReport.java" "$2" "$3"
+    "$java/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dstdout.encoding=UTF-8 "$POLIS_REPOSITORY/launcher/script/TestReport.java" \
+      --repository "$POLIS_REPOSITORY" "$@"
 }

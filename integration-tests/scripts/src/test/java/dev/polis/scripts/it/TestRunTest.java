@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Finished;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -53,12 +54,17 @@ class TestRunTest {
   private static final String DISABLED =
       "<testcase name='loops' classname='a.ThreeTest'><skipped message='System property [x] does not exist ==&gt; takes long'/></testcase>";
 
+  /** Every call of Maven in the quick tier has these. */
+  private static final String QUICK =
+      "-Dpolis.tier=quick -Dpolis.test.limit=5 m -Dsurefire.timeout=1500";
+
   @TempDir Path directory;
   private ScriptFolder scripts;
 
   @BeforeEach
   void copyScripts() throws Exception {
     scripts = ScriptFolder.in(directory).withEtcd().withKubernetes();
+    allow("always | ThreeTest | (mounting needs root|takes long)");
     // On a machine that lacks one, each run would fetch it.
     String programs = scripts.functions("echo ${!PACKAGE_OF[@]}").out();
     for (String program : programs.strip().split(" ")) {
@@ -129,11 +135,15 @@ class TestRunTest {
 
     List<String> calls = Files.readAllLines(scripts.path("arguments"));
     assertEquals(
-        "--batch-mode -Dstyle.color=never -T 1C verify -DskipTests --fail-at-end", calls.get(0));
+        "--batch-mode -Dstyle.color=never -T 1C verify -DskipTests " + QUICK + " --fail-at-end",
+        calls.get(0));
     String others = "";
     Set<String> modules = new TreeSet<>();
     for (String call : calls.subList(2, calls.size())) {
-      assertTrue(call.endsWith(" surefire:test --fail-at-end"), call);
+      assertTrue(
+          call.endsWith(
+              " surefire:test -DexcludedGroups=full | long | alone " + QUICK + " --fail-at-end"),
+          call);
       String chosen = call.replaceFirst("^.* -pl (\\S+) .*$", "$1");
       if (chosen.startsWith("!")) {
         others += chosen;
@@ -169,7 +179,9 @@ class TestRunTest {
     assertEquals(0, run.code(), run.all());
     assertEquals("1 passed, 0 failed, 0 skipped", lastOf(run.out()));
     assertEquals(
-        "--batch-mode -Dstyle.color=never verify --fail-at-end",
+        "--batch-mode -Dstyle.color=never verify -DexcludedGroups=full | long "
+            + QUICK
+            + " --fail-at-end",
         Files.readAllLines(scripts.path("arguments")).getLast());
   }
 
@@ -303,7 +315,8 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("Continuous integration runs polis test with the same arguments and nothing else")
+  @DisplayName(
+      "Continuous integration runs polis test --full with the same arguments and nothing else")
   void continuousIntegration() throws Exception {
     maven(0, PASSED);
     Finished run = scripts.run(".ci/run", "-Dtest=One");
@@ -312,6 +325,7 @@ class TestRunTest {
     assertEquals("1 passed, 0 failed, 0 skipped", lastOf(run.out()));
     for (String call : Files.readAllLines(scripts.path("arguments"))) {
       assertTrue(call.endsWith(" -Dtest=One"), call);
+      assertTrue(call.contains(" validate ") || call.contains(" -Dpolis.tier=full "), call);
     }
   }
 
@@ -325,9 +339,199 @@ class TestRunTest {
     assertEquals(
         """
         --batch-mode -Dstyle.color=never -T 1C install -pl platform/event -am -DskipTests -Dspotless.check.skip=true
-        --batch-mode -Dstyle.color=never verify -pl platform/event -ff
-        """,
+        --batch-mode -Dstyle.color=never verify %s -DexcludedGroups=full | long -pl platform/event -ff
+        """
+            .formatted(QUICK),
         Files.readString(scripts.path("arguments")));
+  }
+
+  @Test
+  @DisplayName("A skip that the list does not allow, or not in this run, fails the run")
+  void forbiddenSkips() throws Exception {
+    maven(0, PASSED, SKIPPED);
+    for (String line :
+        List.of(
+            "always | FourTest | mounting needs root",
+            "always | ThreeTest | mounting needs",
+            (Files.getAttribute(directory, "unix:uid").equals(0) ? "user" : "root")
+                + " | ThreeTest | mounting needs root",
+            "kubernetes | ThreeTest | mounting needs root")) {
+      allow(line);
+      Finished run = scripts.run("polis", "test");
+
+      assertEquals(1, run.code(), line + run.all());
+      assertTrue(
+          run.out()
+              .contains(
+                  "SKIPPED, which launcher/script/allowed-skips.txt does not allow in this run:"
+                      + " a.ThreeTest.mounts: mounting needs root\n"),
+          run::all);
+    }
+    allow("kubernetes | ThreeTest | mounting needs root");
+    assertEquals(0, scripts.run("polis", "test", "--without-kubernetes").code());
+  }
+
+  @Test
+  @DisplayName("--full requires Kubernetes' programs, or a yes to leave them out")
+  void fullNeedsKubernetes() throws Exception {
+    maven(0, PASSED);
+    Files.delete(scripts.path(".polis/kubernetes-" + scripts.kubernetesVersion() + "/versions"));
+    scripts.program("curl", "exit 1");
+    Finished run = scripts.run("polis", "test", "--full");
+
+    assertEquals(3, run.code(), run.all());
+    assertTrue(
+        run.err()
+            .endsWith(
+                """
+                polis: --full runs Kubernetes' programs, which could not be provided
+                polis: next: mend what is said above, or leave them out: %s test --full --without-kubernetes
+                """
+                    .formatted(scripts.path("polis"))),
+        run::all);
+    assertEquals(0, scripts.run("polis", "test", "--full", "--without-kubernetes").code());
+  }
+
+  @Test
+  @DisplayName(
+      "A class of the tier that no report names fails the run; one of another tier does not")
+  void classesThatDidNotRun() throws Exception {
+    maven(0, PASSED);
+    source("b/src/test/java/b/ForkTest.java", "class ForkTest {\n  @Test\n  void runs() {}\n}");
+    source("b/src/test/java/b/HelpTest.java", "class HelpTest {\n  void helps() {}\n}");
+    source(
+        "b/src/test/java/b/FullTest.java",
+        "@Tag(\"full\")\nclass FullTest {\n  @Test\n  void runs() {}\n}");
+    source(
+        "b/src/test/java/b/EachTest.java",
+        "class EachTest {\n  @Test\n  @Tag(\"full\")\n  void runs() {}\n}");
+    Finished quick = scripts.run("polis", "test");
+    assertEquals(1, quick.code(), quick.all());
+    assertEquals(List.of("b.ForkTest"), notRun(quick));
+    assertEquals(
+        List.of("b.EachTest", "b.ForkTest", "b.FullTest"),
+        notRun(scripts.run("polis", "test", "--full")).stream().sorted().toList());
+  }
+
+  private static List<String> notRun(Finished run) {
+    String head = "DID NOT RUN, and belongs to this tier: ";
+    return run.out()
+        .lines()
+        .filter(line -> line.startsWith(head))
+        .map(line -> line.substring(head.length()))
+        .toList();
+  }
+
+  @Test
+  @DisplayName("Each vector and threat whose proof did not pass is printed as unproven")
+  void unproven() throws Exception {
+    maven(0, PASSED, SKIPPED);
+    source(
+        "docs/vectors.md",
+        """
+        | SUP-01 | works | [OneTest](../a/OneTest.java) |
+        | SUP-02 | mounts | [ThreeTest](../a/ThreeTest.java) |
+        | SUP-03 | sleeps | [OneTest](../a/OneTest.java) |
+        """);
+    source(
+        "docs/threat-model.md",
+        "| a stranger | p | k | s | [OneTest](../a/OneTest.java): works; [OneTest](../a/OneTest.java): attacks |");
+    Finished run = scripts.run("polis", "test", "--full");
+    assertEquals(0, run.code(), run.all());
+    assertEquals(
+        """
+        unproven vector SUP-02: ThreeTest: mounts: mounting needs root
+        unproven vector SUP-03: did not run: OneTest: sleeps
+        unproven threat a stranger: did not run: OneTest: attacks
+        skipped 1: mounting needs root
+        1 passed, 0 failed, 1 skipped
+        """,
+        run.out());
+    assertTrue(
+        scripts
+            .run("polis", "test")
+            .out()
+            .startsWith("vectors of which this run leaves a proof out: 2;"));
+  }
+
+  @Test
+  @DisplayName("Tests that need the machine alone run at last, in one process")
+  void alone() throws Exception {
+    maven(0, PASSED);
+    source("platform/b/src/test/java/b/SpeedTest.java", "@Tag(\"alone\")\nclass SpeedTest {}");
+    Finished run = scripts.run("polis", "test");
+    assertEquals(0, run.code(), run.all());
+    String last = Files.readAllLines(scripts.path("arguments")).getLast();
+    assertTrue(last.contains(" -pl platform/b "), last);
+    assertTrue(
+        last.contains(
+            " surefire:test -Dgroups=alone -DexcludedGroups=full | long -Dpolis.forks=1 -Dpolis.reports=alone-reports "),
+        last);
+  }
+
+  @Test
+  @DisplayName("The dearest classes are named, and the figures that a long run prints are kept")
+  void dearest() throws Exception {
+    maven(
+        0,
+        """
+        <testsuite name='a.OneTest' time='61.5'/>
+        <testsuite name='a.TwoTest' time='1,261.5'/>
+        <testcase name='works' classname='a.OneTest'><system-out>figure: 7 of 7 moments, seed 3
+        noise</system-out></testcase>
+        """);
+    assertEquals(
+        """
+        the dearest of 2 classes, of 1323 s in all:
+          1261.5 s  a.TwoTest
+            61.5 s  a.OneTest
+        1 passed, 0 failed, 0 skipped
+        """,
+        scripts.run("polis", "test").out());
+  }
+
+  @Test
+  @DisplayName("A long run that was cut off continues with the classes that have not passed")
+  void longRunContinues() throws Exception {
+    maven(1, FAILED);
+    // Where sources lie: one that changes makes a long run begin anew.
+    for (String place :
+        List.of(".mvn", "bundles", "tools/places", "integration-tests", "examples")) {
+      Files.createDirectories(scripts.path(place));
+    }
+    source("pom.xml", "");
+    source("platform/b/src/test/java/b/ATest.java", "@Tag(\"longer\")\nclass ATest {}");
+    source("platform/b/src/test/java/b/BTest.java", "class BTest {\n  @Tag(\"long\")\n}");
+    Finished cut = scripts.run("polis", "test", "--long");
+    assertEquals(1, cut.code(), cut.all());
+    maven(
+        0,
+        """
+        <testcase name='works' classname='a.OneTest'><system-out>figure: 7 moments</system-out></testcase>
+        """);
+    Finished rest = scripts.run("polis", "test", "--long");
+    assertEquals(0, rest.code(), rest.all());
+    assertTrue(
+        Files.readString(scripts.path(".polis/long/report.md"))
+            .contains("- a.OneTest: 7 moments\n"));
+    Finished nothing = scripts.run("polis", "test", "--long");
+    assertTrue(nothing.err().contains("polis: 2 of 2: BTest has passed before\n"), nothing::all);
+    List<String> tests =
+        Files.readAllLines(scripts.path("arguments")).stream()
+            .filter(call -> call.contains(" -Dtest="))
+            .map(call -> call.replaceFirst("^.* -Dtest=(\\w+) .*$", "$1"))
+            .toList();
+    assertEquals(List.of("ATest", "BTest", "ATest", "BTest"), tests);
+  }
+
+  private void allow(String line) throws IOException {
+    Files.writeString(scripts.path("launcher/script/allowed-skips.txt"), line + "\n");
+  }
+
+  private void source(String name, String text) throws IOException {
+    Path file = scripts.path(name);
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, text);
   }
 
   /** Plays a build of two modules whose tests end like this. */

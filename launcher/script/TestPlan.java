@@ -1,0 +1,88 @@
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * Reads from the sources which classes of tests belong to a tier, so that a class that no report
+ * names is noticed: one that Surefire does not find, whose fork ended, or whose module was left out.
+ */
+final class TestPlan {
+
+  private static final Pattern TEST =
+      Pattern.compile("^ +@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|ContainerTest)\\b", Pattern.MULTILINE);
+
+  /** A tag at the head of a class has no indentation; a tag of a method has some. */
+  private static final Pattern TAG = Pattern.compile("^( *)@Tag\\(\"(\\w+)\"\\)", Pattern.MULTILINE);
+
+  private final Path repository;
+  private final Set<String> left;
+
+  /**
+   * @param tier quick, full or long
+   */
+  TestPlan(Path repository, String tier) {
+    this.repository = repository;
+    this.left = tier.equals("quick") ? Set.of("full", "long") : Set.of("long");
+  }
+
+  /** Returns a line for each class of the tier that no report names. */
+  List<String> missing(TestRun run) throws IOException {
+    Set<String> ran = run.cases().stream().map(TestRun.Case::topClass).collect(Collectors.toSet());
+    List<String> missing = new ArrayList<>();
+    Files.walkFileTree(
+        repository,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult preVisitDirectory(Path folder, BasicFileAttributes attributes) {
+            String name = String.valueOf(folder.getFileName());
+            // The examples are projects of their own, which a test builds.
+            boolean other =
+                name.equals("target")
+                    || name.equals("examples")
+                    || name.startsWith(".") && !folder.equals(repository);
+            return other ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+              throws IOException {
+            String path = file.toString();
+            int tests = path.indexOf("/src/test/java/");
+            if (tests >= 0 && path.endsWith(".java") && belongs(Files.readString(file))) {
+              String name =
+                  path.substring(tests + "/src/test/java/".length(), path.length() - ".java".length());
+              if (!ran.contains(name.replace('/', '.'))) {
+                missing.add("DID NOT RUN, and belongs to this tier: " + name.replace('/', '.'));
+              }
+            }
+            return FileVisitResult.CONTINUE;
+          }
+        });
+    return missing;
+  }
+
+  /** Whether a source has a test that the tier does not leave out. */
+  private boolean belongs(String source) {
+    long tests = TEST.matcher(source).results().count();
+    Matcher tags = TAG.matcher(source);
+    long leftOut = 0;
+    while (tags.find()) {
+      if (left.contains(tags.group(2))) {
+        if (tags.group(1).isEmpty()) {
+          return false;
+        }
+        leftOut++;
+      }
+    }
+    return tests > leftOut;
+  }
+}

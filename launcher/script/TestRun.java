@@ -1,0 +1,201 @@
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import javax.xml.stream.XMLInputFactory;
+import javax.xml.stream.XMLStreamException;
+import javax.xml.stream.XMLStreamReader;
+
+/** Holds what the reports of Surefire say of a run: each test, each class's time, its figures. */
+final class TestRun {
+
+  /** A line of a test's output that begins so is a figure or a seed that a report keeps. */
+  private static final String FIGURE = "figure: ";
+
+  /** The ways in which a test ends. */
+  enum Outcome {
+    PASSED,
+    FAILED,
+    SKIPPED
+  }
+
+  /**
+   * Describes a test.
+   *
+   * @param owner its class, with the outer class before a $
+   * @param name its sentence, or its method's name; empty if the whole class ended so
+   * @param message why it failed or was skipped; otherwise empty
+   * @param causes the lines of its stack trace from the first cause on
+   */
+  record Case(String owner, String name, Outcome outcome, String message, String causes) {
+
+    String test() {
+      return owner + (name.isEmpty() ? "" : "." + name);
+    }
+
+    /** Returns the outermost class, in whose file the test is written. */
+    String topClass() {
+      return owner.replaceFirst("\\$.*", "");
+    }
+  }
+
+  private final List<Case> cases = new ArrayList<>();
+  private final Map<String, Double> seconds = new TreeMap<>();
+  private final Map<String, List<String>> figures = new TreeMap<>();
+
+  private TestRun() {}
+
+  static TestRun read(List<Path> reports) throws IOException, XMLStreamException {
+    TestRun run = new TestRun();
+    for (Path report : reports) {
+      run.read(report);
+    }
+    return run;
+  }
+
+  List<Case> cases() {
+    return cases;
+  }
+
+  List<Case> failed() {
+    return cases.stream().filter(test -> test.outcome() == Outcome.FAILED).toList();
+  }
+
+  List<Case> skipped() {
+    return cases.stream().filter(test -> test.outcome() == Outcome.SKIPPED).toList();
+  }
+
+  int passed() {
+    return cases.size() - failed().size() - skipped().size();
+  }
+
+  long count(String owner, Outcome outcome) {
+    return cases.stream()
+        .filter(test -> test.topClass().equals(owner) && test.outcome() == outcome)
+        .count();
+  }
+
+  /** Returns the time that each class took, by its name. */
+  Map<String, Double> seconds() {
+    return seconds;
+  }
+
+  /** Returns the figures and seeds that each class printed, by its name. */
+  Map<String, List<String>> figures() {
+    return figures;
+  }
+
+  private void read(Path file) throws IOException, XMLStreamException {
+    XMLInputFactory factory = XMLInputFactory.newFactory();
+    factory.setProperty(XMLInputFactory.SUPPORT_DTD, false);
+    try (var stream = Files.newInputStream(file)) {
+      XMLStreamReader reader = factory.createXMLStreamReader(stream);
+      while (reader.hasNext()) {
+        if (reader.next() != XMLStreamReader.START_ELEMENT) {
+          continue;
+        }
+        switch (reader.getLocalName()) {
+          case "testsuite" -> readSuite(reader);
+          case "testcase" -> readTest(reader);
+          default -> {
+            // Properties of the machine.
+          }
+        }
+      }
+    }
+  }
+
+  private void readSuite(XMLStreamReader reader) {
+    String time = attribute(reader, "time").replace(",", "");
+    if (!time.isEmpty()) {
+      String owner = attribute(reader, "name").replaceFirst("\\$.*", "");
+      seconds.merge(owner, Double.parseDouble(time), Double::sum);
+    }
+  }
+
+  /** Reads one test up to its end. */
+  private void readTest(XMLStreamReader reader) throws XMLStreamException {
+    String owner = attribute(reader, "classname");
+    String name = attribute(reader, "name");
+    Outcome outcome = Outcome.PASSED;
+    String message = "";
+    String causes = "";
+    while (!isEndOf(reader, "testcase")) {
+      if (reader.next() != XMLStreamReader.START_ELEMENT) {
+        continue;
+      }
+      switch (reader.getLocalName()) {
+        case "failure", "error", "skipped" -> {
+          boolean skipped = reader.getLocalName().equals("skipped");
+          // A test that failed and whose clean-up failed, too, is one failed test.
+          if (outcome == Outcome.PASSED) {
+            outcome = skipped ? Outcome.SKIPPED : Outcome.FAILED;
+            String said = attribute(reader, "message").strip();
+            String type = attribute(reader, "type");
+            String trace = reader.getElementText().strip();
+            message = message(said, type, trace);
+            message = skipped ? reason(message) : message;
+            causes =
+                trace
+                    .lines()
+                    .dropWhile(line -> !line.startsWith("Caused by: "))
+                    .collect(Collectors.joining("\n"));
+          }
+        }
+        case "system-out" -> readFigures(owner, reader.getElementText().lines());
+        default -> {
+          // Errors' output of the test.
+        }
+      }
+    }
+    cases.add(new Case(owner, name, outcome, message, causes));
+  }
+
+  private void readFigures(String owner, Stream<String> lines) {
+    lines
+        .filter(line -> line.startsWith(FIGURE))
+        .map(line -> line.substring(FIGURE.length()))
+        .forEach(
+            line ->
+                figures
+                    .computeIfAbsent(owner.replaceFirst("\\$.*", ""), any -> new ArrayList<>())
+                    .add(line));
+  }
+
+  private static boolean isEndOf(XMLStreamReader reader, String element) {
+    return reader.getEventType() == XMLStreamReader.END_ELEMENT
+        && reader.getLocalName().equals(element);
+  }
+
+  /**
+   * Returns why a test failed or was skipped. Surefire writes the message of a test that gave up,
+   * such as by an assumption, into the stack trace alone.
+   */
+  private static String message(String said, String type, String trace) {
+    if (!said.isEmpty()) {
+      return said;
+    }
+    if (!type.isEmpty() && trace.startsWith(type + ": ")) {
+      return trace.substring(type.length() + 2).split("\n\tat ")[0];
+    }
+    return type.isEmpty() ? "no reason is given" : type;
+  }
+
+  /** Returns the reason that a person wrote, without JUnit's words before it. */
+  private static String reason(String message) {
+    return message
+        .replaceFirst("^Assumption failed: ", "")
+        .replaceFirst("^.* ==> ", "")
+        .replaceAll("\\s+", " ");
+  }
+
+  private static String attribute(XMLStreamReader reader, String name) {
+    String value = reader.getAttributeValue(null, name);
+    return value == null ? "" : value;
+  }
+}
