@@ -21,6 +21,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -63,6 +64,7 @@ public final class KubeClient implements AutoCloseable {
   // Guarded by this.
   private Connections latest;
   private Connections before;
+  private final List<HttpClient> ending = new ArrayList<>();
 
   /**
    * Connections of one certificate.
@@ -97,13 +99,17 @@ public final class KubeClient implements AutoCloseable {
   }
 
   /**
-   * Returns the connections of the newest certificate. Those of the one before are left to requests
-   * and watches under way, and close by themselves when nobody has used them for half a minute.
+   * Returns the connections of the newest certificate. Those of the certificate before it stay open
+   * for calls that have them already; those of older ones take no new request and close after their
+   * last one.
    */
   private synchronized HttpClient http() {
     Optional<TlsIdentity> now = user.get();
     if (!Objects.equals(latest.user(), now.orElse(null))) {
-      before.http().shutdownNow();
+      // Requests and watches under way come to their end.
+      before.http().shutdown();
+      ending.removeIf(HttpClient::isTerminated);
+      ending.add(before.http());
       before = latest;
       latest = connections(now);
     }
@@ -266,6 +272,7 @@ public final class KubeClient implements AutoCloseable {
   public synchronized void close() {
     latest.http().shutdownNow();
     before.http().shutdownNow();
+    ending.forEach(HttpClient::shutdownNow);
     threads.shutdownNow();
   }
 }
