@@ -4,15 +4,45 @@
 # Without a terminal, there is a line after so many seconds at the latest.
 SIGN_OF_LIFE=60
 
-need_maven() {
-  type -P mvn >/dev/null || refuse "there is no Maven" "install the package maven"
+# provide_maven: puts Maven behind the PATH where the machine has none: the release that the wrapper's properties name, unpacked to the cache once. So it is
+# of no use in a subshell. Debian's package is not unpacked: its libraries are links into folders of other packages.
+provide_maven() {
+  local made url digest version properties="$POLIS_REPOSITORY/.mvn/wrapper/maven-wrapper.properties"
+  ! has_program mvn || return 0
+  url="$(sed -n 's/^distributionUrl=//p' "$properties")"
+  digest="$(sed -n 's/^distributionSha256Sum=//p' "$properties")"
+  version="${url%/*}" version="${version##*/}"
+  made="$POLIS_CACHE/apache-maven-$version"
+  if [[ ! -x "$made/bin/mvn" ]]; then
+    # The wrapper's own name for a mirror of Maven Central.
+    [[ -z "${MVNW_REPOURL:-}" ]] || url="${MVNW_REPOURL%/}/org/apache/maven/${url#*/org/apache/maven/}"
+    mkdir -p "$POLIS_CACHE"
+    { flock 9 && maven_fetch "$made" "$url" "$digest"; } 9>"$POLIS_CACHE/maven.lock"
+  fi
+  PATH="$PATH:$made/bin"
+  export PATH
+}
+
+# maven_fetch FOLDER URL SHA256: unpacks Maven, unless another has done it meanwhile.
+maven_fetch() {
+  local made="$1" url="$2" digest="$3" archive="$1.tar.gz" FETCH_FOR=maven FETCH_ELSEWHERE="install the package maven" FETCH_PROTOCOLS==https,http
+  [[ ! -x "$made/bin/mvn" ]] || return 0
+  say "fetching Maven ${made##*-} from $url"
+  need_curl
+  need_certificates >/dev/null
+  fetch_verified "$url" "$archive" sha256 "$digest"
+  # What is there was left by one that was killed, or that refused.
+  rm -rf "$made.new" && mkdir "$made.new" || exit
+  unpack "$POLIS_CACHE" "$archive" "$made.new" --gzip --strip-components=1
+  [[ -x "$made.new/bin/mvn" ]] || refuse "maven: $url holds no bin/mvn" "$FETCH_ELSEWHERE"
+  mv "$made.new" "$made" && rm -f "$archive" || exit
 }
 
 # maven JAVA_HOME WHAT LOG ARGUMENT...: succeeds as Maven does. WHAT is what the screen says is done with each module.
 maven() {
   local java="$1" what="$2" log="$3"
   shift 3
-  need_maven
+  provide_maven
   # All in the foreground: whoever presses Ctrl-C ends Maven and its children, too.
   maven_signs "$java" "$log" "$@" | follow_maven "$what"
 }

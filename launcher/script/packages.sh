@@ -4,6 +4,7 @@
 # Debian's package of each program. Those that its base system always has are left out.
 declare -A PACKAGE_OF=(
   [cryptsetup]=cryptsetup-bin
+  [curl]=curl
   [fusermount3]=fuse3
   [gocryptfs]=gocryptfs
   [initdb]=postgresql
@@ -16,9 +17,10 @@ declare -A PACKAGE_OF=(
   [prometheus-node-exporter]=prometheus-node-exporter
   [qemu-storage-daemon]=qemu-system-common
   [umount]=mount
+  [update-ca-certificates]=ca-certificates
 )
 # What an ordinary user can use although nobody installed it. The rest needs the rights of root, or a set-user-id bit, which only root can give.
-UNPACKED_RUN=" cryptsetup gocryptfs initdb ip kill mkfs.xfs postgres prometheus-node-exporter qemu-storage-daemon "
+UNPACKED_RUN=" cryptsetup curl gocryptfs initdb ip kill mkfs.xfs postgres prometheus-node-exporter qemu-storage-daemon "
 # What is unpacked for root too: its package would start a service of the machine.
 UNPACKED_ONLY=" initdb postgres prometheus-node-exporter "
 # Where Debian puts PostgreSQL's programs, in a folder for each major version that is on nobody's PATH.

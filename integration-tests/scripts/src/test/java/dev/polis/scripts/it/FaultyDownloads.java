@@ -13,8 +13,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.security.MessageDigest;
 import java.security.cert.Certificate;
+import java.util.ArrayList;
 import java.util.Base64;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -24,6 +27,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 
@@ -98,6 +102,25 @@ final class FaultyDownloads implements AutoCloseable {
   /** Serves a file under each path that ends with this name. */
   void serve(String name, byte[] content) {
     files.put(name, content);
+  }
+
+  /** Packs what a folder holds, serves it, and returns its SHA-256. */
+  String pack(ScriptFolder scripts, String folder, String name) throws Exception {
+    Path archive = scripts.path(name);
+    Path packed = scripts.path(folder);
+    List<String> line = new ArrayList<>(List.of("tar", "-czf", archive.toString()));
+    line.addAll(List.of("-C", packed.toString()));
+    try (Stream<Path> content = Files.list(packed)) {
+      content.map(file -> file.getFileName().toString()).sorted().forEach(line::add);
+    }
+    scripts.finish(line).requireSuccess("tar");
+    serve(name, Files.readAllBytes(archive));
+    return digest("SHA-256", name);
+  }
+
+  /** Returns the digest of a file that is served. */
+  String digest(String algorithm, String name) throws GeneralSecurityException {
+    return HexFormat.of().formatHex(MessageDigest.getInstance(algorithm).digest(content(name)));
   }
 
   byte[] content(String name) {

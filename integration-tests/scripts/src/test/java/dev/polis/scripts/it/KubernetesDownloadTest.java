@@ -11,7 +11,6 @@ import dev.polis.scripts.it.FaultyDownloads.Fault;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
-import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -306,19 +305,8 @@ class KubernetesDownloadTest {
         versions[3]);
   }
 
-  /** Packs a folder, serves it, and returns the digest of the archive. */
   private String pack(String folder, String name) throws Exception {
-    Path archive = scripts.path(name);
-    Path packed = scripts.path("packed/" + folder);
-    List<String> line = new ArrayList<>(List.of("tar", "-czf", archive.toString()));
-    line.addAll(List.of("-C", packed.toString()));
-    try (Stream<Path> files = Files.list(packed)) {
-      files.map(file -> file.getFileName().toString()).sorted().forEach(line::add);
-    }
-    scripts.finish(line).requireSuccess("tar");
-    byte[] content = Files.readAllBytes(archive);
-    server.serve(name, content);
-    return digest("SHA-256", content);
+    return server.pack(scripts, "packed/" + folder, name);
   }
 
   private static String digest(String algorithm, byte[] content) throws Exception {

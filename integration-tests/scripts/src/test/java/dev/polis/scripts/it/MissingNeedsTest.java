@@ -1,6 +1,7 @@
 package dev.polis.scripts.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.fixtures.Finished;
@@ -14,17 +15,21 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is said where the JDK or Maven is missing, on a machine made by namespaces. */
+/** What is said where no JDK or Maven can be provided, on a machine made by namespaces. */
 class MissingNeedsTest {
+
+  /** Plays a curl that reaches a server without the file. */
+  private static final String NOT_FOUND = "echo 404; exit 22";
 
   @TempDir Path directory;
 
   @ParameterizedTest
   @ValueSource(strings = {"test", "up", "ctl", "down"})
   @DisplayName(
-      "On a machine that has only JDK 17, each command names what to install, and changes nothing")
+      "On a machine that has only JDK 17 and cannot fetch 25, each command names what to install")
   void onlyJdk17(String command) throws Exception {
-    ScriptFolder.in(directory);
+    ScriptFolder scripts = ScriptFolder.in(directory).program("getconf", "echo glibc 2.36");
+    scripts.program("curl", NOT_FOUND);
     Finished run =
         hiding(
             """
@@ -37,24 +42,29 @@ class MissingNeedsTest {
             printf '#!/bin/sh\\n' | tee "$jdk/bin/java" >"$jdk/bin/javac"
             chmod +x "$jdk"/bin/*
             printf 'JAVA_VERSION="17.0.15"\\n' >"$jdk/release"
-            export HOME="$1" JAVA_HOME="$jdk" PATH="$jdk/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+            export HOME="$1" JAVA_HOME="$jdk" PATH="$1/programs:$jdk/bin:/usr/bin:/bin:/usr/sbin:/sbin"
             """,
             command);
 
     assertEquals(3, run.code(), run.all());
     assertEquals(
         """
-        polis: there is no JDK 25: looked at JAVA_HOME, PATH, /usr/lib/jvm, /opt and ~/.sdkman
-        polis: next: install the package openjdk-25-jdk-headless or temurin-25-jdk, or set JAVA_HOME
-        """,
+        polis: fetching JDK 25, Temurin %1$s from %2$s
+        polis: java: %2$s is answered with 404
+        polis: next: install a JDK 25 (package openjdk-25-jdk-headless or temurin-25-jdk), or set JAVA_HOME to one
+        """
+            .formatted(
+                "25.0.4.1+1",
+                "https://github.com/adoptium/temurin25-binaries/releases/download/jdk-25.0.4.1%2B1"
+                    + "/OpenJDK25U-jdk_x64_linux_hotspot_25.0.4.1_1.tar.gz"),
         run.err());
     assertEquals("", run.out());
   }
 
   @Test
-  @DisplayName("Without Maven, its package is named")
+  @DisplayName("Where Maven is missing and cannot be fetched, its package is named")
   void noMaven() throws Exception {
-    ScriptFolder.in(directory);
+    ScriptFolder.in(directory).program("curl", NOT_FOUND);
     Finished run =
         hiding(
             """
@@ -62,12 +72,14 @@ class MissingNeedsTest {
             mount -t tmpfs tmpfs "$1/few"
             ln -sft "$1/few" /usr/sbin/* /usr/bin/* "$JAVA_HOME"/bin/*
             rm -f "$1/few/mvn"
-            export PATH="$1/few"
+            export PATH="$1/programs:$1/few"
             """,
             "test");
 
     assertEquals(3, run.code(), run.all());
-    assertEquals("polis: there is no Maven\npolis: next: install the package maven\n", run.err());
+    assertTrue(
+        run.err().endsWith(" is answered with 404\npolis: next: install the package maven\n"),
+        run::all);
   }
 
   /** Runs a command of {@code polis} after shell code that takes something away. */

@@ -1,17 +1,12 @@
 package dev.polis.scripts.it;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.fixtures.Finished;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.util.HexFormat;
-import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -30,31 +25,22 @@ class ProgramsTest {
 
   @TempDir Path directory;
   private ScriptFolder scripts;
-  private Path source;
+  private PackageSource source;
 
   @BeforeEach
   void makePackages() throws Exception {
     scripts = ScriptFolder.in(directory);
     // Everybody but root unpacks.
     scripts.program("id", "[[ \"$1\" == -u ]] && echo 1000 || exec /usr/bin/id \"$@\"");
-    source = Files.createDirectories(directory.resolve("source"));
-    assumeTrue(
-        scripts.finish(List.of("dpkg-deb", "--version")).code() == 0
-            && scripts.finish(List.of("apt-get", "--version")).code() == 0,
-        "packages are fetched with apt-get and dpkg, which this machine lacks");
+    source = new PackageSource(scripts);
     String library = "usr/lib/x86_64-linux-gnu/libpolishello.txt";
     String program =
         "for folder in ${LD_LIBRARY_PATH//:/ }; do cat $folder/libpolishello.txt; echo \"$@\"; exit; done";
     scripts.executable("bin/usr/bin/polis-hello", program);
     Files.createDirectories(directory.resolve("lib").resolve(library).getParent());
     Files.writeString(directory.resolve("lib").resolve(library), "Hello from the library");
-    String index =
-        packed("bin", "polis-hello-bin", "libpolishello") + packed("lib", "libpolishello", "");
-    Files.writeString(source.resolve("Packages"), index);
-    Files.writeString(
-        source.resolve("Release"),
-        "SHA256:\n %s %d Packages\n".formatted(digest(index.getBytes(UTF_8)), index.length()));
-    trust("[trusted=yes]");
+    source.add("bin", "polis-hello-bin", "libpolishello");
+    source.add("lib", "libpolishello", "");
   }
 
   @Test
@@ -70,7 +56,7 @@ class ProgramsTest {
     assertEquals(
         "polis: fetching the packages polis-hello-bin, which have polis-hello\n", run.err());
 
-    Files.delete(source.resolve("Packages"));
+    source.lose();
     Finished again =
         scripts.functions(
             DECLARED + "provide_programs $POLIS_CACHE polis-hello; polis-hello again");
@@ -94,7 +80,7 @@ class ProgramsTest {
   @DisplayName(
       "Packages that nobody has signed are not unpacked; one line says so and things go on")
   void unsigned() throws Exception {
-    trust("");
+    source.distrust();
     Finished run =
         scripts.functions(DECLARED + "provide_programs $POLIS_CACHE polis-hello; echo on");
 
@@ -182,48 +168,5 @@ class ProgramsTest {
   private String storagePrograms(Path state, String security) throws Exception {
     Finished run = scripts.functions("storage_programs " + state + " '" + security + "'");
     return run.requireSuccess("storage_programs").out();
-  }
-
-  /** Makes a package of a folder, and returns its entry in the index of the source. */
-  private String packed(String folder, String name, String needs) throws Exception {
-    String control =
-        """
-        Package: %s
-        Version: 1
-        Architecture: all
-        Maintainer: nobody
-        Description: of a test
-        """
-            .formatted(name);
-    if (!needs.isEmpty()) {
-      control += "Depends: " + needs + "\n";
-    }
-    Path described = Files.createDirectories(directory.resolve(folder).resolve("DEBIAN"));
-    Files.writeString(described.resolve("control"), control);
-    Path file = source.resolve(name + ".deb");
-    scripts
-        .finish(
-            List.of("dpkg-deb", "--build", directory.resolve(folder).toString(), file.toString()))
-        .requireSuccess("dpkg-deb");
-    return control
-        + "Filename: ./%s\nSize: %d\nSHA256: %s\n\n"
-            .formatted(file.getFileName(), Files.size(file), digest(Files.readAllBytes(file)));
-  }
-
-  private static String digest(byte[] content) throws Exception {
-    return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
-  }
-
-  /** Makes the source the only one of apt. */
-  private void trust(String how) throws Exception {
-    Files.writeString(
-        directory.resolve("sources.list"), "deb %s file:%s ./%n".formatted(how, source));
-    Files.writeString(
-        directory.resolve("apt.conf"),
-        """
-        Dir::Etc::sourcelist "%s";
-        Dir::Etc::sourceparts "/dev/null";
-        """
-            .formatted(directory.resolve("sources.list")));
   }
 }

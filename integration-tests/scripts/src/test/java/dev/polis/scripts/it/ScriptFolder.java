@@ -3,6 +3,7 @@ package dev.polis.scripts.it;
 import dev.polis.fixtures.Finished;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
@@ -47,6 +48,7 @@ record ScriptFolder(Path folder) {
   static ScriptFolder in(Path folder) throws IOException {
     copy("polis", folder);
     copy(".ci/run", folder);
+    copy(".mvn/wrapper/maven-wrapper.properties", folder);
     try (Stream<Path> scripts = Files.list(REPOSITORY.resolve("launcher/script"))) {
       for (Path script : scripts.toList()) {
         copy("launcher/script/" + script.getFileName(), folder);
@@ -111,6 +113,28 @@ record ScriptFolder(Path folder) {
     return version.group(1);
   }
 
+  /** Returns a PATH with the machine's programs but some. */
+  Path pathWithout(String... programs) throws IOException {
+    Path few = path("few");
+    if (!Files.exists(few)) {
+      Files.createDirectories(few);
+      for (String folder : List.of("/usr/bin", "/usr/sbin")) {
+        try (Stream<Path> all = Files.list(Path.of(folder))) {
+          for (Path program : all.toList()) {
+            Path link = few.resolve(program.getFileName());
+            if (!Files.exists(link, LinkOption.NOFOLLOW_LINKS)) {
+              Files.createSymbolicLink(link, program);
+            }
+          }
+        }
+      }
+      for (String program : programs) {
+        Files.deleteIfExists(few.resolve(program));
+      }
+    }
+    return few;
+  }
+
   /** Runs a command of {@code polis}, or another script. */
   Finished run(String script, String... arguments) throws Exception {
     List<String> command = new ArrayList<>(List.of(path(script).toString()));
@@ -125,7 +149,7 @@ record ScriptFolder(Path folder) {
         set -euo pipefail
         POLIS_REPOSITORY=%1$s
         POLIS_CACHE=%1$s/.polis
-        for part in words progress java packages etcd kubernetes maven build tests node; do
+        for part in words progress packages fetch java etcd kubernetes maven build tests node; do
           source "$POLIS_REPOSITORY/launcher/script/$part.sh"
         done
         """

@@ -1,0 +1,176 @@
+package dev.polis.scripts.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Finished;
+import dev.polis.scripts.it.FaultyDownloads.Fault;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How a missing Maven is provided, from a server of the test's own. */
+class ProvideMavenTest {
+
+  private static final String ARCHIVE = "apache-maven-9.9.9-bin.tar.gz";
+  private static final String MADE = ".polis/apache-maven-9.9.9";
+
+  /** What makes the archive large enough to be cut off: bytes that gzip cannot make fewer. */
+  private static final int PADDING = 300_000;
+
+  @TempDir Path directory;
+  private ScriptFolder scripts;
+  private FaultyDownloads server;
+  private String known;
+
+  @BeforeEach
+  void serveArchive() throws Exception {
+    scripts = ScriptFolder.in(directory);
+    known = Files.readString(properties());
+    server = new FaultyDownloads(directory);
+    scripts.executable("packed/apache-maven-9.9.9/bin/mvn", "echo Maven of the wrapper");
+    byte[] padding = new byte[PADDING];
+    new Random(1).nextBytes(padding);
+    Files.write(scripts.path("packed/apache-maven-9.9.9/bin/m2.conf"), padding);
+    server.pack(scripts, "packed", ARCHIVE);
+    writeProperties(server.digest("SHA-256", ARCHIVE));
+  }
+
+  @AfterEach
+  void stopServer() {
+    server.close();
+  }
+
+  @Test
+  @DisplayName("A missing Maven is unpacked from a mirror of Maven Central, once, and runs")
+  void provided() throws Exception {
+    Finished run = provide("mvn");
+
+    assertEquals("Maven of the wrapper\n", run.requireSuccess("Maven is there").out());
+    assertEquals(
+        "polis: fetching Maven 9.9.9 from %s/org/apache/maven/apache-maven/9.9.9/%s\n"
+            .formatted(server.url(), ARCHIVE),
+        run.err());
+    assertFalse(Files.exists(scripts.path(MADE + ".tar.gz")), "the archive goes");
+
+    Finished again = provide("mvn");
+    assertEquals("Maven of the wrapper\n", again.requireSuccess("Maven is there").out());
+    assertEquals("", again.err(), "it is fetched once");
+  }
+
+  @Test
+  @DisplayName("A Maven on the PATH is taken, and nothing is fetched")
+  void onThePath() throws Exception {
+    scripts.program("mvn", "echo mine");
+    Finished run = provide("PATH=%s:$PATH provide_maven".formatted(scripts.path("programs")));
+    assertEquals("", scripts.functions("provide_maven").requireSuccess("mine").err());
+
+    run.requireSuccess("Maven");
+    assertEquals(1, server.requests().size(), "the call without a Maven alone");
+  }
+
+  @Test
+  @DisplayName("A wrong digest, what is no archive, and a Maven that is missing in it are refused")
+  void faulty() throws Exception {
+    writeProperties("0".repeat(64));
+    refused(provide(""), ", and not " + "0".repeat(64));
+
+    server.serve(ARCHIVE, FaultyDownloads.bytes("<html>"));
+    writeProperties(server.digest("SHA-256", ARCHIVE));
+    refused(provide(""), "cannot be unpacked: ");
+
+    Files.delete(scripts.path("packed/apache-maven-9.9.9/bin/mvn"));
+    server.pack(scripts, "packed", ARCHIVE);
+    writeProperties(server.digest("SHA-256", ARCHIVE));
+    refused(provide(""), "holds no bin/mvn");
+  }
+
+  @Test
+  @DisplayName("A download that is cut off is resumed")
+  void cutOff() throws Exception {
+    server.fail(ARCHIVE, Fault.CUT_OFF, 2);
+
+    provide("mvn").requireSuccess("it was cut off twice");
+    assertTrue(server.requests().getLast().startsWith(ARCHIVE + " bytes="));
+  }
+
+  @Test
+  @DisplayName("Where there is no mirror, the refusal names the package")
+  void unreachable() throws Exception {
+    server.fail(ARCHIVE, Fault.MISSING, 1);
+    Finished run = provide("");
+
+    refused(run, ARCHIVE + " is answered with 404");
+    assertTrue(run.err().endsWith("polis: next: install the package maven\n"), run::all);
+  }
+
+  @Test
+  @DisplayName("Three calls at once fetch it once, and what a killed call left goes")
+  void atOnce() throws Exception {
+    scripts.executable(MADE + ".new/bin/mvn", "echo half unpacked");
+    Finished run = provide("mvn", "(provide_maven && mvn) &\n(provide_maven && mvn) &\n");
+
+    assertEquals(
+        "Maven of the wrapper\n".repeat(3), run.requireSuccess("all three").out(), run::all);
+    assertEquals(List.of(ARCHIVE), server.requests());
+    assertFalse(Files.exists(scripts.path(MADE + ".new")));
+  }
+
+  @Test
+  @DisplayName("The release in the source is on Maven Central, by its SHA-256")
+  void inTheSource() {
+    assertTrue(
+        known.matches(
+            "(?s).*\ndistributionUrl=https://repo\\.maven\\.apache\\.org/maven2/org/apache/maven/"
+                + "apache-maven/(\\S+)/apache-maven-\\1-bin\\.tar\\.gz\n"
+                + "distributionSha256Sum=[0-9a-f]{64}\n"),
+        known);
+  }
+
+  private Finished provide(String then) throws Exception {
+    return provide(then, "");
+  }
+
+  /** Provides Maven on a machine without one, and runs shell code before and after. */
+  private Finished provide(String then, String before) throws Exception {
+    return scripts.functions(
+        """
+        PATH=%s
+        FETCH_PAUSE=0
+        FETCH_PROGRESS=100000
+        export CURL_CA_BUNDLE=%s MVNW_REPOURL=%s
+        %sprovide_maven
+        %s
+        wait
+        """
+            .formatted(scripts.pathWithout("mvn"), server.authority(), server.url(), before, then));
+  }
+
+  private Path properties() {
+    return scripts.path(".mvn/wrapper/maven-wrapper.properties");
+  }
+
+  private void writeProperties(String digest) throws Exception {
+    Files.writeString(
+        properties(),
+        """
+        distributionUrl=https://example.org/org/apache/maven/apache-maven/9.9.9/%s
+        distributionSha256Sum=%s
+        """
+            .formatted(ARCHIVE, digest));
+  }
+
+  private void refused(Finished run, String words) {
+    assertEquals(3, run.code(), run.all());
+    assertTrue(run.err().contains(words), () -> "expected: " + words + "\n" + run.all());
+    assertTrue(run.err().contains("polis: next: "), run::all);
+    assertFalse(Files.exists(scripts.path(MADE)), "a Maven after a refusal");
+  }
+}
