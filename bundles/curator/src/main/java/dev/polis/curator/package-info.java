@@ -61,8 +61,8 @@
  *       is either from before, and in the listing with which memory began, or its own, and in
  *       memory before it is acknowledged.
  *   <li>The lock exists until its lease ends at etcd, which counts from when it receives a
- *       keep-alive request. This node counts from before it sends the request, by two clocks, one
- *       of which goes on while the machine is suspended, and stops a quarter of the lease's time
+ *       keep-alive request. This node counts from before it sends the request, by a clock that runs
+ *       on while the machine is suspended and others, and stops a quarter of the lease's time
  *       earlier ({@code dev.polis.etcd.LeaderLease}).
  *   <li>Memory is read first and the lease is checked afterwards. So the answer was true when
  *       memory was read, which is after the call was made. If the process stands still between the

@@ -8,14 +8,17 @@ import java.time.Duration;
  * here afterwards. If the answer is yes, nobody else could write before memory was read.
  *
  * <p>The lock hangs on a lease, whose life is counted here from before the sending of the last
- * request that etcd answered, by two clocks. The monotonic one stands still while the machine is
- * suspended, the wall clock does not; it may be set, which ends the certainty too early but never
- * the other way without a suspension at the same moment. The certainty ends a margin before the
- * lease does, and at once when the lease is given back, handed over or lost.
+ * request that etcd answered, by three clocks: the monotonic one, the one that runs on while the
+ * machine is suspended, and the wall clock. The first over ends the certainty. It ends a margin
+ * before the lease does, and at once when the lease is given back, handed over or lost.
+ *
+ * <p>Once the certainty was seen to have ended, only etcd brings it back, by the answer to a
+ * renewal that was sent afterwards: such an answer shows that the lease never expired there. A
+ * clock that is set back does not. A lease whose whole life is over ends for good.
  *
  * <p>Not covered: a lease that somebody revokes by hand, until its holder hears of it; a lock
  * deleted by hand, for candidates that come after that; and a virtual machine whose clocks its host
- * stops all at once.
+ * stops all at once, until the host sets the wall clock.
  */
 public final class LeaderLease {
 
@@ -27,7 +30,7 @@ public final class LeaderLease {
    */
   private static final int MARGIN_PARTS = 4;
 
-  private final Lease lease;
+  final Lease lease;
   private final Duration margin;
   private volatile boolean over;
 

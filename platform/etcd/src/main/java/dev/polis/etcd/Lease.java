@@ -9,6 +9,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Keeps one lease of etcd alive. Its life is counted from the moment a request was <em>sent</em>
@@ -24,19 +25,46 @@ public final class Lease implements AutoCloseable {
 
   private final LeaderLease leaderLease;
 
+  /** How often a renewal's time was seen to be over; a renewal sent before counts no more. */
+  private final AtomicInteger lapses = new AtomicInteger();
+
   // All below are written under the keeper's lock; the volatile ones are read without it.
-  final Deque<LeaseClocks.Instant> unanswered = new ArrayDeque<>();
-  volatile LeaseClocks.Instant deadline;
+  final Deque<Request> unanswered = new ArrayDeque<>();
+  volatile Life life;
   volatile boolean ended;
   long lastSent;
   Future<?> expiry = CompletableFuture.completedFuture(null);
 
-  Lease(LeaseKeeper keeper, long id, Duration ttl, LeaseClocks.Instant deadline) {
+  /**
+   * Holds when a renewal was sent.
+   *
+   * @param lapses how often the time of a renewal before it had been seen to be over
+   */
+  record Request(LeaseClocks.Instant sent, int lapses) {
+
+    Life answered(Duration ttl) {
+      return new Life(sent.plus(ttl), lapses);
+    }
+  }
+
+  /** Holds until when the lease lives, by the last renewal that etcd answered. */
+  record Life(LeaseClocks.Instant deadline, int lapses) {}
+
+  Lease(LeaseKeeper keeper, long id, Duration ttl, LeaseClocks.Instant sent) {
     this.keeper = keeper;
     this.id = id;
     this.ttl = ttl;
-    this.deadline = deadline;
+    this.life = new Request(sent, 0).answered(ttl);
     this.leaderLease = new LeaderLease(this);
+  }
+
+  LeaseClocks.Instant now() {
+    return keeper.now();
+  }
+
+  /** Begins a renewal. */
+  Request request(LeaseClocks.Instant now) {
+    return new Request(now, lapses.get());
   }
 
   /** Returns the id that etcd knows it by. */
@@ -54,16 +82,27 @@ public final class Lease implements AutoCloseable {
     return state;
   }
 
-  /** Returns whether the lease is certainly alive at this instant, by the monotonic clock. */
+  /**
+   * Returns whether the lease is certainly alive at this instant. The time for which the machine
+   * was suspended counts. Once it is not, it never is again.
+   */
   public boolean isAlive() {
     return keeper.isAlive(this);
   }
 
-  /** Returns whether it certainly lives for a margin more, by both clocks. Takes no lock. */
+  /**
+   * Returns whether it certainly lives for a margin more, by all clocks. Once it does not, only a
+   * renewal that is sent afterwards can make it certain again: no clock that is set back can. Takes
+   * no lock.
+   */
   boolean isCertain(Duration margin) {
-    LeaseClocks.Instant now = keeper.now();
+    Life until = life;
+    boolean inTime = now().plus(margin).isBeforeByAll(until.deadline);
+    if (!inTime) {
+      lapses.accumulateAndGet(until.lapses + 1, Math::max);
+    }
     // Read after the clocks: an end is published before anybody else may rely on it.
-    return !ended && now.plus(margin).isBefore(deadline);
+    return inTime && until.lapses == lapses.get() && !ended;
   }
 
   /** Returns the same certainty for the holder of a lock that hangs on this lease. */

@@ -77,7 +77,7 @@ final class LeaseKeeper implements AutoCloseable {
       }
     }
     Duration life = Duration.ofSeconds(granted);
-    return keep(new Lease(this, id, life, sent.plus(life)));
+    return keep(new Lease(this, id, life, sent));
   }
 
   /** Renews a lease once, which shows that it exists, and keeps it alive from then on. */
@@ -125,7 +125,7 @@ final class LeaseKeeper implements AutoCloseable {
             null);
       }
       Duration life = Duration.ofSeconds(ttl);
-      return new Lease(this, id, life, sent.plus(life));
+      return new Lease(this, id, life, sent);
     } finally {
       call.cancel("answered", null);
     }
@@ -171,31 +171,47 @@ final class LeaseKeeper implements AutoCloseable {
   private void armExpiry(Lease lease) {
     lease.expiry.cancel(false);
     lease.expiry =
-        connection.later(lease.deadline.nanos() - connection.nanos(), () -> expire(lease));
+        connection.later(lease.life.deadline().nanos() - connection.nanos(), () -> expire(lease));
   }
 
-  private void expire(Lease lease) {
-    synchronized (this) {
-      if (lease.ended) {
-        return;
-      }
-      if (isBeforeDeadline(lease)) {
-        armExpiry(lease);
-        return;
-      }
-      drop(lease);
+  private synchronized void expire(Lease lease) {
+    if (lease.ended) {
+      return;
     }
-    lease.publish(
-        new LeaseState.Lost(
-            "no answer from etcd for the lease's " + lease.ttl().toSeconds() + " s"));
+    if (isBeforeDeadline(lease)) {
+      armExpiry(lease);
+      return;
+    }
+    dropExpired(lease);
   }
 
+  /** Returns whether a lease is alive; one whose life is over is ended by the question. */
   synchronized boolean isAlive(Lease lease) {
-    return !lease.ended && isBeforeDeadline(lease);
+    if (!lease.ended && !isBeforeDeadline(lease)) {
+      dropExpired(lease);
+    }
+    return !lease.ended;
   }
 
   private boolean isBeforeDeadline(Lease lease) {
-    return connection.nanos() - lease.deadline.nanos() < 0;
+    return now().isBefore(lease.life.deadline());
+  }
+
+  /**
+   * Ends a lease whose life is over here. Etcd, which counts from a later moment and not while the
+   * machine is suspended, may still have it: it is given back, so that its lock stands in no one's
+   * way.
+   */
+  private void dropExpired(Lease lease) {
+    drop(lease);
+    LeaseState lost =
+        new LeaseState.Lost(
+            "no answer from etcd for the lease's " + lease.ttl().toSeconds() + " s");
+    connection.work(
+        () -> {
+          lease.publish(lost);
+          revokeOrLetExpire(lease);
+        });
   }
 
   private void drop(Lease lease) {
@@ -219,7 +235,7 @@ final class LeaseKeeper implements AutoCloseable {
         if (now.nanos() - lease.lastSent >= renewal) {
           send(lease, now);
         }
-      } else if (now.nanos() - lease.unanswered.peek().nanos() >= renewal) {
+      } else if (now.nanos() - lease.unanswered.peek().sent().nanos() >= renewal) {
         // A whole renewal period without an answer: this member is slow, stalled or cut off.
         silent = stream;
         stream = null;
@@ -234,7 +250,7 @@ final class LeaseKeeper implements AutoCloseable {
   }
 
   private void send(Lease lease, LeaseClocks.Instant now) {
-    lease.unanswered.add(now);
+    lease.unanswered.add(lease.request(now));
     lease.lastSent = now.nanos();
     stream.requests.onNext(LeaseKeepAliveRequest.newBuilder().setID(lease.id()).build());
   }
@@ -272,9 +288,14 @@ final class LeaseKeeper implements AutoCloseable {
         return;
       }
       backoff.reset();
-      LeaseClocks.Instant sent = lease.unanswered.poll();
+      Lease.Request request = lease.unanswered.poll();
+      if (!isBeforeDeadline(lease)) {
+        // The answer comes too late, as after a suspension: another may lead already.
+        dropExpired(lease);
+        return;
+      }
       if (response.getTTL() > 0 && !wentBack(response.getHeader())) {
-        lease.deadline = sent.plus(Duration.ofSeconds(response.getTTL()));
+        lease.life = request.answered(Duration.ofSeconds(response.getTTL()));
         armExpiry(lease);
         return;
       }

@@ -19,13 +19,13 @@
  * <p>Three rules hold everywhere. A <b>write</b> is sent again only if it is known not to have been
  * carried out; otherwise the caller is told that its outcome is unknown. A <b>watch</b> is its next
  * revision and nothing else, so no end of a stream, graceful or not, can lose or double a change. A
- * <b>lease</b> is counted on this machine's monotonic clock from the sending of the last request
- * that was answered, so its holder stops before anyone else may start.
+ * <b>lease</b> is counted here from the sending of the last request that was answered, with the
+ * time for which the machine was suspended, so its holder stops before anyone else may start.
  *
  * <p>Not promised: a watcher whose changes were compacted away sees their result, not each of them;
  * a lock does not stop its holder in the middle of a step, only a fence in the transaction does;
- * and the state of an election or a lease does not change while the machine is suspended. A {@link
- * LeaderLease} does: it counts the wall clock, too.
+ * and the state of an election or a lease does not change while the machine is suspended, but soon
+ * after. {@link Lease#isAlive()} and a {@link LeaderLease} say it at once.
  *
  * <p>Why not jetcd's own classes: its watch takes a completed stream for a wanted end, its leases
  * and deadlines follow the wall clock, and its API is made of futures. Its generated stubs are

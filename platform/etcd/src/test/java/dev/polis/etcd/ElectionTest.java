@@ -183,12 +183,18 @@ class ElectionTest {
   @DisplayName("CUR-02 a paused member: its client steps down before another leads")
   void cur02_pausedMember() throws Exception {
     Election first = stand(0);
-    awaitLeader(first);
+    Lease lease = awaitLeader(first).lease().lease;
     Election second = stand(1);
     awaitFollower(second, 0);
     etcd.member(0).pause();
+    long paused = System.nanoTime();
     try {
       awaitLeader(second);
+      // Each request that was answered was sent before the pause, and etcd counts from later.
+      assertTrue(
+          lease.life.deadline().nanos() - paused <= TTL.toNanos(),
+          "the old leader relied on its lease for longer than etcd");
+      assertFalse(lease.isAlive(), "the lease of the old leader is still alive");
       assertTrue(
           first.state().peek().orElseThrow() instanceof ElectionState.Neither,
           "two leaders: " + first.state());

@@ -17,7 +17,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -32,8 +34,13 @@ class LeaseTest {
   private static final Duration TTL = Duration.ofSeconds(1);
 
   private static EtcdFixture etcd;
-  private final AtomicLong skipped = new AtomicLong();
-  private final AtomicLong suspended = new AtomicLong();
+  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration LONGER = LONG.plusSeconds(1);
+
+  // What each clock is ahead of the machine's.
+  private final AtomicLong nanos = new AtomicLong();
+  private final AtomicLong boot = new AtomicLong();
+  private final AtomicLong wall = new AtomicLong();
   private FaultyProxy proxy;
   private EtcdClient direct;
   private EtcdClient client;
@@ -57,8 +64,9 @@ class LeaseTest {
         EtcdClient.connect(
             EtcdAccess.plaintext(proxy.endpoint()),
             new LeaseClocks(
-                () -> System.nanoTime() + skipped.get(),
-                () -> System.currentTimeMillis() + suspended.get()));
+                () -> LeaseClocks.SYSTEM.nanos().getAsLong() + nanos.get(),
+                () -> LeaseClocks.SYSTEM.boot().getAsLong() + boot.get(),
+                () -> LeaseClocks.SYSTEM.wall().getAsLong() + wall.get()));
   }
 
   @AfterEach
@@ -119,6 +127,37 @@ class LeaseTest {
   }
 
   @Test
+  void itsLifeIsCountedFromTheSendingOfARequestAndNotFromItsAnswer() throws Exception {
+    Lease lease = client.leases().grant(LONG);
+    Await.until(SOON, "the stream to be open", () -> proxy.open(FaultyProxy.KEEP_ALIVE) > 0);
+    Lease.Life before = lease.life;
+    // A stream begins with a renewal; its answer is held back here.
+    AtomicLong answered = new AtomicLong();
+    CountDownLatch mayAnswer = new CountDownLatch(1);
+    proxy.beforeNextAnswer(
+        FaultyProxy.KEEP_ALIVE,
+        () -> {
+          answered.set(System.nanoTime());
+          awaitQuietly(mayAnswer);
+        });
+    proxy.complete(FaultyProxy.KEEP_ALIVE);
+    Await.until(SOON, "etcd's answer to reach the proxy", () -> answered.get() != 0);
+    mayAnswer.countDown();
+    Await.until(SOON, "the answer to reach the client", () -> lease.life != before);
+    assertTrue(
+        lease.life.deadline().nanos() - LONG.toNanos() - answered.get() < 0,
+        "the life was counted from after the moment at which etcd answered");
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException closing) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
   void aPausedMemberEndsItToo() throws Exception {
     Lease lease = direct.leases().grant(TTL);
     etcd.member(0).pause();
@@ -131,40 +170,159 @@ class LeaseTest {
     assertFalse(lease.isAlive());
   }
 
+  /** Moves the clocks as a suspension of the machine does: the monotonic one stands still. */
+  private void suspendFor(Duration time) {
+    boot.addAndGet(time.toMillis());
+    wall.addAndGet(time.toMillis());
+  }
+
+  private void setWallClock(Duration ahead) {
+    wall.addAndGet(ahead.toMillis());
+  }
+
+  private void passWithoutSuspension(Duration time) {
+    nanos.addAndGet(time.toNanos());
+    suspendFor(time);
+  }
+
+  /** Waits for the answer to a renewal that is sent after this call. */
+  private void renew(Lease lease) throws Exception {
+    LeaseClocks.Instant now = lease.now();
+    Await.until(SOON, "the stream to be open", () -> proxy.open(FaultyProxy.KEEP_ALIVE) > 0);
+    // A stream begins with a renewal, so that the next one need not be waited for.
+    proxy.complete(FaultyProxy.KEEP_ALIVE);
+    Await.until(
+        SOON,
+        "the answer to a renewal sent from now on",
+        () -> now.plus(lease.ttl()).nanos() - lease.life.deadline().nanos() < 0);
+  }
+
   @Test
-  void onlyTheMonotonicClockCounts() throws Exception {
-    Lease lease = client.leases().grant(Duration.ofSeconds(60));
+  void aLeaseWhoseTimeIsOverStaysOverAndIsGivenBack() throws Exception {
+    Lease lease = client.leases().grant(LONG);
+    client.kv().put("k", "v".getBytes(UTF_8), lease);
+    passWithoutSuspension(LONG.minusSeconds(5));
     assertTrue(lease.isAlive());
-    skipped.set(Duration.ofSeconds(61).toNanos());
+    passWithoutSuspension(Duration.ofSeconds(6));
     assertFalse(lease.isAlive());
+    passWithoutSuspension(LONGER.negated());
+    assertFalse(lease.isAlive(), "the lease came back to life");
+    Await.until(SOON, "the key of the lease to go", () -> !exists("k"));
+    assertInstanceOf(LeaseState.Lost.class, lease.state().peek().orElseThrow());
+  }
+
+  @Test
+  void aSuspensionEndsALeaseForGoodThoughTheMonotonicClockStoodStill() throws Exception {
+    Lease lease = client.leases().grant(LONG);
+    suspendFor(LONGER);
+    assertFalse(lease.isAlive());
+    assertThrows(EtcdLeaseLostException.class, lease::requireAlive);
+  }
+
+  @Test
+  void anAnswerThatComesAfterTheEndDoesNotReviveALease() throws Exception {
+    Lease lease = client.leases().grant(LONG);
+    Await.until(SOON, "the stream to be open", () -> proxy.open(FaultyProxy.KEEP_ALIVE) > 0);
+    suspendFor(LONGER);
+    // The next stream begins with a renewal, which etcd answers: it did not count the suspension.
+    proxy.complete(FaultyProxy.KEEP_ALIVE);
+    try (Watcher<LeaseState> watcher = lease.state().watch()) {
+      watcher.get(state -> state instanceof LeaseState.Lost, SOON);
+    }
+    assertFalse(lease.isAlive());
+    assertFalse(lease.leaderLease().holds());
+  }
+
+  @Test
+  void theWallClockDoesNotEndALease() throws Exception {
+    Lease lease = client.leases().grant(LONG);
+    setWallClock(Duration.ofHours(1));
+    assertTrue(lease.isAlive());
+    setWallClock(Duration.ofHours(-2));
+    assertTrue(lease.isAlive());
   }
 
   @Test
   void certaintyEndsAMarginBeforeTheLease() throws Exception {
-    Lease lease = client.leases().grant(Duration.ofSeconds(60));
+    Lease lease = client.leases().grant(LONG);
     LeaderLease leader = lease.leaderLease();
     assertTrue(leader.holds());
-    skipped.set(Duration.ofSeconds(46).toNanos());
+    nanos.set(Duration.ofSeconds(46).toNanos());
     assertFalse(leader.holds());
     assertTrue(lease.isAlive());
   }
 
   @Test
-  void timeForWhichTheMachineWasSuspendedEndsCertainty() throws Exception {
-    Lease lease = client.leases().grant(Duration.ofSeconds(60));
-    suspended.set(Duration.ofSeconds(61).toMillis());
+  void aSuspensionEndsCertaintyThoughTheWallClockIsSetBackByAsMuch() throws Exception {
+    Lease lease = client.leases().grant(LONG);
+    assertTrue(lease.leaderLease().holds());
+    suspendFor(LONGER);
+    setWallClock(LONGER.negated());
+    assertFalse(lease.leaderLease().holds(), "etcd may have given the lock to another");
+  }
+
+  @Test
+  void certaintyThatEndedStaysEndedWhateverTheClocksShowLater() throws Exception {
+    for (AtomicLong clock : List.of(nanos, boot, wall)) {
+      LeaderLease leader = client.leases().grant(LONG).leaderLease();
+      assertTrue(leader.holds());
+      long ahead = clock == nanos ? LONGER.toNanos() : LONGER.toMillis();
+      clock.addAndGet(ahead);
+      assertFalse(leader.holds());
+      clock.addAndGet(-ahead);
+      assertFalse(leader.holds(), "certain again without an answer of etcd");
+    }
+  }
+
+  @Test
+  void certaintyComesBackWithTheAnswerToARenewalSentAfterItsEnd() throws Exception {
+    Lease lease = client.leases().grant(LONG);
+    setWallClock(LONGER);
     assertFalse(lease.leaderLease().holds());
-    suspended.set(0);
+    renew(lease);
     assertTrue(lease.leaderLease().holds());
   }
 
   @Test
-  void aClockThatIsSetBackDoesNotProlongCertainty() throws Exception {
-    Lease lease = client.leases().grant(Duration.ofSeconds(60));
-    suspended.set(-Duration.ofHours(1).toMillis());
-    assertTrue(lease.leaderLease().holds());
-    skipped.set(Duration.ofSeconds(61).toNanos());
+  void anAnswerToARenewalSentBeforeTheEndOfCertaintyDoesNotBringItBack() throws Exception {
+    Lease lease = client.leases().grant(LONG);
+    Lease.Request sent = lease.request(lease.now());
+    setWallClock(LONGER);
     assertFalse(lease.leaderLease().holds());
+    setWallClock(LONGER.negated());
+    lease.life = sent.answered(LONG);
+    assertFalse(lease.leaderLease().holds());
+  }
+
+  @Test
+  void aClockThatIsSetBackDoesNotProlongCertainty() throws Exception {
+    Lease lease = client.leases().grant(LONG);
+    setWallClock(Duration.ofHours(-1));
+    assertTrue(lease.leaderLease().holds());
+    nanos.set(LONGER.toNanos());
+    assertFalse(lease.leaderLease().holds());
+  }
+
+  @Test
+  void theClockOfTheBootIsReadAsTheKernelWritesIt() throws Exception {
+    assertEquals(1_406_690, LeaseClockOfBoot.millis("1406.69 410.46\n"));
+    assertEquals(50, LeaseClockOfBoot.millis("0.05 0.00\n"));
+    for (String damaged : List.of("", "17", "17.1", "x.00 1.00", ".10 1.00")) {
+      IOException refused =
+          assertThrows(IOException.class, () -> LeaseClockOfBoot.millis(damaged), damaged);
+      assertTrue(refused.getMessage().endsWith("found: " + damaged), refused.getMessage());
+    }
+    // The margin: the file is exact to 10 ms, and the clocks are read one after the other.
+    LeaseClocks.Instant first = LeaseClocks.SYSTEM.now();
+    Await.until("half a second to pass", () -> passed(first).toMillis() >= 500);
+    long nanos = passed(first).toMillis();
+    long boot = LeaseClocks.SYSTEM.now().boot() - first.boot();
+    assertTrue(
+        boot >= nanos - 20, boot + " ms by the clock of the boot, " + nanos + " by the other");
+  }
+
+  private static Duration passed(LeaseClocks.Instant since) {
+    return Duration.ofNanos(LeaseClocks.SYSTEM.now().nanos() - since.nanos());
   }
 
   @Test
@@ -195,7 +353,7 @@ class LeaseTest {
     Await.until(
         patience,
         "the answer to a keep-alive that was sent after the write",
-        () -> lease.deadline.nanos() - lease.ttl().toNanos() - written > 0);
+        () -> lease.life.deadline().nanos() - lease.ttl().toNanos() - written > 0);
     lease.requireAlive();
     etcd.member(0).stop();
     delete(data);
