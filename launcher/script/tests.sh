@@ -53,7 +53,7 @@ run_tests() {
     # Nodes of a whole run start as an operator's do; for one module the training costs more than it saves.
     export POLIS_TEST_AOT=yes
     test_everything "$java" "$log" "$tier" "${of_tier[@]}" "${mode[@]}" "$@" || code=$?
-    report=(--whole)
+    [[ " $* " == *" -Dtest="* ]] || report=(--whole)
   fi
   report_tests "$java" "$POLIS_CACHE/tests-began" --log "$log" --code "$code" --tier "$tier" --kubernetes "$kubernetes" "${report[@]}" || code=1
   return "$code"
