@@ -14,10 +14,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The audit log of a real node. */
+@Tag("full")
 class AuditIT {
   private static final String ADDRESS = "127.0.71.1";
   private static final String LABEL = "audited";
@@ -29,9 +31,8 @@ class AuditIT {
   @DisplayName(
       "changes are in the audit log across swaps of organs, a kill with a torn last record, and a restart of the process")
   void noChangeIsLost() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
+    try (TestNode node = TestNode.member(directory.resolve("n"), ADDRESS)) {
       node.up("--set", "dev.polis.plugins.healthy.ms=500");
-      node.takeOwnership();
       try (OwnerApi owner = OwnerApi.of(node)) {
         change(node, owner);
         PackedPlugins plugins = PackedPlugins.of(node, directory.resolve("plugins"));

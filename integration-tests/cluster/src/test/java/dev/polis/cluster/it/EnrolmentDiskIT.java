@@ -32,6 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * where and what to do; when that was done it becomes the node it set out to be.
  */
 @Tag("longer")
+@Tag("full")
 class EnrolmentDiskIT {
 
   private static final boolean LONG = Tier.isLong();

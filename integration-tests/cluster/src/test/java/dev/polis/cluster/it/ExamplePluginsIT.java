@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.gson.JsonPrimitive;
+import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.Needs;
@@ -90,8 +91,6 @@ class ExamplePluginsIT {
     TestNode.bare(directory.resolve("none"), ADDRESS)
         .ctl("plugin", "key", "make", key.toString())
         .requireSuccess("no key");
-    projects.build(key);
-    startNode();
   }
 
   @AfterAll
@@ -145,9 +144,11 @@ class ExamplePluginsIT {
   }
 
   @Test
+  @Tag("full")
   @Order(2)
   @DisplayName("an organ is replaced by one that was built outside, and the swap is taken back")
   void replacesAnOrgan() throws Exception {
+    buildAndStart();
     node.ctl("node", "role", "add", node.id(), "KubernetesController").requireSuccess("role");
     awaitSaid("there is no Kubernetes API server at this node");
     swap(projects.bundle("kubernetes-replacement"));
@@ -177,12 +178,14 @@ class ExamplePluginsIT {
   }
 
   @Test
+  @Tag("full")
   @Order(3)
   @DisplayName(
       "PostgreSQL answers while the node has the role, keeps its process and each transaction while"
           + " its plugin and the node's own process are replaced, and ends in order with the role")
   void runsPostgres() throws Exception {
     requirePrograms();
+    buildAndStart();
     Path bundle = projects.bundle("postgresql-role");
     swap(bundle);
     assertFalse(answers(), "it runs although the record does not name it");
@@ -261,14 +264,18 @@ class ExamplePluginsIT {
     }
   }
 
-  private static void startNode() throws Exception {
+  /** Builds the examples with Maven and starts a node, once for all tests. */
+  private static void buildAndStart() throws Exception {
+    if (node != null) {
+      return;
+    }
+    projects.build(key);
     // JUnit's folder is for one account alone; the server runs as another where this is root.
     Set<PosixFilePermission> passable = PosixFilePermissions.fromString("rwx--x--x");
     Files.setPosixFilePermissions(directory, passable);
-    node = TestNode.prepared(directory.resolve("n"), ADDRESS);
+    node = TestNode.member(directory.resolve("n"), ADDRESS, Mode.INSECURE);
     // The gate of a swap waits so long for everything to be well; here there are many swaps.
-    node.up("--security", "insecure", "--set", "dev.polis.plugins.healthy.ms=500");
-    node.takeOwnership();
+    node.up("--set", "dev.polis.plugins.healthy.ms=500");
     node.ctl("plugin", "trust", "add", "release", key + ".pub").requireSuccess("trust");
   }
 

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,9 +51,8 @@ class HealthIT {
 
   @BeforeAll
   static void start() throws Exception {
-    home = TestNode.prepared(shared.resolve("home"), HOME);
+    home = TestNode.member(shared.resolve("home"), HOME);
     home.up();
-    home.takeOwnership();
   }
 
   @AfterAll
@@ -115,6 +115,7 @@ class HealthIT {
   }
 
   @ParameterizedTest(name = "{0}")
+  @Tag("full")
   @ValueSource(strings = {"127.0.0.1", ADDRESS})
   @DisplayName("a node that is no member yet is asked where it listens, whatever its address")
   void aNodeThatIsNoMemberYet(String address) throws Exception {
@@ -214,18 +215,23 @@ class HealthIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName(
       "remembered roles start while etcd is dead, and the screens say what the node waits for")
   void rememberedRoles() throws Exception {
     Path go = directory.resolve("go");
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
+    try (TestNode node = TestNode.member(directory.resolve("n"), ADDRESS)) {
       node.up();
-      node.takeOwnership();
       String id = node.id();
       Await.until(
           TestNode.PATIENCE,
           "the role to run",
-          () -> status(node, "KubernetesController").get("code").getAsString().startsWith("no-"));
+          () ->
+              node.ctl("health").out().contains("KubernetesController")
+                  && status(node, "KubernetesController")
+                      .get("code")
+                      .getAsString()
+                      .startsWith("no-"));
       ProcessHandle etcd = node.etcd();
       node.terminate();
       etcd.destroyForcibly();

@@ -42,6 +42,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -166,6 +167,7 @@ class NodeLifeIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("kill -9 of both: the same node comes back")
   void bothKilled() throws Exception {
     ProcessHandle old = node.etcd();
@@ -178,6 +180,7 @@ class NodeLifeIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName(
       "a revocation list that was lost or damaged comes back from etcd, and the node serves its members again")
   void revocationListLost() throws Exception {
@@ -203,6 +206,7 @@ class NodeLifeIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("SIGTERM stops the organs and leaves etcd to the next process")
   void terminated() throws Exception {
     long etcd = node.etcd().pid();
@@ -266,6 +270,7 @@ class NodeLifeIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a certificate that expired while the node was down is renewed by its start")
   void certificateExpired() throws Exception {
     CertificateAuthority authority = clusterAuthority();
@@ -319,6 +324,7 @@ class NodeLifeIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("bundles deleted, cut off and garbled while the node was down: it comes up complete")
   void bundlesDamaged() throws Exception {
     int bundles = node.json("bundle", "list").getAsJsonArray().size();

@@ -38,9 +38,8 @@ class PluginTrustIT {
 
   @BeforeAll
   static void start() throws Exception {
-    node = TestNode.prepared(directory.resolve("n"), "127.0.41.1");
+    node = TestNode.member(directory.resolve("n"), "127.0.41.1");
     node.up();
-    node.takeOwnership();
     key = directory.resolve("release.pem");
     assertEquals(0, node.ctl("plugin", "key", "make", key.toString()).code());
   }

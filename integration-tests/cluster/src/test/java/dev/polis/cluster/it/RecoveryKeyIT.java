@@ -31,6 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Loses, finds and moves the key that opens an encrypted volume when no other node can help. */
 @Tag("longer")
+@Tag("full")
 class RecoveryKeyIT {
 
   private static final String SHARE = "dev.polis.storage.RecoveryShareFile.seal";
@@ -186,13 +187,12 @@ class RecoveryKeyIT {
     StorageModesIT.requireGround(mode);
     Path key = directory.resolve("key.pem");
     try (TestNode node = withoutRecoveryKey("127.0.28.5")) {
-      node.up(encrypted(mode));
-      node.takeOwnership();
-      node.killJvm();
       // Before the share is written, or after it and before the answer.
-      node.up(
+      String crash =
           CrashAgent.whenEntered(
-              0, before ? SHARE : "dev.polis.cluster.RecoveryService.logEnrolment"));
+              0, before ? SHARE : "dev.polis.cluster.RecoveryService.logEnrolment");
+      node.up(Stream.concat(Stream.of(encrypted(mode)), Stream.of(crash)).toArray(String[]::new));
+      node.takeOwnership();
       Finished dead = enroll(node, key);
       assertEquals(3, dead.code(), dead.all());
       assertTrue(dead.err().contains("repeat the command"), dead.err());

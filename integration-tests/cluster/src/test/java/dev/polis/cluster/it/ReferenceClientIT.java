@@ -68,6 +68,7 @@ import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
@@ -748,6 +749,7 @@ class ReferenceClientIT {
   // ---- an encrypted volume whose parameters name no recovery key
 
   @Test
+  @Tag("full")
   @DisplayName(
       "an encrypted volume without a recovery key is said and degraded until one is enrolled, which opens it")
   void enrollsARecoveryKey() throws Exception {

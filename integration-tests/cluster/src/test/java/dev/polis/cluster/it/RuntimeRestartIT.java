@@ -23,7 +23,7 @@ class RuntimeRestartIT {
   private static final String ADDRESS = "127.0.33.1";
   private static final String PROBE = "127.0.33.9";
   private static final int MANAGEMENT = 7839;
-  private static final int RESTARTS = Tier.isLong() ? 50 : 3;
+  private static final int RESTARTS = Tier.pick(1, 3, 50);
 
   @TempDir Path directory;
 
@@ -71,9 +71,8 @@ class RuntimeRestartIT {
   @Test
   @DisplayName("a restart replaces the process: children live, and no command of a caller fails")
   void restart() throws Exception {
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), ADDRESS)) {
+    try (TestNode node = TestNode.member(directory.resolve("n"), ADDRESS)) {
       node.up();
-      node.takeOwnership();
       long etcd = node.etcd().pid();
       long process = node.jvmPid();
       try (SteadyCaller caller = SteadyCaller.of(() -> list(node))) {

@@ -14,10 +14,12 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Swaps a plugin while the disk of the plugin store is full at one write after the other. */
+@Tag("full")
 class SwapDiskIT {
   private static final String BEFORE = "1.0.0";
   private static final String AFTER = "2.0.0";

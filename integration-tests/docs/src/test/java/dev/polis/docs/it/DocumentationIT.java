@@ -17,11 +17,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.DynamicContainer;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs every page. */
+/** Reads every page in each tier, and runs its commands where everything is run. */
 class DocumentationIT {
 
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
@@ -35,16 +36,27 @@ class DocumentationIT {
   Path work;
 
   @TestFactory
+  @DisplayName("the commands within sentences exist, and Java of the pages compiles")
+  Stream<DynamicContainer> sentences() throws Exception {
+    CommandCheck check = new CommandCheck(help());
+    return Page.all(REPOSITORY).stream()
+        .map(page -> DynamicContainer.dynamicContainer(page.name(), read(page, check)));
+  }
+
+  @TestFactory
+  @Tag("full")
   @DisplayName("the commands and screens of the pages are those of the machine")
-  Stream<DynamicContainer> pages() throws Exception {
+  Stream<DynamicContainer> screens() throws Exception {
     List<Page> pages = Page.all(REPOSITORY);
     CommandCheck check = new CommandCheck(help());
     List<DynamicContainer> containers = new ArrayList<>();
     for (int number = 0; number < pages.size(); number++) {
       Page page = pages.get(number);
-      containers.add(
-          DynamicContainer.dynamicContainer(
-              page.name(), tests(page, check, "127.92.1." + (FIRST_ADDRESS + number))));
+      if (page.blocks().stream().anyMatch(Block::isScript)) {
+        containers.add(
+            DynamicContainer.dynamicContainer(
+                page.name(), run(page, check, "127.92.1." + (FIRST_ADDRESS + number))));
+      }
     }
     return containers.stream();
   }
@@ -58,31 +70,31 @@ class DocumentationIT {
         .out();
   }
 
-  private Stream<DynamicTest> tests(Page page, CommandCheck check, String address)
-      throws IOException, InterruptedException {
-    List<DynamicTest> tests = new ArrayList<>();
-    tests.add(
-        DynamicTest.dynamicTest("commands within sentences exist", () -> checkSpans(page, check)));
-    page.blocks().stream()
-        .filter(block -> block.language().equals("java"))
-        .forEach(
-            block ->
-                tests.add(
+  private Stream<DynamicTest> read(Page page, CommandCheck check) {
+    return Stream.concat(
+        Stream.of(
+            DynamicTest.dynamicTest(
+                "commands within sentences exist", () -> checkSpans(page, check))),
+        page.blocks().stream()
+            .filter(block -> block.language().equals("java"))
+            .map(
+                block ->
                     DynamicTest.dynamicTest(
                         block.place() + " compiles", () -> JavaBlock.compile(block, work))));
-    if (page.blocks().stream().anyMatch(Block::isScript)) {
-      Path folder = work.resolve(page.name().replace('/', '-'));
-      PageShell shell = new PageShell(REPOSITORY, Files.createDirectories(folder), address);
-      page.blocks().stream()
-          .filter(Block::isScript)
-          .map(
-              block ->
-                  DynamicTest.dynamicTest(
-                      block.place() + " does what it shows", () -> run(block, shell, check)))
-          .forEach(tests::add);
-      tests.add(DynamicTest.dynamicTest("the node of the page ends", shell::stopNode));
-    }
-    return tests.stream();
+  }
+
+  private Stream<DynamicTest> run(Page page, CommandCheck check, String address)
+      throws IOException, InterruptedException {
+    Path folder = work.resolve(page.name().replace('/', '-'));
+    PageShell shell = new PageShell(REPOSITORY, Files.createDirectories(folder), address);
+    return Stream.concat(
+        page.blocks().stream()
+            .filter(Block::isScript)
+            .map(
+                block ->
+                    DynamicTest.dynamicTest(
+                        block.place() + " does what it shows", () -> run(block, shell, check))),
+        Stream.of(DynamicTest.dynamicTest("the node of the page ends", shell::stopNode)));
   }
 
   private static void checkSpans(Page page, CommandCheck check) {
