@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnknownFieldSet;
+import com.google.protobuf.util.JsonFormat;
 import dev.polis.cluster.NodeParameterSource.Form;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogQuery;
@@ -160,8 +161,16 @@ class NodeParametersLoaderTest {
     byte[] whole = bootstrap(3).toByteArray();
     for (int length = 0; length < whole.length; length++) {
       Files.write(esp(), Arrays.copyOf(whole, length));
-      refusal();
+      String refusal = refusal();
+      assertTrue(refusal.contains(length == 0 ? "is empty" : "truncated"), refusal);
     }
+  }
+
+  @Test
+  void givenATruncationOfJson_thenRefused() throws IOException {
+    String whole = JsonFormat.printer().print(bootstrap(3));
+    Files.writeString(espJson(), whole.substring(0, whole.length() / 2));
+    assertTrue(refusal().contains("no valid JSON"));
   }
 
   @Test
