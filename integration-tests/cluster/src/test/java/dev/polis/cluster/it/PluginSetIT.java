@@ -14,10 +14,14 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Says what the cluster wants of plugins, and sees its node come to run it by itself. */
+/**
+ * Uses the commands of plugins on one node: what the cluster wants, which the node comes to run by
+ * itself, and what is swapped by hand.
+ */
 class PluginSetIT {
 
   @TempDir static Path directory;
@@ -27,14 +31,13 @@ class PluginSetIT {
 
   @BeforeAll
   static void start() throws Exception {
-    node = TestNode.prepared(directory.resolve("n"), "127.0.43.1");
+    node = TestNode.member(directory.resolve("n"), "127.0.43.1");
     // The gate's times are for a person's node; here a broken plugin need not be waited for.
     node.up(
         "--set",
         "dev.polis.plugins.healthy.ms=500",
         "--set",
         "dev.polis.plugins.deadline.ms=15000");
-    node.takeOwnership();
     id = node.id();
     plugins = PackedPlugins.of(node, directory.resolve("plugins"));
   }
@@ -80,6 +83,7 @@ class PluginSetIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName(
       "a broken plugin is taken back by the node, which says why it does not run it and stays"
           + " HOME; a mended one runs")
@@ -107,6 +111,7 @@ class PluginSetIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName(
       "a plugin from outside goes when nobody wants it any more, or when it is removed by hand;"
           + " not while the node has its role")
@@ -141,6 +146,76 @@ class PluginSetIT {
     Finished organ = node.ctl("plugin", "remove", "dev.polis.debug");
     assertEquals(1, organ.code(), organ.all());
     assertTrue(organ.all().contains("came with the node's distribution"), organ.all());
+  }
+
+  @Test
+  @DisplayName("what is swapped is rolled back, and the history says who did both")
+  void rolledBack() throws Exception {
+    String name = "dev.polis.debug";
+    List<String> before = versions(name);
+    Path next = plugins.version(name, "0.3.0");
+    node.ctl("plugin", "swap", next.toString()).requireSuccess("swap");
+    assertEquals(List.of("0.3.0"), versions(name));
+    node.ctl("plugin", "rollback").requireSuccess("rollback");
+    assertEquals(before, versions(name));
+    String history = node.ctl("plugin", "history").requireSuccess("history").out();
+    assertTrue(history.contains("applied"), history);
+    assertTrue(history.contains("owner") || history.contains("user"), history);
+  }
+
+  @Test
+  @DisplayName("a plugin that no trusted key signed is refused in words, and nothing changes")
+  void unsigned() throws Exception {
+    String name = "dev.polis.debug";
+    List<String> before = versions(name);
+    Path stranger = directory.resolve("stranger-key.pem");
+    node.ctl("plugin", "key", "make", stranger.toString()).requireSuccess("key");
+    Path next = plugins.version(name, "0.4.0");
+    node.ctl("plugin", "pack", next.toString(), "--key", stranger.toString())
+        .requireSuccess("pack");
+    Finished refused = node.ctl("plugin", "swap", next.toString());
+    assertEquals(1, refused.code(), refused::all);
+    assertTrue(refused.all().contains("does not trust"), refused.all());
+    assertEquals(before, versions(name));
+    String why = node.ctl("explain", name).requireSuccess("explain").out();
+    assertTrue(why.contains("because swap of " + name + " 0.4.0"), why);
+    assertTrue(why.contains("does not trust"), why);
+  }
+
+  @Test
+  @DisplayName("a shell is off until it is switched on, and then reaches into the running node")
+  void shell() throws Exception {
+    Finished off = node.ctl("shell", "lb");
+    assertEquals(3, off.code(), off::all);
+    assertTrue(off.all().contains("config set dev.polis.debug.shell=true"), off.all());
+    node.ctl("config", "set", "dev.polis.debug.shell=true").requireSuccess("switch the shell on");
+    String bundles = node.ctl("shell", "lb").requireSuccess("lb").out();
+    assertTrue(bundles.contains("Active"), bundles);
+    Finished wrong = node.ctl("shell", "nonsense");
+    assertEquals(1, wrong.code(), wrong::all);
+    assertTrue(node.ctl("explain", "debug").out().contains("a shell for developers is on"));
+    node.ctl("config", "unset", "dev.polis.debug.shell").requireSuccess("switch the shell off");
+    assertEquals(3, node.ctl("shell", "lb").code());
+  }
+
+  @Test
+  @Tag("full")
+  @DisplayName("the graph shows who goes on when a plugin is replaced, as a table and as a drawing")
+  void graph() throws Exception {
+    String table = node.ctl("plugin", "graph", "storage").requireSuccess("graph").out();
+    assertTrue(
+        table
+            .lines()
+            .anyMatch(
+                line ->
+                    line.matches(
+                        "dev.polis.storage \\S+ +Storage +dev.polis.consensus \\S+ +goes on .*")),
+        table);
+    String drawing = node.ctl("plugin", "graph", "-o", "dot").requireSuccess("drawing").out();
+    assertTrue(drawing.startsWith("digraph plugins {"), drawing);
+    assertTrue(
+        drawing.lines().anyMatch(line -> line.matches(".*consensus.* -> .*storage.*Storage.*")),
+        drawing);
   }
 
   /** Returns a version that cannot be activated. */
