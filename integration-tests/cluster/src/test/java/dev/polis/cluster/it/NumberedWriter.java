@@ -14,7 +14,7 @@ final class NumberedWriter {
   private final AtomicLong begun;
   private final AtomicLong acknowledged;
 
-  /** Goes on from a number, so that the numbers of one label grow over all loads of a node. */
+  /** Continues a number, so that the numbers of one label grow over all loads of a node. */
   NumberedWriter(OwnerApi owner, String node, int number, long from) {
     this.owner = owner;
     this.node = node;
@@ -31,6 +31,11 @@ final class NumberedWriter {
 
   String label() {
     return label;
+  }
+
+  /** Returns the greatest number that was sent, whether it was answered or not. */
+  long begun() {
+    return begun.get();
   }
 
   long acknowledged() {

@@ -234,6 +234,14 @@ final class OwnerApi implements AutoCloseable {
         .toByteArray();
   }
 
+  /** Lets the next calls connect at once, also where former attempts have failed. */
+  void reconnect() {
+    channel.resetConnectBackoff();
+    nodeChannel.resetConnectBackoff();
+    asNode.resetConnectBackoff();
+    developers.resetConnectBackoff();
+  }
+
   @Override
   public void close() {
     channel.shutdownNow();

@@ -9,13 +9,14 @@ import com.google.gson.JsonObject;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.Tier;
-import dev.polis.wire.common.NodeLabels;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -30,18 +31,26 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Ends the process of a node in the midst of swaps, and expects of the next start the old
- * generation or the new one, and all that the cluster has acknowledged.
+ * Ends the processes of a node in the midst of swaps, and expects of the next start the old
+ * generation or the new one, and all that the cluster has acknowledged. {@code -Dpolis.seed=N}
+ * repeats the moments of a run.
  */
 @Tag("longer")
 class SwapCrashIT {
   private static final boolean LONG = Tier.isLong();
 
-  private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 200 : 3);
+  /** In the short form, twice each kind of kill; in the quick one, any of them. */
+  private static final int KILLS = Integer.getInteger("polis.kills", Tier.pick(1, 6, 200));
+
+  private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
   private static final String PASSED = "dev.polis.plugins.swap.SwapRun.passed";
   private static final String STORE = "dev.polis.plugins.store.PluginStore.";
   private static final String NOTES = "dev.polis.plugins.store.SwapNotes.";
+
+  /** What holds the cluster's records, what runs etcd, and a plugin from outside. */
+  private static final List<String> PLUGINS =
+      List.of("dev.polis.curator", "dev.polis.consensus", FaultyPlugins.NAME);
 
   /** The limits of a person's node are for organs that are larger. */
   private static final String[] QUICK = {
@@ -74,9 +83,11 @@ class SwapCrashIT {
 
   private static List<Point> points() throws IOException {
     List<Point> points = new ArrayList<>();
-    points.add(Point.stage("switching"));
     points.add(Point.stage("committing"));
-    points.add(Point.afterCommit(NOTES + "forgive"));
+    if (Tier.current() != Tier.QUICK) {
+      points.add(Point.stage("switching"));
+      points.add(Point.afterCommit(NOTES + "forgive"));
+    }
     if (LONG) {
       points.add(Point.stage("starting"));
       points.add(Point.before(STORE + "put"));
@@ -97,12 +108,13 @@ class SwapCrashIT {
 
   @AfterAll
   static void stop() {
+    System.out.println("across the kills of swaps: " + victim.writers.words());
     victim.close();
   }
 
   @AfterEach
-  void goesOn() throws Exception {
-    victim.goesOn();
+  void continues() throws Exception {
+    victim.continues();
   }
 
   @Test
@@ -114,39 +126,54 @@ class SwapCrashIT {
     victim.up(points.getFirst().agent());
     for (int number = 0; number < points.size(); number++) {
       Point point = points.get(number);
-      String before = victim.running();
+
+      String plugin = PLUGINS.get(number % PLUGINS.size());
+      String before = victim.running(plugin);
       String next = victim.nextVersion();
-      Finished swap = victim.swap(next, FaultyPlugins.WELL);
+      victim.writers.awaitMore("before the swap of " + plugin);
+      Finished swap = victim.swap(plugin, next);
       assertNotEquals(0, swap.code(), () -> point.name() + " is never reached: " + swap.all());
       assertEquals(
           CrashAgent.KILLED,
           victim.node.awaitEnd(),
           () -> point.name() + ": " + swap.all() + victim.node.said());
+      if (number % 2 == 0) {
+        victim.kill(CrashKill.ETCD);
+      }
       if (number + 1 < points.size()) {
         victim.up(points.get(number + 1).agent());
       } else {
         victim.up();
       }
-      victim.requireWhole(point.name());
-      assertEquals(point.committed() ? next : before, victim.running(), point.name());
+      victim.requireWhole("%s of %s".formatted(point.name(), plugin));
+      assertEquals(point.committed() ? next : before, victim.running(plugin), point.name());
     }
   }
 
   @Test
   @DisplayName("killed at moments of chance: the old or the new generation, never a mixture")
   void killedAtAnyMoment() throws Exception {
-    long seed = System.nanoTime();
-    Random random = new Random(seed);
+    System.out.printf("kills of swaps with -Dpolis.seed=%d%n", SEED);
+    Random random = new Random(SEED);
+    List<CrashKill> kinds = List.of(CrashKill.values());
+    int first = random.nextInt(kinds.size());
     int applied = 0;
     int cutOff = 0;
-    for (int kill = 0; kill < KILLS; kill++) {
-      String before = victim.running();
+    for (int number = 0; number < KILLS; number++) {
+      CrashKill kill = kinds.get((first + number) % kinds.size());
+      String plugin = PLUGINS.get(random.nextInt(PLUGINS.size()));
+      String when = "kill %d (%s) in a swap of %s, -Dpolis.seed=%d";
+      when = when.formatted(number, kill, plugin, SEED);
+      String before = victim.running(plugin);
       String next = victim.nextVersion();
-      victim.killWhile(next, Duration.ofNanos(random.nextLong(victim.swap.toNanos())));
-      victim.up();
-      victim.requireWhole("kill %d with the seed %d".formatted(kill, seed));
-      String after = victim.running();
-      assertTrue(List.of(before, next).contains(after), () -> after + " runs");
+      long most = victim.longest.get(plugin).toNanos();
+      victim.killWhile(plugin, next, kill, Duration.ofNanos(random.nextLong(most)));
+      if (kill.endsNode()) {
+        victim.up();
+      }
+      victim.requireWhole(when);
+      String after = victim.running(plugin);
+      assertTrue(List.of(before, next).contains(after), after + " runs after " + when);
       applied += after.equals(next) ? 1 : 0;
       cutOff += victim.wasCutOff(next) ? 1 : 0;
     }
@@ -156,22 +183,23 @@ class SwapCrashIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName(
       "a plugin that ends the process for lack of memory is undone, and refused after the second"
           + " time")
   void fillsTheHeap() throws Exception {
-    String before = victim.running();
+    String before = victim.running(FaultyPlugins.NAME);
     String greedy = victim.nextVersion();
     for (int time = 0; time < 2; time++) {
-      Finished swap = victim.swap(greedy, "asks-for-more-than-there-is");
+      Finished swap = victim.greedy(greedy);
       assertNotEquals(0, swap.code(), swap::all);
       assertNotEquals(0, victim.node.awaitEnd(), swap::all);
       victim.deleteCrashReport();
       victim.up();
       victim.requireWhole("end " + time);
-      assertEquals(before, victim.running());
+      assertEquals(before, victim.running(FaultyPlugins.NAME));
     }
-    Finished refused = victim.swap(greedy, "asks-for-more-than-there-is");
+    Finished refused = victim.greedy(greedy);
     assertEquals(1, refused.code(), refused::all);
     assertTrue(
         refused.lastLine().contains("the process ended 2 times during this swap"), refused::all);
@@ -179,19 +207,19 @@ class SwapCrashIT {
 
   /** A node, and what has to be there after each of its ends. */
   private static final class Victim implements AutoCloseable {
-    static final String FIRST = "1.0.0";
-    private static final String LABEL = "swap-crash";
-
     final TestNode node;
+
+    /** How long a swap of each plugin takes on this machine, with what sends its file. */
+    final Map<String, Duration> longest = new HashMap<>();
+
+    /** Null until the node was home for the first time. */
+    CrashWriters writers;
+
     private FaultyPlugins plugins;
+    private PackedPlugins organs;
     private String id;
     private long etcd;
     private int versions;
-
-    /** How long a swap takes on this machine, with what sends its file. */
-    private Duration swap = Duration.ZERO;
-
-    private int acknowledged;
 
     private Victim(TestNode node) {
       this.node = node;
@@ -203,10 +231,13 @@ class SwapCrashIT {
       id = node.id();
       etcd = node.etcd().pid();
       plugins = FaultyPlugins.of(node, folder);
-      long began = System.nanoTime();
-      swap(FIRST, FaultyPlugins.WELL).requireSuccess("the first version");
-      swap = Duration.ofNanos(System.nanoTime() - began);
-      write();
+      organs = PackedPlugins.signedBy(node, folder, plugins.key());
+      writers = CrashWriters.of(node);
+      for (String plugin : PLUGINS) {
+        long began = System.nanoTime();
+        swap(plugin, nextVersion()).requireSuccess("the first version of " + plugin);
+        longest.put(plugin, Duration.ofNanos(System.nanoTime() - began));
+      }
     }
 
     void up(String... more) throws Exception {
@@ -217,13 +248,33 @@ class SwapCrashIT {
       return "2.0." + ++versions;
     }
 
-    Finished swap(String version, String behaviour) throws Exception {
-      return node.ctl("plugin", "swap", plugins.version(version, behaviour).toString());
+    private Path file(String plugin, String version) throws IOException {
+      return plugin.equals(FaultyPlugins.NAME)
+          ? plugins.version(version, FaultyPlugins.WELL)
+          : organs.version(plugin, version);
     }
 
-    /** Kills the process a while after the order of a swap. */
-    void killWhile(String version, Duration delay) throws Exception {
-      String file = plugins.version(version, FaultyPlugins.WELL).toString();
+    Finished swap(String plugin, String version) throws Exception {
+      return node.ctl("plugin", "swap", file(plugin, version).toString());
+    }
+
+    /** Swaps in a version that asks for more memory than there is. */
+    Finished greedy(String version) throws Exception {
+      Path file = plugins.version(version, "asks-for-more-than-there-is");
+      return node.ctl("plugin", "swap", file.toString());
+    }
+
+    /** Ends processes, and expects the next etcd to be another one if that was among them. */
+    void kill(CrashKill kill) throws Exception {
+      kill.end(node);
+      if (kill.endsEtcd()) {
+        etcd = 0;
+      }
+    }
+
+    /** Kills a while after the order of a swap. */
+    void killWhile(String plugin, String version, CrashKill kill, Duration delay) throws Exception {
+      String file = file(plugin, version).toString();
       CompletableFuture<Finished> swap =
           CompletableFuture.supplyAsync(() -> node.ctl("plugin", "swap", file));
       try {
@@ -231,25 +282,25 @@ class SwapCrashIT {
       } catch (TimeoutException underWay) {
         // The kill comes while the swap is under way.
       }
-      node.killJvm();
+      kill(kill);
       swap.get(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
 
-    /** Returns the version that runs, of which there is one. */
-    String running() throws Exception {
+    /** Returns the version of a plugin that runs, of which there is one. */
+    String running(String plugin) throws Exception {
       List<String> found =
-          rows("bundle", "list").stream()
+          rows(plugin, "bundle", "list").stream()
               .filter(bundle -> bundle.get("state").getAsString().equals("ACTIVE"))
               .map(bundle -> bundle.get("version").getAsString())
               .toList();
-      assertEquals(1, found.size(), () -> found + " run");
+      assertEquals(1, found.size(), () -> found + " run of " + plugin);
       return found.getFirst();
     }
 
-    private List<JsonObject> rows(String... command) throws Exception {
+    private List<JsonObject> rows(String plugin, String... command) throws Exception {
       return node.json(command).getAsJsonArray().asList().stream()
           .map(JsonElement::getAsJsonObject)
-          .filter(row -> row.get("name").getAsString().equals(FaultyPlugins.NAME))
+          .filter(row -> row.get("name").getAsString().equals(plugin))
           .toList();
     }
 
@@ -262,12 +313,15 @@ class SwapCrashIT {
 
     /** Expects one generation, whole, and the cluster as it was. */
     void requireWhole(String when) throws Exception {
-      List<JsonObject> listed = rows("plugin", "list");
-      assertEquals(1, listed.size(), when);
-      assertEquals(running(), listed.getFirst().get("version").getAsString(), when);
+      awaitHealth(when);
       Path store = node.state().resolve("plugins");
-      Path file = store.resolve("files/" + listed.getFirst().get("digest").getAsString() + ".jar");
-      assertTrue(Files.exists(file), when);
+      for (String plugin : PLUGINS) {
+        List<JsonObject> listed = rows(plugin, "plugin", "list");
+        assertEquals(1, listed.size(), when);
+        assertEquals(running(plugin), listed.getFirst().get("version").getAsString(), when);
+        String digest = listed.getFirst().get("digest").getAsString();
+        assertTrue(Files.exists(store.resolve("files/" + digest + ".jar")), when);
+      }
       assertTrue(!Files.exists(store.resolve("swap")), "the journal is open " + when);
       try (Stream<Path> all = Files.walk(store)) {
         assertEquals(
@@ -275,24 +329,16 @@ class SwapCrashIT {
             all.filter(each -> each.getFileName().toString().startsWith("writing-")).toList(),
             when);
       }
-      assertEquals(etcd, node.etcd().pid(), "etcd is another process " + when);
+      long runs = node.etcd().pid();
+      assertTrue(etcd == 0 || etcd == runs, () -> "etcd is another process " + when);
+      etcd = runs;
       assertEquals(id, node.id(), when);
-      try (OwnerApi owner = OwnerApi.of(node)) {
-        List<String> values =
-            owner.node(id).getLabels().getPairsList().stream()
-                .filter(pair -> pair.getKey().equals(LABEL))
-                .map(NodeLabels.Pair::getValue)
-                .toList();
-        assertEquals(List.of("" + acknowledged), values, "an acknowledged write is gone " + when);
-      }
-      write();
+      writers.check(when);
     }
 
-    private void write() throws Exception {
-      try (OwnerApi owner = OwnerApi.of(node)) {
-        owner.label(id, LABEL, "" + (acknowledged + 1));
-        acknowledged++;
-      }
+    private void awaitHealth(String when) {
+      Finished health = node.ctl("health", "--wait", "" + TestNode.PATIENCE.toSeconds());
+      assertEquals(0, health.code(), () -> when + ": " + health.all());
     }
 
     /** Removes what a JVM without memory writes where it was started. */
@@ -300,17 +346,21 @@ class SwapCrashIT {
       Files.deleteIfExists(Path.of("hs_err_pid" + node.jvmPid() + ".log"));
     }
 
-    /** Expects the next swap to be applied. */
-    void goesOn() throws Exception {
-      String next = nextVersion();
-      swap(next, FaultyPlugins.WELL).requireSuccess("a swap after the ends");
-      assertEquals(next, running());
-      Finished health = node.ctl("health", "--wait", "" + TestNode.PATIENCE.toSeconds());
-      assertEquals(0, health.code(), health::all);
+    /** Expects the next swap of each plugin to be applied. */
+    void continues() throws Exception {
+      for (String plugin : PLUGINS) {
+        String next = nextVersion();
+        swap(plugin, next).requireSuccess("a swap of " + plugin + " after the ends");
+        assertEquals(next, running(plugin));
+      }
+      awaitHealth("after the last swaps");
     }
 
     @Override
     public void close() {
+      if (writers != null) {
+        writers.close();
+      }
       node.close();
     }
   }

@@ -303,6 +303,14 @@ final class TestNode implements AutoCloseable {
     process.orElseThrow().destroyForcibly().waitFor();
   }
 
+  /** Ends each etcd of this node with signal 9. */
+  void killEtcd() throws Exception {
+    for (ProcessHandle etcd : children("etcd")) {
+      etcd.destroyForcibly();
+      etcd.onExit().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    }
+  }
+
   /** Asks the node's process to end and be back. */
   int terminate() throws InterruptedException {
     process.orElseThrow().destroy();
