@@ -13,7 +13,6 @@ import dev.polis.fixtures.Tier;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -50,12 +49,9 @@ class OrganSwapIT {
 
   private static final String SUPERVISED = "dev.polis.supervision.Node";
 
-  /** How long calls wait for an organ: what an operator does meanwhile takes its time. */
-  private static final Duration HELD = Duration.ofSeconds(60);
-
   /**
    * Enough for a call that is not held to come back, and few enough that the curator returns within
-   * {@link #HELD}.
+   * the ten seconds that calls wait for it.
    */
   private static final int CALLS_OF_OTHERS = 3;
 
@@ -67,7 +63,7 @@ class OrganSwapIT {
   @BeforeAll
   static void start() throws Exception {
     node = TestNode.prepared(directory.resolve("n"), "127.0.22.1");
-    node.up("--set", "dev.polis.rpc.hold.ms=" + HELD.toMillis());
+    node.up();
     node.takeOwnership();
     owner = OwnerApi.of(node);
     id = node.id();
