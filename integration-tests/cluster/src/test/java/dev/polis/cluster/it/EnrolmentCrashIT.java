@@ -24,8 +24,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Kills a node while it creates its cluster, after every step and at random moments, and expects
- * the same node after a restart.
+ * Kills a node while it creates its cluster and while it is a member of it, after every step and at
+ * random moments, and expects the same node after a restart, with all that was acknowledged. {@code
+ * -Dpolis.seed=N} repeats the moments of a run.
  */
 @Tag("longer")
 class EnrolmentCrashIT {
@@ -48,6 +49,9 @@ class EnrolmentCrashIT {
   private static final List<String> LAST_STEPS =
       List.of("enrolment journal erased", "listeners", "curator");
 
+  /** The same steps, without the one that is done once. */
+  private static final List<String> LAST_STEPS_OF_A_MEMBER = List.of("listeners", "curator");
+
   private static final String DONE = "journal entry STEP_DONE";
 
   private static final boolean LONG = Tier.isLong();
@@ -57,8 +61,16 @@ class EnrolmentCrashIT {
 
   static final int KILLED = CrashAgent.KILLED;
 
-  /** Kills at moments of chance. */
-  private static final int KILLS = LONG ? 100 : 5;
+  /** Kills at moments of chance; in the quick form one of a bootstrap and one of a member. */
+  private static final int KILLS = Integer.getInteger("polis.kills", Tier.pick(2, 10, 100));
+
+  /** Kills of one node after it became a member: each kind may come. */
+  private static final int KILLS_OF_A_MEMBER = 3;
+
+  /** Between a start of the writers and a kill, in acknowledged writes of each. */
+  private static final int WRITES = 100;
+
+  private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
   /** A whole bootstrap takes a few seconds; a kill may come at any moment of it. */
   private static final Duration BOOTSTRAP = Duration.ofSeconds(6);
@@ -69,6 +81,7 @@ class EnrolmentCrashIT {
   @TempDir Path directory;
 
   @Test
+  @Tag("full")
   @DisplayName(
       "a crash after each step of one enrolment, and of coming back: the same node, no key lost")
   void crashAfterEachStep() throws Exception {
@@ -86,9 +99,19 @@ class EnrolmentCrashIT {
       }
       node.up();
       Enrolment.isItself(node, Enrolment.id(first.orElseThrow()));
+      try (CrashWriters writers = CrashWriters.of(node)) {
+        for (String step : LAST_STEPS_OF_A_MEMBER) {
+          CrashKill.BOTH.end(node);
+          crash(node, step);
+          node.up();
+          writers.check("after a crash after " + step);
+        }
+      }
+      Enrolment.isItself(node, Enrolment.id(first.orElseThrow()));
     }
   }
 
+  @Tag("full")
   @ParameterizedTest
   @MethodSource("endings")
   @DisplayName("a crash at the end of a bootstrap: the same node comes back as a member")
@@ -107,6 +130,7 @@ class EnrolmentCrashIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a crash beside an encrypted volume: it is opened again, never made again")
   void crashBesideAnEncryptedVolume() throws Exception {
     StorageModesIT.requireGround(StorageModesIT.Mode.ENCRYPTED);
@@ -128,19 +152,27 @@ class EnrolmentCrashIT {
   }
 
   @Test
-  @DisplayName("kills at moments of chance: the same node once it has written down its keys")
+  @DisplayName(
+      "kills at moments of chance, of the node, of etcd and of both: the same node once it has"
+          + " written down its keys, with each acknowledged write")
   void killedAtAnyMoment() throws Exception {
-    long seed = System.nanoTime();
-    Random random = new Random(seed);
+    System.out.printf("kills of enrolments with -Dpolis.seed=%d%n", SEED);
+    Random random = new Random(SEED);
     int kills = 0;
     for (int number = 0; kills < KILLS; number++) {
       Path state = directory.resolve("n" + number);
       try (TestNode node = TestNode.prepared(state, "127.0.25.4")) {
-        kills += killUntilHome(node, random, KILLS - kills);
+        int left = KILLS - kills;
+        kills += killUntilHome(node, random, Math.ceilDiv(left, 2));
+        kills += killMember(node, random, Math.min(KILLS - kills, KILLS_OF_A_MEMBER));
       } catch (AssertionError e) {
-        throw new AssertionError("with the seed " + seed + ": " + e.getMessage(), e);
+        throw new AssertionError("with -Dpolis.seed=" + SEED + ": " + e.getMessage(), e);
       }
     }
+  }
+
+  private static CrashKill any(Random random) {
+    return CrashKill.values()[random.nextInt(CrashKill.values().length)];
   }
 
   /** Kills starts of one node at moments of chance until one of them gets home before. */
@@ -151,7 +183,12 @@ class EnrolmentCrashIT {
     for (; kills < atMost && !wasHome; kills++) {
       node.start("--security", "insecure");
       wasHome = node.isHomeWithin(Duration.ofNanos(random.nextLong(BOOTSTRAP.toNanos())));
-      node.killJvm();
+      CrashKill kill = any(random);
+      kill.end(node);
+      if (!kill.endsNode()) {
+        node.awaitHome();
+        node.killJvm();
+      }
       Optional<NodeId> written = Enrolment.journalIfAny(node).map(Enrolment::id);
       if (id.isPresent() && written.isPresent()) {
         assertEquals(id, written, "the keys of the journal were replaced");
@@ -162,6 +199,31 @@ class EnrolmentCrashIT {
     NodeId is = Enrolment.certified(node);
     assertEquals(id.orElse(is), is);
     Enrolment.isItself(node, is);
+    return kills;
+  }
+
+  /** Kills a member under its writers, and each second time its next start as well. */
+  private static int killMember(TestNode node, Random random, int kills) throws Exception {
+    NodeId id = Enrolment.certified(node);
+    try (CrashWriters writers = CrashWriters.of(node)) {
+      for (int number = 0; number < kills; number++) {
+        writers.await(random.nextInt(WRITES));
+        CrashKill kill = any(random);
+        kill.end(node);
+        if (kill.endsNode()) {
+          if (number % 2 == 1) {
+            node.start();
+            node.isHomeWithin(Duration.ofNanos(random.nextLong(BOOTSTRAP.toNanos())));
+            any(random).end(node);
+            node.killJvm();
+          }
+          node.up();
+        }
+        writers.check("after a kill of " + kill);
+      }
+      System.out.println("across the kills of a member: " + writers.words());
+    }
+    Enrolment.isItself(node, id);
     return kills;
   }
 
