@@ -199,11 +199,11 @@ sealed interface HttpBody {
     return Long.parseLong(digits, 16);
   }
 
+  /** Reads the fields behind the last chunk, which are not passed on, but have to be fields. */
   private static void skipTrailers(InputStream in) throws IOException {
     HttpHead.Reader reader = new HttpHead.Reader(in, LONGEST_LINES);
-    boolean last = false;
-    while (!last) {
-      last = reader.line().isEmpty();
+    for (String next = reader.line(); !next.isEmpty(); next = reader.line()) {
+      HttpHead.field(next);
     }
   }
 

@@ -79,7 +79,12 @@ record HttpHead(String line, List<Field> fields) {
     return new HttpHead(line, fields);
   }
 
-  private static Field field(String line) throws HttpSyntaxException {
+  /**
+   * Reads a header field.
+   *
+   * @throws HttpSyntaxException if the line is none
+   */
+  static Field field(String line) throws HttpSyntaxException {
     int colon = line.indexOf(':');
     if (!isToken(line, colon)) {
       throw HttpSyntaxException.bad(

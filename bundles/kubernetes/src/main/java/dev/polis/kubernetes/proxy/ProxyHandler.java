@@ -5,6 +5,7 @@ import dev.polis.rpc.TlsConnection;
 import dev.polis.rpc.TlsHandler;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.InetAddress;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.X509Certificate;
@@ -187,10 +188,7 @@ final class ProxyHandler implements TlsHandler {
       HttpRequest request, String user, TlsConnection client, TlsConnection upstream)
       throws IOException, EndedUnused {
     try {
-      writeHead(
-          request.method() + " " + request.target() + " HTTP/1.1",
-          upstream.output(),
-          fields(request, user, client));
+      writeRequest(request, user, client.peer().getAddress(), upstream.output());
       upstream.output().flush();
     } catch (IOException ended) {
       throw new EndedUnused(ended);
@@ -210,13 +208,19 @@ final class ProxyHandler implements TlsHandler {
     }
   }
 
-  private static List<HttpHead.Field> fields(
-      HttpRequest request, String user, TlsConnection client) {
+  /** Writes a request, up to its body, as the API server gets it. */
+  static void writeRequest(HttpRequest request, String user, InetAddress from, OutputStream out)
+      throws IOException {
+    writeHead(
+        request.method() + " " + request.target() + " HTTP/1.1", out, fields(request, user, from));
+  }
+
+  private static List<HttpHead.Field> fields(HttpRequest request, String user, InetAddress from) {
     List<HttpHead.Field> fields = new ArrayList<>(request.fields());
     fields.addAll(request.body().fields());
     fields.add(new HttpHead.Field(USER, user));
     fields.add(new HttpHead.Field(GROUP, AUTHENTICATED));
-    fields.add(new HttpHead.Field(FROM, client.peer().getAddress().getHostAddress()));
+    fields.add(new HttpHead.Field(FROM, from.getHostAddress()));
     if (request.upgrade().isPresent()) {
       fields.add(new HttpHead.Field("Connection", "Upgrade"));
       fields.add(new HttpHead.Field("Upgrade", request.upgrade().get()));

@@ -727,7 +727,9 @@ class AuthProxyTest {
         "5\nhello\r\n0\r\n\r\n",
         "5\r\nhello!\r\n0\r\n\r\n",
         "FFFFFFFFFFFFFFFF\r\nhello\r\n0\r\n\r\n",
-        "\r\nhello\r\n0\r\n\r\n");
+        "\r\nhello\r\n0\r\n\r\n",
+        "5\r\nhello\r\n0\r\n: d\r\n\r\n",
+        "5\r\nhello\r\n0\r\nX-A : d\r\n\r\n");
   }
 
   @ParameterizedTest
