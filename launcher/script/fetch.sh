@@ -22,18 +22,22 @@ need_curl() {
   has_program curl || refuse "$FETCH_FOR: there is no curl to download it with" "install the package curl, or $FETCH_ELSEWHERE"
 }
 
-# need_certificates: prints the file of the authorities that this machine trusts.
+# need_certificates: prints the file of the authorities that this machine trusts. Its package is missing where git was installed without what it recommends.
 need_certificates() {
+  certificates && return
+  provide_programs "$POLIS_CACHE" update-ca-certificates
+  certificates || refuse "$FETCH_FOR: this machine trusts no server: there is no ${CERTIFICATES[0]}" "install the package ca-certificates"
+}
+
+# certificates: prints the first such file that is there, or fails.
+certificates() {
   local file
-  # What brings them is missing where git was installed without what its package recommends.
-  [[ -s "${CERTIFICATES[0]}" || -s "${CERTIFICATES[1]}" || -s "${CERTIFICATES[2]}" ]] || provide_programs "$POLIS_CACHE" update-ca-certificates
   for file in "${CERTIFICATES[@]}"; do
-    if [[ -s "$file" ]]; then
-      printf '%s\n' "$file"
-      return
-    fi
+    [[ -s "$file" ]] || continue
+    printf '%s\n' "$file"
+    return
   done
-  refuse "$FETCH_FOR: this machine trusts no server: there is no ${CERTIFICATES[0]}" "install the package ca-certificates"
+  return 1
 }
 
 # fetch_verified URL FILE ALGORITHM DIGEST: downloads a file, which appears under its name only if its digest is right.

@@ -3,7 +3,6 @@ package dev.polis.scripts.it;
 import dev.polis.fixtures.Finished;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
@@ -111,28 +110,6 @@ record ScriptFolder(Path folder) {
       throw new AssertionError("kubernetes.sh has no KUBERNETES_VERSION=");
     }
     return version.group(1);
-  }
-
-  /** Returns a PATH with the machine's programs but some. */
-  Path pathWithout(String... programs) throws IOException {
-    Path few = path("few");
-    if (!Files.exists(few)) {
-      Files.createDirectories(few);
-      for (String folder : List.of("/usr/bin", "/usr/sbin")) {
-        try (Stream<Path> all = Files.list(Path.of(folder))) {
-          for (Path program : all.toList()) {
-            Path link = few.resolve(program.getFileName());
-            if (!Files.exists(link, LinkOption.NOFOLLOW_LINKS)) {
-              Files.createSymbolicLink(link, program);
-            }
-          }
-        }
-      }
-      for (String program : programs) {
-        Files.deleteIfExists(few.resolve(program));
-      }
-    }
-    return few;
   }
 
   /** Runs a command of {@code polis}, or another script. */
