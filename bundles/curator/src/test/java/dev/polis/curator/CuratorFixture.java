@@ -19,6 +19,7 @@ import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
+import dev.polis.fixtures.MachineSpeed;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthTable;
@@ -70,6 +71,7 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -87,16 +89,15 @@ public final class CuratorFixture implements AutoCloseable {
   /** The cluster's half of the node's volume key. */
   static final String UNLOCK_KEY = "0123456789abcdef0123456789ABCDEF";
 
-  static final Duration SOON = Duration.ofSeconds(15);
-
   private static final int PORT = 7835;
   private static final int NODE_MANAGEMENT_PORT = 7839;
 
-  /** What tests may be suspended for without losing the leadership that they rely on. */
-  private static final Duration LEADER_TTL = Duration.ofSeconds(6);
+  /** Two seconds, so that a leader that is cut off loses its lock soon. */
+  private static final Duration LEADER_TTL =
+      MachineSpeed.measure().stretched(Duration.ofSeconds(2));
 
-  /** For tests in which leaders are cut off. */
-  private static final Duration SHORT_LEADER_TTL = Duration.ofSeconds(2);
+  /** Some leases may have to end one after the other. */
+  static final Duration SOON = LEADER_TTL.multipliedBy(8);
 
   private static final AtomicInteger FIXTURES = new AtomicInteger();
 
@@ -117,7 +118,6 @@ public final class CuratorFixture implements AutoCloseable {
   final MutableValue<TrustRoots> trusted = new MutableValue<>();
 
   private final LongSupplier nanoTime;
-  private final Duration leaderTtl;
   private final EtcdFixture etcd; // null if it belongs to another process
   private volatile List<String> endpoints;
   private final InetAddress address = ownAddress();
@@ -128,9 +128,8 @@ public final class CuratorFixture implements AutoCloseable {
   private NodeCredentials credentials;
   private boolean resigned;
 
-  private CuratorFixture(EtcdFixture etcd, LongSupplier nanoTime, Duration leaderTtl) {
+  private CuratorFixture(EtcdFixture etcd, LongSupplier nanoTime) {
     this.etcd = etcd;
-    this.leaderTtl = leaderTtl;
     this.endpoints = etcd == null ? List.of() : etcd.endpoints();
     this.host =
         new LocalRpcHost(
@@ -157,7 +156,7 @@ public final class CuratorFixture implements AutoCloseable {
 
   /** Starts a curator that has bootstrapped and leads, with a clock of the test's own. */
   static CuratorFixture leading(LongSupplier nanoTime) throws Exception {
-    CuratorFixture fixture = new CuratorFixture(EtcdFixture.start(1), nanoTime, LEADER_TTL);
+    CuratorFixture fixture = new CuratorFixture(EtcdFixture.start(1), nanoTime);
     fixture.lead();
     return fixture;
   }
@@ -169,7 +168,7 @@ public final class CuratorFixture implements AutoCloseable {
    * @param proxy {@code host:port} to connect to in place of the etcd
    */
   public static CuratorFixture leading(EtcdFixture etcd, String proxy) throws Exception {
-    CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime, SHORT_LEADER_TTL);
+    CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime);
     fixture.endpoints = List.of(proxy);
     fixture.lead();
     return fixture;
@@ -181,7 +180,7 @@ public final class CuratorFixture implements AutoCloseable {
    * @param etcd closed together with this
    */
   public static CuratorFixture bootstrapped(EtcdFixture etcd) throws Exception {
-    CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime, SHORT_LEADER_TTL);
+    CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime);
     fixture.bootstrap();
     return fixture;
   }
@@ -192,7 +191,7 @@ public final class CuratorFixture implements AutoCloseable {
    * @param etcd {@code host:port} of the cluster's etcd
    */
   static CuratorFixture campaigning(String etcd, X509Certificate ca) throws Exception {
-    CuratorFixture fixture = new CuratorFixture(null, System::nanoTime, SHORT_LEADER_TTL);
+    CuratorFixture fixture = new CuratorFixture(null, System::nanoTime);
     fixture.endpoints = List.of(etcd);
     fixture.join(ca);
     return fixture;
@@ -253,7 +252,7 @@ public final class CuratorFixture implements AutoCloseable {
 
   /** Starts a curator with an etcd of its own that waits for bootstrap or credentials. */
   static CuratorFixture idle() throws Exception {
-    return new CuratorFixture(EtcdFixture.start(1), System::nanoTime, LEADER_TTL);
+    return new CuratorFixture(EtcdFixture.start(1), System::nanoTime);
   }
 
   /** Returns the id of this curator's node. */
@@ -372,7 +371,7 @@ public final class CuratorFixture implements AutoCloseable {
 
   CuratorService start(CuratorService.Endpoints served, HandOvers.Predecessor predecessor) {
     return CuratorService.start(
-        new CuratorSettings(leaderTtl, PORT),
+        new CuratorSettings(LEADER_TTL, PORT),
         new CuratorService.Parts(
             consensus(),
             network(),
@@ -482,14 +481,34 @@ public final class CuratorFixture implements AutoCloseable {
     put(RecordKeys.node(id), record.build().toByteArray());
   }
 
+  /** Stores the records of nodes without the help of the curator, and waits until it knows all. */
+  void storeAll(Map<String, Node.Builder> nodes) throws Exception {
+    Map<String, byte[]> values = new LinkedHashMap<>();
+    nodes.forEach((id, record) -> values.put(RecordKeys.node(id), record.build().toByteArray()));
+    putAll(values);
+  }
+
   /** Stores a record without the help of the curator, and waits until it knows it. */
   void put(String key, byte[] value) throws Exception {
+    putAll(Map.of(key, value));
+  }
+
+  private void putAll(Map<String, byte[]> values) throws Exception {
     try (EtcdClient etcd = records()) {
-      long revision = etcd.kv().put(key, value);
-      Await.until(
-          SOON,
-          "the curator to know " + key + " of revision " + revision,
-          () -> curator.known().filter(now -> now.state(key).revision() >= revision).isPresent());
+      Map<String, Long> revisions = new LinkedHashMap<>();
+      for (Map.Entry<String, byte[]> each : values.entrySet()) {
+        revisions.put(each.getKey(), etcd.kv().put(each.getKey(), each.getValue()));
+      }
+      for (Map.Entry<String, Long> each : revisions.entrySet()) {
+        Await.until(
+            SOON,
+            "the curator to know " + each.getKey() + " of revision " + each.getValue(),
+            () ->
+                curator
+                    .known()
+                    .filter(now -> now.state(each.getKey()).revision() >= each.getValue())
+                    .isPresent());
+      }
     }
   }
 

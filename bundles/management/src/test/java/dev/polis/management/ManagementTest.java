@@ -8,6 +8,7 @@ import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.MachineSpeed;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthTable;
@@ -278,14 +279,18 @@ class ManagementTest {
     assertFalse(
         before.getHealth(GetHealthRequest.getDefaultInstance()).getStatusesList().isEmpty());
 
+    MachineSpeed speed = MachineSpeed.measure();
+    long start = System.nanoTime();
     host.revoke(ca.revocationList(BigInteger.ONE, List.of(user.certificate().getSerialNumber())));
 
     Await.until(PATIENCE, "the stream to end", () -> !ends.isEmpty());
-    assertEquals(Status.Code.UNAUTHENTICATED, Status.fromThrowable(ends.getFirst()).getCode());
     assertRefused(
         Status.Code.UNAUTHENTICATED,
         "revoked",
         () -> before.getHealth(GetHealthRequest.getDefaultInstance()));
+    Duration took = Duration.ofNanos(System.nanoTime() - start);
+    speed.assertWithin("the stream ended, and a call was refused,", Duration.ofSeconds(1), took);
+    assertEquals(Status.Code.UNAUTHENTICATED, Status.fromThrowable(ends.getFirst()).getCode());
     Await.until(PATIENCE, "the reader to be closed", () -> logs.statistics().readers() == 0);
   }
 

@@ -12,6 +12,7 @@ import dev.polis.event.Values;
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
+import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.Tier;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,10 +31,11 @@ import org.junit.jupiter.api.Test;
 @Tag("longer")
 class ElectionTest {
 
-  private static final Duration SOON = Duration.ofSeconds(20);
   private static final KeyPrefix PREFIX = KeyPrefix.of("/leader/");
-  // Short, but not so short that a busy machine loses a lease nobody meant to take away.
-  private static final Duration TTL = Duration.ofSeconds(3);
+  private static final Duration TTL = MachineSpeed.measure().stretched(Duration.ofSeconds(2));
+
+  /** Some leases may have to end one after the other. */
+  private static final Duration SOON = TTL.multipliedBy(10);
 
   private static final int ROUNDS = Tier.isLong() ? 20 : 1;
 
@@ -280,7 +282,17 @@ class ElectionTest {
   void aRemovedLockIsNoticedAndAnotherOneTaken() throws Exception {
     Election election = stand(0);
     ElectionState.Leader before = awaitLeader(election);
-    clients.get(1).kv().delete(before.lockKey());
+    try (Watcher<ElectionState> seen = election.state().watch()) {
+      seen.get(SOON);
+      // A lock without a lease holds the next leadership up, so that what is between is seen.
+      clients
+          .get(1)
+          .kv()
+          .txn()
+          .then(Op.delete(before.lockKey()), Op.put(PREFIX.key("1"), name(1).getBytes(UTF_8)))
+          .commit();
+      seen.get(state -> state instanceof ElectionState.Neither, SOON);
+    }
     await(
         election,
         state ->

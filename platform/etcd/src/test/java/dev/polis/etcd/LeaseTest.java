@@ -11,6 +11,7 @@ import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.FaultyProxy;
+import dev.polis.fixtures.MachineSpeed;
 import io.grpc.Status;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -30,8 +31,8 @@ import org.junit.jupiter.api.Test;
 
 class LeaseTest {
 
-  private static final Duration SOON = Duration.ofSeconds(10);
-  private static final Duration TTL = Duration.ofSeconds(1);
+  private static final Duration TTL = MachineSpeed.measure().stretched(Duration.ofSeconds(2));
+  private static final Duration SOON = TTL.multipliedBy(10);
 
   private static EtcdFixture etcd;
   private static final Duration LONG = Duration.ofSeconds(60);
@@ -82,14 +83,14 @@ class LeaseTest {
 
   @Test
   void aLeaseOutlivesItsTimeThroughEveryKindOfStreamEnd() throws Exception {
-    Lease lease = client.leases().grant(TTL.multipliedBy(5));
+    Lease lease = client.leases().grant(TTL);
     client.kv().put("k", "v".getBytes(UTF_8), lease);
-    // Six seconds of half a second each, which it would not outlive without a keep-alive.
-    for (int n = 0; n < 12; n++) {
-      long next = System.nanoTime() + TTL.dividedBy(2).toNanos();
+    // One and a half of its time, which it would not outlive without a keep-alive.
+    for (int n = 0; n < 6; n++) {
+      long next = System.nanoTime() + TTL.dividedBy(4).toNanos();
       Await.until(
           SOON,
-          "the stream to be open, and half a second to pass",
+          "the stream to be open, and a quarter of the lease's time to pass",
           () -> proxy.open(FaultyProxy.KEEP_ALIVE) > 0 && System.nanoTime() > next);
       switch (n % 3) {
         case 0 -> proxy.complete(FaultyProxy.KEEP_ALIVE);
@@ -107,7 +108,7 @@ class LeaseTest {
 
   @Test
   void withoutAnswersItEndsHereBeforeItEndsThere() throws Exception {
-    Lease lease = client.leases().grant(TTL.multipliedBy(3));
+    Lease lease = client.leases().grant(TTL);
     client.kv().put("k", "v".getBytes(UTF_8), lease);
     proxy.stall();
     Await.until(

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.MachineSpeed;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -38,7 +39,7 @@ class LogReaderTest {
 
   @Test
   @DisplayName("LOG-04 earlier entries come as backlog, later ones as a stream within a second")
-  void log04_backlogThenStream() throws InterruptedException {
+  void log04_backlogThenStream() throws Exception {
     tree.log("main").info("hello, backlog");
     tree.raw("main.process").line("hello, raw backlog");
 
@@ -52,6 +53,19 @@ class LogReaderTest {
           List.of("hello, stream", "hello, raw stream"),
           LogTreeTest.messages(reader.next(SOON).orElseThrow().entries()));
       assertTrue(reader.next(Duration.ZERO).orElseThrow().entries().isEmpty());
+
+      CompletableFuture<Optional<LogBatch>> got = new CompletableFuture<>();
+      startWaiting(reader, got);
+      MachineSpeed speed = MachineSpeed.measure();
+      long begin = System.nanoTime();
+      tree.log("main").info("hello, reader that waits");
+
+      assertEquals(
+          List.of("hello, reader that waits"),
+          LogTreeTest.messages(
+              got.get(SOON.toSeconds(), TimeUnit.SECONDS).orElseThrow().entries()));
+      Duration took = Duration.ofNanos(System.nanoTime() - begin);
+      speed.assertWithin("the stream had the entry", Duration.ofSeconds(1), took);
     }
   }
 
