@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.polis.wire.api.ManagementGrpc.ManagementBlockingV2Stub;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeState;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -41,13 +43,14 @@ class NodeListTest {
   void fewAndMany() throws Exception {
     TreeSet<String> stored = new TreeSet<>(List.of(fixture.id.text()));
     assertEquals(List.copyOf(stored), ids(CuratorFixture.nodes(owner, "")));
+    Map<String, dev.polis.wire.curator.stored.Node.Builder> nodes = new LinkedHashMap<>();
     for (int number = 0; number < MANY; number++) {
-      String id = "metropolis-%032x".formatted(number);
-      fixture.store(
-          id,
+      nodes.put(
+          "metropolis-%032x".formatted(number),
           dev.polis.wire.curator.stored.Node.newBuilder().setFsmState(NodeState.NODE_STATE_NEW));
-      stored.add(id);
     }
+    fixture.storeAll(nodes);
+    stored.addAll(nodes.keySet());
     assertEquals(List.copyOf(stored), ids(CuratorFixture.nodes(owner, "")));
     stored.remove(fixture.id.text());
     assertEquals(

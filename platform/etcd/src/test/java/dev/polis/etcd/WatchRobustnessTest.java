@@ -62,6 +62,7 @@ class WatchRobustnessTest {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("the nine promises hold on etcd's current release, with compactions")
   void promisesHoldOnTheCurrentRelease() throws Exception {
     try (EtcdFixture current = EtcdFixture.durableCurrent(1, FREQUENT_PROGRESS)) {

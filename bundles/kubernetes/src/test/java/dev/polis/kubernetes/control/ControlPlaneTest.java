@@ -33,6 +33,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
@@ -248,6 +249,7 @@ class ControlPlaneTest {
 
   @Test
   @Order(8)
+  @Tag("full")
   @DisplayName("a program that hangs is named, ended and started again")
   void stopped() throws Exception {
     long before = harness.pid("kube-scheduler");

@@ -102,6 +102,7 @@ class RotationTest {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("clients of this code outlive the certificates that they began with")
   void clientsOutliveTheirCertificates() throws Exception {
     behind = Duration.ofHours(10);
@@ -185,6 +186,7 @@ class RotationTest {
   }
 
   @Test
+  @Tag("full")
   @DisplayName(
       "authorities are certified anew: no call fails, the API server goes on, the two others start again")
   void authorities() throws Exception {

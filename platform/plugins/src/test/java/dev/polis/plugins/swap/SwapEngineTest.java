@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.event.Value;
 import dev.polis.event.Values;
+import dev.polis.fixtures.MachineSpeed;
 import dev.polis.health.HealthCondition;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.SwapNotes;
@@ -371,6 +372,13 @@ class SwapEngineTest {
   @DisplayName(
       "A second swap is refused and says which one is under way; cancelled it ends where it was")
   void oneAtATime() throws Exception {
+    // A start that was cancelled is waited for until its limit.
+    node.engine =
+        node.engine(
+            SwapFixture.settings(
+                SwapFixture.GATE,
+                SwapFixture.LONG,
+                MachineSpeed.measure().stretched(Duration.ofSeconds(3))));
     Value<SwapStatus> first =
         node.engine.begin(swap(node.base("2.0.0", "sleeps")), SwapOptions.by("ann"));
     Values.await(
