@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
@@ -14,7 +15,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -114,7 +114,7 @@ class EnrolmentMachineTest {
   }
 
   private boolean finishWithTenWaiters(EnrolmentPhase end) throws Exception {
-    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService threads = new TestThreads()) {
       List<Future<Boolean>> waiters = new ArrayList<>();
       for (int i = 0; i < 10; i++) {
         waiters.add(threads.submit(machine::awaitFinished));

@@ -138,7 +138,7 @@ class ConsensusHandOverTest {
     public void close() {
       stopped = true;
       try {
-        thread.join();
+        Await.end(thread);
       } catch (InterruptedException hurried) {
         Thread.currentThread().interrupt();
       }

@@ -128,7 +128,7 @@ class CuratorHandOverTest {
 
     long end() throws InterruptedException {
       stopped = true;
-      thread.join();
+      Await.end(thread);
       return written.get();
     }
   }
@@ -186,7 +186,7 @@ class CuratorHandOverTest {
     void end() throws InterruptedException {
       stopped = true;
       call.cancel("the test is over", null);
-      thread.join();
+      Await.end(thread);
     }
   }
 

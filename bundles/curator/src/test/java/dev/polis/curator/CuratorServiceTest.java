@@ -13,6 +13,7 @@ import dev.polis.api.curator.CuratorException;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -47,7 +48,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -170,7 +170,7 @@ class CuratorServiceTest {
   void concurrentUpdatesOfOneRecord() throws Exception {
     int many = 64;
     ConcurrentLinkedQueue<String> failed = new ConcurrentLinkedQueue<>();
-    try (ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService callers = new TestThreads()) {
       for (int i = 1; i <= many; i++) {
         String address = "127.0.9." + i;
         callers.execute(

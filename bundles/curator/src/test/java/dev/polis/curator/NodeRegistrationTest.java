@@ -6,6 +6,7 @@ import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.event.Values;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.api.ApproveNodeRequest;
@@ -25,7 +26,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
@@ -70,7 +70,7 @@ class NodeRegistrationTest {
       throws Exception {
     List<Future<ByteString>> pending = new ArrayList<>();
     Set<ByteString> tickets = new HashSet<>();
-    try (ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService callers = new TestThreads()) {
       for (int i = 0; i < calls; i++) {
         pending.add(callers.submit(() -> ticket(owner)));
       }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.NodeLabels;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.fixtures.Await;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
@@ -232,7 +233,7 @@ class NodeWatchTest {
 
       assertEquals(address, seen);
       assertEquals(address, listed.getStatus().getExternalAddress());
-      writer.join();
+      Await.end(writer);
     }
     watch.cancel("test is over", null);
   }

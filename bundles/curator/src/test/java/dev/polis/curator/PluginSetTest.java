@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.ByteString;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.Ed25519;
 import dev.polis.plugins.manifest.DistributionManifest;
 import dev.polis.plugins.manifest.ManifestEnvelope;
@@ -50,7 +51,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
@@ -296,7 +296,7 @@ class PluginSetTest {
     versions.forEach(version -> pushes.add(() -> push(version + ".0.0")));
 
     List<Status> refusals = new ArrayList<>();
-    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService threads = new TestThreads()) {
       for (Future<Optional<Status>> each : threads.invokeAll(pushes)) {
         each.get().ifPresent(refusals::add);
       }
@@ -325,7 +325,7 @@ class PluginSetTest {
       String name = "org.example.plugin" + i;
       pushes.add(() -> want(everywhere(), name, "1.0.0"));
     }
-    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService threads = new TestThreads()) {
       for (Future<Object> each : threads.invokeAll(pushes)) {
         each.get();
       }

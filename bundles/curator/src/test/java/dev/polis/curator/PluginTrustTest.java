@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.event.Values;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.Ed25519;
 import dev.polis.plugins.manifest.KeyId;
 import dev.polis.wire.cluster.AddTrustedKeyRequest;
@@ -23,7 +24,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -193,7 +193,7 @@ class PluginTrustTest {
       AddTrustedKeyRequest request = add("key-" + i, Ed25519.generate());
       calls.add(() -> trust(owner).addTrustedKey(request));
     }
-    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService threads = new TestThreads()) {
       for (Future<Object> call : threads.invokeAll(calls)) {
         call.get();
       }

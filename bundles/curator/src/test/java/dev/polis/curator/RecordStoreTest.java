@@ -21,6 +21,7 @@ import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.FaultyProxy;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.curator.stored.Node;
 import io.grpc.Status;
@@ -33,7 +34,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -111,7 +111,7 @@ class RecordStoreTest {
     AtomicInteger acknowledged = new AtomicInteger();
     CountDownLatch writers = new CountDownLatch(16);
     try (RecordStore rival = new RecordStore(etcd.kv());
-        ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+        ExecutorService callers = new TestThreads()) {
       List<Future<?>> running = new ArrayList<>();
       for (int i = 0; i < 16; i++) {
         RecordStore writer = i % 4 == 0 ? rival : store;
@@ -168,7 +168,7 @@ class RecordStoreTest {
     List<Thread> threads = new ArrayList<>();
     List<Future<Node>> changes = new ArrayList<>();
     try (ExecutorService callers =
-        Executors.newThreadPerTaskExecutor(
+        new TestThreads(
             task -> {
               Thread thread = Thread.ofVirtual().unstarted(task);
               threads.add(thread);
@@ -184,7 +184,7 @@ class RecordStoreTest {
                         awaitQuietly(others);
                         return oneMore(node);
                       })));
-      began.await();
+      Await.until("the first change to begin", () -> began.getCount() == 0);
       changes.addAll(all(callers, 63, () -> store.updateNode(id(0), RecordStoreTest::oneMore)));
       Await.until(
           CuratorFixture.SOON,
@@ -215,7 +215,7 @@ class RecordStoreTest {
     List<Future<Node>> good = new ArrayList<>();
     List<Future<Node>> refused = new ArrayList<>();
     List<Future<Node>> unknown = new ArrayList<>();
-    try (ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService callers = new TestThreads()) {
       for (int i = 0; i < 32; i++) {
         good.addAll(all(callers, 1, () -> store.updateNode(id(0), RecordStoreTest::oneMore)));
         refused.addAll(
@@ -277,7 +277,7 @@ class RecordStoreTest {
       put(id(i));
     }
     List<Future<Node>> changes = new ArrayList<>();
-    try (ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService callers = new TestThreads()) {
       for (int i = 1; i <= nodes; i++) {
         String id = id(i);
         changes.addAll(all(callers, 1, () -> store.updateNode(id, RecordStoreTest::oneMore)));
@@ -294,7 +294,7 @@ class RecordStoreTest {
   @Test
   void givenADamagedRecord_thenOnlyItsCallersFail() throws Exception {
     etcd.kv().put(RecordKeys.node(id(5)), new byte[] {(byte) 0xff});
-    try (ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService callers = new TestThreads()) {
       Future<Node> damaged =
           callers.submit(() -> store.updateNode(id(5), RecordStoreTest::oneMore));
       Future<Node> whole = callers.submit(() -> store.updateNode(id(0), RecordStoreTest::oneMore));
@@ -343,7 +343,7 @@ class RecordStoreTest {
             .setPublicKey(ByteString.copyFrom(new byte[(1 << 20) + (1 << 19)]))
             .build();
     try (ExecutorService callers =
-        Executors.newThreadPerTaskExecutor(
+        new TestThreads(
             task -> {
               Thread thread = Thread.ofVirtual().unstarted(task);
               threads.add(thread);
@@ -359,7 +359,7 @@ class RecordStoreTest {
                         awaitQuietly(others);
                         return oneMore(node);
                       }));
-      began.await();
+      Await.until("the first change to begin", () -> began.getCount() == 0);
       List<Future<Node>> good = new ArrayList<>();
       good.addAll(all(callers, 10, () -> store.updateNode(id(0), RecordStoreTest::oneMore)));
       put(id(1));
@@ -388,7 +388,7 @@ class RecordStoreTest {
         EtcdClient proxied =
             EtcdClient.connect(EtcdAccess.plaintext(proxy.endpoint()).sub(namespace));
         RecordStore hasty = new RecordStore(proxied.kv().within(Duration.ofMillis(1500)));
-        ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+        ExecutorService callers = new TestThreads()) {
       hasty.updateNode(id(0), RecordStoreTest::oneMore);
       proxy.stall();
       for (Future<Node> each :

@@ -17,6 +17,7 @@ import dev.polis.files.FolderPlacement;
 import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.health.HealthKind;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;
@@ -55,7 +56,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -267,7 +267,7 @@ class KubernetesControllerServiceTest {
     Subtree role = start();
     InetSocketAddress here = announcements().getLast();
     role.close(StopReason.CODE_REPLACED);
-    try (ExecutorService caller = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService caller = new TestThreads()) {
       Future<HttpResponse<String>> answer = caller.submit(() -> ask(request("/")));
       tree.organ("roles").run("controller", service(here.getPort())::run);
       assertEquals(503, answer.get(SOON.toSeconds(), TimeUnit.SECONDS).statusCode());

@@ -12,6 +12,7 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.StopReason;
 import dev.polis.config.SettingException;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.supervision.RunnableStatus;
@@ -32,7 +33,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
@@ -437,7 +437,7 @@ class MetricsTest {
     InetSocketAddress address = node.address();
     AtomicBoolean over = new AtomicBoolean();
     try (HttpClient client = node.client(node.user());
-        ExecutorService scraper = Executors.newVirtualThreadPerTaskExecutor()) {
+        ExecutorService scraper = new TestThreads()) {
       Future<Integer> scrapes =
           scraper.submit(
               () -> {

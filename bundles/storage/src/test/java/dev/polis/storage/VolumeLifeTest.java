@@ -17,13 +17,13 @@ import dev.polis.api.storage.UnlockKeys;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.FilePlacement;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.Secret;
 import dev.polis.posix.Mounts;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -94,7 +94,7 @@ class VolumeLifeTest {
     bench.manager.mountNew(security, keys);
     FilePlacement file = bench.root.data().node().roles();
     file.write(WITNESS.getBytes(UTF_8));
-    try (ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService executor = new TestThreads()) {
       Future<?> writer =
           executor.submit(
               () -> {

@@ -12,12 +12,12 @@ import dev.polis.files.FileException.Problem;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.wire.common.ClusterConfiguration;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -92,7 +92,7 @@ class FilePlacementTest {
     byte[] a = "a".repeat(5000).getBytes(UTF_8);
     byte[] b = "b".repeat(9000).getBytes(UTF_8);
     file.write(a);
-    try (ExecutorService writers = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService writers = new TestThreads()) {
       var done =
           List.of(a, b).stream()
               .map(

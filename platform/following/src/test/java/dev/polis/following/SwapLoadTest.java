@@ -108,7 +108,7 @@ final class SwapLoadTest {
       }
       threads.forEach(Thread::interrupt);
       for (Thread thread : threads) {
-        thread.join();
+        Await.end(thread);
       }
       assertEquals(List.of(), List.copyOf(failures));
       gaps.sort(null);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.LogTree;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,7 +17,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -318,8 +318,8 @@ class HandOverTableTest {
     Await.until(SOON, "the second to wait", () -> comer.getState() == Thread.State.TIMED_WAITING);
     assertEquals(List.of(), calls);
     mayClose.countDown();
-    leaver.join();
-    comer.join();
+    Await.end(leaver);
+    Await.end(comer);
     assertEquals(List.of("first is closed", "second begins"), calls);
   }
 
@@ -499,7 +499,7 @@ class HandOverTableTest {
       }
     }
     HandOverTable patient = HandOverTable.open(LogTree.create());
-    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService threads = new TestThreads()) {
       List<Future<?>> all = new ArrayList<>();
       for (int thread = 0; thread < 4; thread++) {
         all.add(

@@ -200,7 +200,9 @@ class LogReaderTest {
     CountDownLatch opening = new CountDownLatch(beforeOpening);
     List<String> seen = new ArrayList<>();
     List<Long> order = new ArrayList<>();
-    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+    // Not closed, which would wait for ever for writers that a failed test lets wait for room.
+    ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    try {
       List<Future<?>> ends = new ArrayList<>();
       for (int writer = 0; writer < writers; writer++) {
         RawLog raw = tree.raw("main.w" + writer);
@@ -228,8 +230,10 @@ class LogReaderTest {
         }
       }
       for (Future<?> end : ends) {
-        end.get();
+        end.get(10, TimeUnit.SECONDS);
       }
+    } finally {
+      threads.shutdownNow();
     }
     long first = order.getFirst();
     assertEquals(LongStream.range(first, first + writers * each).boxed().toList(), order);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.TestThreads;
 import java.io.IOException;
 import java.math.BigInteger;
 import java.net.InetAddress;
@@ -17,7 +18,6 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.SSLContext;
@@ -51,7 +51,7 @@ class TlsTest {
 
   /** One connection: handshake, a byte each way, so that TLS 1.3's late refusals come out. */
   private static Handshake connect(SSLContext server, SSLContext client) throws Exception {
-    try (var threads = Executors.newVirtualThreadPerTaskExecutor();
+    try (var threads = new TestThreads();
         var listener = listen(server)) {
       Future<X509Certificate> served = threads.submit(() -> serve(listener));
       SSLSession session = dial(client, listener.getLocalPort());
@@ -239,7 +239,7 @@ class TlsTest {
     var followed = TlsTrust.Source.of(ca::certificate, list::get);
     SSLContext server = context(node, TlsTrust.member(followed));
     SSLContext client = context(user, TlsTrust.anyNode(followed));
-    try (var threads = Executors.newVirtualThreadPerTaskExecutor();
+    try (var threads = new TestThreads();
         var listener = listen(server)) {
       Future<X509Certificate> first = threads.submit(() -> serve(listener));
       dial(client, listener.getLocalPort());

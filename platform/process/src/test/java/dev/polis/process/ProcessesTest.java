@@ -12,6 +12,7 @@ import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.LogTree;
 import java.io.File;
 import java.io.IOException;
@@ -22,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -93,7 +93,7 @@ class ProcessesTest {
   void ensureConcurrently() throws Exception {
     try (var one = open();
         var two = open();
-        var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+        var threads = new TestThreads()) {
       List<Callable<Long>> calls =
           IntStream.range(0, 16)
               .<Callable<Long>>mapToObj(i -> () -> (i % 2 == 0 ? one : two).ensure(sleeper()).pid())

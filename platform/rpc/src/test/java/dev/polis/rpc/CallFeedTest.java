@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.TestThreads;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -15,7 +16,6 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -155,7 +155,7 @@ class CallFeedTest {
   void givenManyWhoWake_thenEachMessageIsSentOnce() throws Exception {
     CallFeed<String> feed = open();
     List<String> all = IntStream.range(0, 2000).mapToObj(Integer::toString).toList();
-    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService threads = new TestThreads()) {
       all.forEach(
           message ->
               threads.execute(

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.GetConsensusStatusRequest;
 import dev.polis.wire.curator.GetConsensusStatusResponse;
@@ -17,7 +18,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -149,7 +149,7 @@ class NonBlockingMethodsTest {
   @DisplayName("calls go on while one that waits and one that does not take turns, none is lost")
   void replacedUnderLoad() throws Exception {
     try (RpcFixture fixture = new RpcFixture();
-        ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+        ExecutorService callers = new TestThreads()) {
       AtomicBoolean done = new AtomicBoolean();
       AtomicInteger here = new AtomicInteger();
       AtomicInteger elsewhere = new AtomicInteger();

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.GetConsensusStatusRequest;
@@ -28,7 +29,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(30)
 class RpcHoldTest {
-  private final ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor();
+  private final ExecutorService callers = new TestThreads();
 
   /** Answers with its own name. */
   private static class Named extends CuratorGrpc.CuratorImplBase {

@@ -12,6 +12,7 @@ import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -33,6 +34,7 @@ class RpcSpanTest {
               RpcSpan.current().event("first of %d", 2);
               CompletableFuture.runAsync(
                       Context.current().wrap(() -> RpcSpan.current().event("second of %d", 2)))
+                  .orTimeout(20, TimeUnit.SECONDS)
                   .join();
               observer.onNext(ConfigureClusterResponse.getDefaultInstance());
               observer.onCompleted();

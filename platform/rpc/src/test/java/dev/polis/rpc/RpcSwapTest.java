@@ -106,7 +106,7 @@ final class RpcSwapTest {
       over = true;
       serving.swap();
       for (Thread thread : threads) {
-        thread.join();
+        Await.end(thread);
       }
       assertEquals(List.of(), troubles.stream().limit(5).toList());
       assertTrue(calls.get() > SWAPS, "the service was not used");

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -118,7 +119,7 @@ class TlsListenerTest {
                 }
               });
       assertEquals('2', (char) open.getInputStream().read());
-      opener.join();
+      Await.end(opener);
       try (SSLSocket another = connect()) {
         assertEquals('2', ask(another, 'a'));
       }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.boot.StopReason;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.LogBatch;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;
@@ -18,7 +19,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
@@ -129,7 +129,7 @@ class InstancesTest {
     Set<String> living = ConcurrentHashMap.newKeySet();
     CyclicBarrier start = new CyclicBarrier(instances);
     try (Supervised world = new Supervised();
-        ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+        ExecutorService threads = new TestThreads()) {
       Callable<Integer> replace =
           () -> {
             start.await(10, TimeUnit.SECONDS);

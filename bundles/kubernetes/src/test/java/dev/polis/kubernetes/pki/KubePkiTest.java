@@ -9,6 +9,7 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.KeyRange;
 import dev.polis.fixtures.EtcdFixture;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Pem;
 import dev.polis.pki.TlsIdentity;
@@ -22,7 +23,6 @@ import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -89,7 +89,7 @@ class KubePkiTest {
   void d38_onePkiOfTwo() throws Exception {
     List<KubePki> controllers = List.of(pki(), pki(), pki());
     CyclicBarrier instant = new CyclicBarrier(controllers.size());
-    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+    try (ExecutorService threads = new TestThreads()) {
       List<Future<KubeKeys>> made = new ArrayList<>();
       for (KubePki each : controllers) {
         made.add(

@@ -10,6 +10,7 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
@@ -47,7 +48,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -586,7 +586,7 @@ class AuthProxyTest {
   void swaps() throws Exception {
     AtomicBoolean done = new AtomicBoolean();
     AtomicInteger answers = new AtomicInteger();
-    try (ExecutorService clients = Executors.newVirtualThreadPerTaskExecutor();
+    try (ExecutorService clients = new TestThreads();
         HttpClient keeping = HttpClient.newBuilder().sslContext(as(owner)).build()) {
       List<Future<?>> all =
           List.of(

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.event.Watcher;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.LogTree;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +20,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -103,7 +103,7 @@ class AuditLogTest {
     int callers = 64;
     int each = 50;
     try (AuditLog log = open();
-        ExecutorService pool = Executors.newVirtualThreadPerTaskExecutor()) {
+        ExecutorService pool = new TestThreads()) {
       List<Future<?>> all = new ArrayList<>();
       for (int c = 0; c < callers; c++) {
         int caller = c;
