@@ -20,6 +20,7 @@ import dev.polis.pki.TlsIdentity;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcPeer;
 import dev.polis.rpc.RpcRegistration;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcTrust;
@@ -49,12 +50,14 @@ import dev.polis.wire.runtime.RuntimeGrpc;
 import io.grpc.BindableService;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
+import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.io.InputStream;
 import java.lang.reflect.Proxy;
@@ -387,6 +390,28 @@ class ManagementTest {
   }
 
   @Test
+  @DisplayName("D-47 of several calls for a power off one counts, also if its caller has gone")
+  void d47_oncePerNode() {
+    PowerRequest power = new PowerRequest(launcher, logs.log("test"));
+    launcher.answered.countDown();
+    HeldCall gone = new HeldCall();
+    HeldCall answered = new HeldCall();
+    Context.current()
+        .withValue(RpcPeer.KEY, new RpcPeer.User("owner"))
+        .run(
+            () -> {
+              power.offAfter(gone);
+              power.offAfter(answered);
+            });
+    assertEquals(List.of(), launcher.asked, "asked while both calls are open");
+
+    gone.cancelled.run();
+    assertEquals(List.of("asked for by user \"owner\""), launcher.asked);
+    answered.closed.run();
+    assertEquals(1, launcher.asked.size(), launcher.asked::toString);
+  }
+
+  @Test
   @DisplayName("what this node cannot do is FAILED_PRECONDITION in words, and nothing happens")
   void impossibleReboots() {
     assertRefused(
@@ -493,6 +518,76 @@ class ManagementTest {
 
   private static RebootRequest reboot(Type type, NextBoot next) {
     return RebootRequest.newBuilder().setType(type).setNextBoot(next).build();
+  }
+
+  /** Stands for a call that is open until the test runs one of its handlers. */
+  private static final class HeldCall extends ServerCallStreamObserver<RebootResponse> {
+    private Runnable cancelled = () -> {};
+    private Runnable closed = () -> {};
+
+    @Override
+    public void setOnCancelHandler(Runnable handler) {
+      cancelled = handler;
+    }
+
+    @Override
+    public void setOnCloseHandler(Runnable handler) {
+      closed = handler;
+    }
+
+    @Override
+    public boolean isCancelled() {
+      return false;
+    }
+
+    @Override
+    public boolean isReady() {
+      return true;
+    }
+
+    @Override
+    public void setOnReadyHandler(Runnable handler) {
+      throw notNeeded();
+    }
+
+    @Override
+    public void setCompression(String compression) {
+      throw notNeeded();
+    }
+
+    @Override
+    public void setMessageCompression(boolean enable) {
+      throw notNeeded();
+    }
+
+    @Override
+    public void disableAutoInboundFlowControl() {
+      throw notNeeded();
+    }
+
+    @Override
+    public void request(int count) {
+      throw notNeeded();
+    }
+
+    @Override
+    public void onNext(RebootResponse value) {
+      throw notNeeded();
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      throw notNeeded();
+    }
+
+    @Override
+    public void onCompleted() {
+      throw notNeeded();
+    }
+
+    private static AssertionError notNeeded() {
+      return new AssertionError("a power request has no need of this");
+    }
   }
 
   /** Notes what it is asked for. */

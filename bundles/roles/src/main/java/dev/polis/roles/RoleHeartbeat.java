@@ -70,7 +70,7 @@ final class RoleHeartbeat {
   }
 
   /** Returns the interval, up to a fifth shorter, so that nodes started together drift apart. */
-  private long jittered() {
+  long jittered() {
     long millis = interval.toMillis();
     return millis - ThreadLocalRandom.current().nextLong(millis / 5 + 1);
   }

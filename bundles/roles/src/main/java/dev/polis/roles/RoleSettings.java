@@ -15,7 +15,7 @@ record RoleSettings(Duration heartbeat, int curatorPort) {
 
   // The cluster gives a silent node 10 s: half of that leaves room for one that is lost.
   private static final int LEAST_MILLIS = 100;
-  private static final int MOST_MILLIS = 5000;
+  static final int MOST_MILLIS = 5000;
 
   /**
    * Checks a configuration.

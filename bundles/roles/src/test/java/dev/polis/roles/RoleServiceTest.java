@@ -47,6 +47,7 @@ import dev.polis.wire.version.Version;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -165,6 +166,34 @@ class RoleServiceTest {
   }
 
   @Test
+  @DisplayName("D-08 also the longest interval that can be set leaves room for a lost heartbeat")
+  void d08_longestInterval() throws Exception {
+    long timeOut = Duration.ofSeconds(10).toMillis();
+    try (LeaderConnection connection = curator.connect()) {
+      RoleHeartbeat longest =
+          new RoleHeartbeat(connection, Duration.ofMillis(RoleSettings.MOST_MILLIS));
+      Set<Long> pauses = new TreeSet<>();
+      for (int draw = 0; draw < 10_000; draw++) {
+        pauses.add(longest.jittered());
+      }
+      assertTrue(2 * Collections.max(pauses) <= timeOut, pauses::toString);
+      assertTrue(pauses.size() > 100, "nodes that start together stay together");
+    }
+  }
+
+  @Test
+  @DisplayName("D-08 a heartbeat that waits for its next turn ends at once when it is stopped")
+  void d08_cancelled() throws Exception {
+    try (LeaderConnection connection = curator.connect()) {
+      // Longer than the tree waits for a runnable that is stopped.
+      subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMinutes(10))::run);
+      Await.until(SOON, "the first heartbeat", () -> curator.beats.get() == 1);
+      assertEquals(List.of(), subtree.close(StopReason.CODE_REPLACED));
+      assertEquals(1, curator.beats.get());
+    }
+  }
+
+  @Test
   @DisplayName("the roles that the cluster wants are published, and remembered for the next start")
   void rolesAreRemembered() throws Exception {
     Root root = Root.at(directory);
@@ -268,6 +297,7 @@ class RoleServiceTest {
           },
           PROPERTIES);
       awaitReported();
+      Await.until(SOON, "ten heartbeats at the set pace", () -> curator.beats.get() >= 10);
       for (int round = 1; round <= 2; round++) {
         curator.roles.set(RoleRecord.of(List.of(BACKUP)));
         awaitRunning(service, BACKUP);

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.event.Watcher;
+import dev.polis.fixtures.TestThreads;
 import java.math.BigInteger;
 import java.net.InetAddress;
 import java.security.KeyPair;
@@ -19,7 +20,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -77,7 +77,7 @@ abstract class PkiStoreContract {
   }
 
   private static <T> List<Future<T>> together(Callable<T> one, Callable<T> other) throws Exception {
-    try (var threads = Executors.newThreadPerTaskExecutor(Thread.ofPlatform().factory())) {
+    try (var threads = new TestThreads(Thread.ofPlatform().factory())) {
       return threads.invokeAll(List.of(one, other));
     }
   }
@@ -220,6 +220,31 @@ abstract class PkiStoreContract {
             () -> meeting.ensureBytes("service-account-privkey.der", () -> new byte[] {2}));
 
     assertArrayEquals(done.get(0).resultNow(), done.get(1).resultNow());
+  }
+
+  @Test
+  @DisplayName("D-38 bytes that another stored after this one had looked are not overwritten")
+  void d38_overtaken() throws Exception {
+    String key = "service-account-privkey.der";
+    byte[] got =
+        store()
+            .ensureBytes(
+                key,
+                () -> {
+                  storeNow(key, new byte[] {1});
+                  return new byte[] {2};
+                });
+
+    assertArrayEquals(new byte[] {1}, got);
+    assertArrayEquals(new byte[] {1}, backend().get(key).orElseThrow().value());
+  }
+
+  private void storeNow(String key, byte[] bytes) {
+    try {
+      store().ensureBytes(key, () -> bytes);
+    } catch (InterruptedException closing) {
+      throw new IllegalStateException("interrupted while storing " + key, closing);
+    }
   }
 
   @Test

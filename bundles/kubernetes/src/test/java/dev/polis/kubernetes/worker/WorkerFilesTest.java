@@ -73,6 +73,22 @@ class WorkerFilesTest {
     assertEquals("VersionTLS13", configuration.get("tlsMinVersion").getAsString());
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {34, 35, 36})
+  @DisplayName("K8S-06 no feature gate of a worker's program is set, by a flag or in a file")
+  void k8s06_noFeatureGates(int minor) throws Exception {
+    WorkerFixture worker = isolated(minor);
+    KubeletFiles kubelet = new KubeletFiles(worker.plan, worker.files);
+    ProxyFiles proxy = new ProxyFiles(worker.plan, worker.files);
+    assertFalse(json(kubelet.configuration(worker.runtime())).has("featureGates"));
+    assertFalse(json(proxy.configuration()).has("featureGates"));
+    String said =
+        kubelet.script()
+            + kubelet.prepare(worker.runtime()).command()
+            + proxy.prepare(worker.runtime()).command();
+    assertFalse(said.contains("feature-gates"), said);
+  }
+
   @Test
   @DisplayName("in namespaces the kubelet alone sees files in place of the kernel's settings")
   void kernelFiles() throws Exception {
