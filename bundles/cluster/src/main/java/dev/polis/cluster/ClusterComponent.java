@@ -77,7 +77,7 @@ public final class ClusterComponent implements ClusterManager {
                     new EnrolmentMachine(log),
                     new NodeParametersLoader(settings.sources(storage.root().esp()), log),
                     new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
-                    new JoinFlow(organs, steps, settings.recoveryKey()),
+                    new JoinFlow(organs, steps, settings.recoveryKey(), InstantSource.system()),
                     steps,
                     taken));
     this.service = membership.instance();

@@ -4,22 +4,38 @@ import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.boot.Wait;
 import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.Comparator;
+import java.util.stream.Stream;
 
 /** Brings a node back that was a member before. It changes nothing on disk. */
 final class JoinFlow {
 
+  /** How often a clock that is wrong is read again. */
+  private static final Duration CLOCK_PAUSE = Duration.ofMillis(500);
+
   private final EnrolmentOrgans organs;
   private final EnrolmentSteps steps;
   private final RecoveryKeySource recoveryKey;
+  private final InstantSource clock;
 
-  JoinFlow(EnrolmentOrgans organs, EnrolmentSteps steps, RecoveryKeySource recoveryKey) {
+  JoinFlow(
+      EnrolmentOrgans organs,
+      EnrolmentSteps steps,
+      RecoveryKeySource recoveryKey,
+      InstantSource clock) {
     this.organs = organs;
     this.steps = steps;
     this.recoveryKey = recoveryKey;
+    this.clock = clock;
   }
 
   /**
@@ -37,6 +53,9 @@ final class JoinFlow {
         });
     NodeCredentials credentials = steps.step("node credentials", wait -> read(sealed));
     steps.log().info("this node is %s", credentials.id());
+    if (clock.instant().isBefore(begin(credentials))) {
+      steps.step("clock", wait -> awaitClock(begin(credentials), wait));
+    }
     steps.step(
         "consensus",
         wait -> {
@@ -44,6 +63,27 @@ final class JoinFlow {
           return organs.startExistingConsensus(credentials.privateKey(), wait);
         });
     return credentials;
+  }
+
+  private static Instant begin(NodeCredentials credentials) {
+    return Stream.of(credentials.certificate(), credentials.ca())
+        .map(certificate -> certificate.getNotBefore().toInstant())
+        .max(Comparator.naturalOrder())
+        .orElseThrow();
+  }
+
+  /**
+   * Waits until the clock shows a time at which the node's certificates are valid, for as long as
+   * it takes: a machine without a clock of its own gets the time from the network.
+   */
+  private String awaitClock(Instant begin, Wait wait) throws InterruptedException {
+    for (Instant now = clock.instant(); now.isBefore(begin); now = clock.instant()) {
+      wait.detail(
+          "this machine's clock shows %s, but the certificates of this node begin at %s; set the clock"
+              .formatted(now.truncatedTo(ChronoUnit.SECONDS), begin));
+      Thread.sleep(CLOCK_PAUSE);
+    }
+    return "set to " + clock.instant().truncatedTo(ChronoUnit.SECONDS);
   }
 
   private void mount(SealedConfiguration sealed) throws FileException, InterruptedException {

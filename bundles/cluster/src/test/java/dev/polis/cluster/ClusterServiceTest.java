@@ -17,6 +17,7 @@ import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.api.storage.StorageSecurity;
 import dev.polis.boot.StopReason;
 import dev.polis.cluster.NodeParameterSource.Form;
 import dev.polis.etcd.EtcdAccess;
@@ -33,9 +34,11 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
+import dev.polis.logtree.Secret;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.RecoveryKey;
 import dev.polis.rpc.RpcRevocations;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RunState;
@@ -53,9 +56,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -68,6 +73,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -99,6 +105,7 @@ class ClusterServiceTest {
   private final Log log = logs.log("root.cluster.manager");
   private Path parameters;
   private Thread runner = new Thread();
+  private volatile InstantSource clock = InstantSource.system();
 
   @BeforeEach
   void writeParameters() throws IOException {
@@ -138,6 +145,11 @@ class ClusterServiceTest {
   }
 
   private ClusterService service(RecordingOrgans recording, Duration readyWithin) {
+    return service(recording, readyWithin, new RecoveryKeySource.None());
+  }
+
+  private ClusterService service(
+      RecordingOrgans recording, Duration readyWithin, RecoveryKeySource recoveryKey) {
     EnrolmentOrgans organs = recording.organs(readyWithin);
     EnrolmentSteps steps = new EnrolmentSteps(organs.boot(), log);
     return new ClusterService(
@@ -146,7 +158,7 @@ class ClusterServiceTest {
         new NodeParametersLoader(
             List.of(new NodeParameterSource("command line", parameters, Form.BINARY, true)), log),
         new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
-        new JoinFlow(organs, steps, new RecoveryKeySource.None()),
+        new JoinFlow(organs, steps, recoveryKey, clock),
         steps);
   }
 
@@ -159,7 +171,7 @@ class ClusterServiceTest {
         new EnrolmentMachine(log),
         new NodeParametersLoader(List.of(), log),
         new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
-        new JoinFlow(organs, steps, new RecoveryKeySource.None()),
+        new JoinFlow(organs, steps, new RecoveryKeySource.None(), clock),
         steps,
         taken);
   }
@@ -285,35 +297,38 @@ class ClusterServiceTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "require",
-        "journal STEP_KEYS_GENERATED",
-        "mountNew",
-        "publishLocalName",
-        "journal STEP_VOLUME_CREATED",
-        "startNew",
-        "bootstrap",
-        "journal STEP_COMMITTED",
-        "journal STEP_CREDENTIALS_SAVED",
-        "sealed",
-        "journal STEP_DONE",
-        "journal erased",
-        "identify",
-        "serve"
-      })
+  @CsvSource({
+    "require,                        enrolment journal",
+    "journal STEP_KEYS_GENERATED,    enrolment journal: journal entry STEP_KEYS_GENERATED",
+    "mountNew,                       data volume",
+    "publishLocalName,               data volume",
+    "journal STEP_VOLUME_CREATED,    journal entry STEP_VOLUME_CREATED",
+    "startNew,                       consensus",
+    "bootstrap,                      cluster records",
+    "journal STEP_COMMITTED,         journal entry STEP_COMMITTED",
+    "journal STEP_CREDENTIALS_SAVED, journal entry STEP_CREDENTIALS_SAVED",
+    "sealed,                         sealed configuration",
+    "journal STEP_DONE,              journal entry STEP_DONE",
+    "journal erased,                 enrolment journal erased",
+    "identify,                       listeners",
+    "serve,                          curator"
+  })
   @DisplayName(
       "SEED-05 a failure at any step fails the manager, names the step, and nothing follows")
-  void seed05_failures(String failing) throws Exception {
+  void seed05_failures(String failing, String step) throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, failing);
     ClusterService service = start(recording);
     runner.join(SOON.toMillis());
     assertFalse(runner.isAlive(), "the manager goes on after the failure of " + failing);
     assertEquals(BOOTSTRAP.subList(0, BOOTSTRAP.indexOf(failing) + 1), recording.calls);
     String message = assertThrows(EnrolmentException.class, service::awaitHome).getMessage();
-    assertTrue(message.contains("injected failure of " + failing), message);
+    String reason = step + ": injected failure of " + failing;
+    assertEquals("enrolment failed: " + reason, message);
+    assertEquals(List.of("cluster: " + reason), recording.fatals);
     assertEquals(
-        1, recording.fatals.size(), "not one fatal error was reported: " + recording.fatals);
+        step.substring(step.lastIndexOf(": ") + 1).strip(),
+        recording.lastBegun(),
+        "another step was begun after the failure");
   }
 
   @ParameterizedTest
@@ -461,14 +476,106 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("SEED-06 consensus that does not become ready fails the manager in words")
+  @DisplayName(
+      "SEED-06 consensus that does not become ready fails the manager, and nothing follows")
   void seed06_consensusNotReady() throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, "");
     recording.consensusComesUp = false;
-    ClusterService service = start(recording, Duration.ofMillis(50));
+    Duration within = Duration.ofMillis(50);
+    ClusterService service = start(recording, within);
+    runner.join(SOON.toMillis());
+    assertFalse(runner.isAlive(), "the manager still waits");
+    String message = assertThrows(EnrolmentException.class, service::awaitHome).getMessage();
+    assertTrue(
+        message.startsWith(
+            "enrolment failed: consensus: consensus service failed to become ready: "),
+        message);
+    assertTrue(message.contains("etcd to answer"), message);
+    assertEquals(List.of(within), recording.waitedForConsensus);
+    assertEquals(
+        BOOTSTRAP.subList(0, BOOTSTRAP.indexOf("startNew") + 1),
+        recording.calls,
+        "the enrolment continued without consensus");
+    assertEquals(1, recording.fatals.size(), recording.fatals::toString);
+  }
+
+  @Test
+  @DisplayName("SEED-06 a member whose consensus does not become ready fails in the same way")
+  void seed06_consensusOfAMemberNotReady() throws Exception {
+    RecordingOrgans first = new RecordingOrgans(directory, "");
+    awaitHome(start(first));
+    stop();
+    RecordingOrgans second = new RecordingOrgans(directory, "");
+    second.takeOver(first);
+    second.consensusComesUp = false;
+    ClusterService service = start(second, Duration.ofMillis(50));
     runner.join(SOON.toMillis());
     String message = assertThrows(EnrolmentException.class, service::awaitHome).getMessage();
-    assertTrue(message.contains("consensus") && message.contains("etcd to answer"), message);
+    assertTrue(message.contains("consensus service failed to become ready"), message);
+    assertEquals("startExisting", second.calls.getLast(), "it continued without consensus");
+  }
+
+  @Test
+  @DisplayName("D-04 an encrypted node comes back with its owner's recovery key alone")
+  void d04_recoveryKeyAtAColdStart() throws Exception {
+    RecordingOrgans first = new RecordingOrgans(directory, "");
+    awaitHome(start(first));
+    stop();
+    RecordingOrgans second = new RecordingOrgans(directory, "");
+    second.takeOver(first);
+    SealedConfiguration plain = first.sealed().orElseThrow();
+    second.sealedReading =
+        new Stored.Present<>(
+            second.root().esp().sealedConfiguration().path(),
+            new SealedConfiguration(
+                plain.nodeUnlockKey(),
+                plain.joinKey(),
+                plain.clusterCa(),
+                StorageSecurity.ENCRYPTED));
+    String pem = RecoveryKey.generate();
+    Path key = Files.writeString(directory.resolve("recovery.pem"), pem);
+    String half = "0123456789abcdef0123456789ABCDEF";
+    second.share = Map.of(Secret.of(RecoveryKey.privateKey(pem)), Secret.of(half));
+
+    ClusterService service = service(second, SOON, new RecoveryKeySource.File(key));
+    run(service);
+
+    assertEquals(ClusterState.HOME, awaitHome(service).state());
+    assertEquals(
+        List.of(
+            "recoveryShare.exists",
+            "recoveryShare.open",
+            "mountExisting",
+            "publishLocalName",
+            "startExisting",
+            "identify",
+            "serve"),
+        second.calls,
+        "the volume is opened before the curator is asked for anything");
+    assertEquals(half, second.clusterUnlockKey, "not opened with the share's half");
+  }
+
+  @Test
+  @DisplayName("a member whose clock is before its certificates says so, and waits until it is set")
+  void clockBeforeTheCertificates() throws Exception {
+    RecordingOrgans first = new RecordingOrgans(directory, "");
+    ClusterStatus home = awaitHome(start(first));
+    stop();
+    MutableValue<Instant> now = new MutableValue<>(Instant.parse("1970-01-01T00:02:03.456Z"));
+    clock = () -> now.peek().orElseThrow();
+    RecordingOrgans second = new RecordingOrgans(directory, "");
+    second.takeOver(first);
+    ClusterService service = start(second);
+    Instant begin = home.credentials().orElseThrow().certificate().getNotBefore().toInstant();
+    String said =
+        "clock: this machine's clock shows 1970-01-01T00:02:03Z, but the certificates of this node begin at %s; set the clock"
+            .formatted(begin);
+    Await.until("the clock to be told of", () -> second.waits.contains(said));
+    assertEquals(List.of("mountExisting"), second.calls);
+    assertEquals(List.of(), second.fatals);
+
+    now.set(begin);
+    assertEquals(ClusterState.HOME, awaitHome(service).state());
   }
 
   @Test
@@ -620,6 +727,7 @@ class ClusterServiceTest {
         };
     run(service);
     ClusterStatus home = awaitHome(service);
+    Await.until("the last step", () -> recording.calls.contains("serve"));
     assertEquals(List.of(), early, "a node that is being enrolled gave access");
     assertEquals(recording.requested.nodeKey(), home.credentials().orElseThrow().publicKey());
     recording.consensusUsers.clear();
@@ -627,10 +735,35 @@ class ClusterServiceTest {
     assertEquals(List.of("curator"), recording.consensusUsers);
     stop();
 
-    RecordingOrgans failing = new RecordingOrgans(directory.resolve("failing"), "serve");
-    ClusterService failed = start(failing);
+    RecordingOrgans back = new RecordingOrgans(directory, "");
+    back.takeOver(recording);
+    ClusterService joining = service(back, SOON);
+    back.onCall =
+        call -> {
+          if (hasAccess(joining)) {
+            early.add(call);
+          }
+        };
+    run(joining);
+    awaitHome(joining);
+    Await.until("the last step", () -> back.calls.contains("serve"));
+    assertEquals(List.of(), early, "a node that comes back gave access before it was a member");
+    stop();
+
+    for (String call : BOOTSTRAP) {
+      Path place = directory.resolve("failing").resolve(call);
+      ClusterService failed = start(new RecordingOrgans(place, call));
+      runner.join(SOON.toMillis());
+      requireNoAccess(failed, "FAILED at " + call);
+    }
+    RecordingOrgans late = new RecordingOrgans(directory.resolve("late"), "");
+    late.onHome =
+        () -> {
+          throw new IllegalStateException("injected failure of a member");
+        };
+    ClusterService failedAsMember = start(late);
     runner.join(SOON.toMillis());
-    requireNoAccess(failed, "FAILED");
+    requireNoAccess(failedAsMember, "FAILED as a member");
   }
 
   private static void requireNoAccess(ClusterService service, String phase) {

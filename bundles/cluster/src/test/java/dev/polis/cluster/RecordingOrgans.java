@@ -1,5 +1,7 @@
 package dev.polis.cluster;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.BootstrapOutcome;
@@ -24,6 +26,7 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.MutableValue;
 import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
+import dev.polis.logtree.Secret;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRevocations;
@@ -35,6 +38,7 @@ import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
@@ -69,11 +73,21 @@ final class RecordingOrgans {
   private final String failingCall;
   private volatile Optional<EnrolmentJournal> journal = Optional.empty();
   private volatile Optional<SealedConfiguration> sealed = Optional.empty();
+  private volatile String begun = "";
   volatile boolean consensusComesUp = true;
   volatile Consumer<String> onCall = _ -> {};
 
   /** The keys that a volume was asked for with last; null before. */
   volatile UnlockKeys volumeKeys;
+
+  /** The cluster's half of the key that a volume was opened with last; empty if with none. */
+  volatile String clusterUnlockKey = "";
+
+  /** The half that the recovery share holds, by the key that opens it; empty without a share. */
+  volatile Map<Secret, Secret> share = Map.of();
+
+  /** How long consensus was given to become ready, each time. */
+  final List<Duration> waitedForConsensus = new CopyOnWriteArrayList<>();
 
   /** What the curator was asked to create last; null before. */
   volatile BootstrapRequest requested;
@@ -115,6 +129,11 @@ final class RecordingOrgans {
     return root;
   }
 
+  /** Returns the name of the step that was begun last. */
+  String lastBegun() {
+    return begun;
+  }
+
   EnrolmentOrgans organs(Duration readyWithin) {
     return new EnrolmentOrgans(
         fake(Storage.class, this::storage),
@@ -151,6 +170,8 @@ final class RecordingOrgans {
       case "mountNew", "mountExisting" -> {
         if (method.getName().equals("mountNew")) {
           volumeKeys = (UnlockKeys) arguments[1];
+        } else if (arguments.length == 2) {
+          clusterUnlockKey = new String(((Secret) arguments[1]).reveal(), US_ASCII);
         }
         record(method.getName());
         dataStatus.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
@@ -165,7 +186,11 @@ final class RecordingOrgans {
 
   private Object share(Object self, java.lang.reflect.Method method, Object[] arguments) {
     record("recoveryShare." + method.getName());
-    return method.getReturnType() == boolean.class ? Boolean.FALSE : null;
+    return switch (method.getName()) {
+      case "exists" -> !share.isEmpty();
+      case "open" -> share.get((Secret) arguments[0]);
+      default -> null;
+    };
   }
 
   private EnrolmentJournalStore journalStore() {
@@ -239,7 +264,10 @@ final class RecordingOrgans {
                 consensusUsers.add((String) arguments[0]);
                 yield EtcdAccess.plaintext("http://127.0.0.1:7833");
               }
-              case "awaitRunning" -> InvocationHandler.invokeDefault(self, method, arguments);
+              case "awaitRunning" -> {
+                waitedForConsensus.add((Duration) arguments[0]);
+                yield InvocationHandler.invokeDefault(self, method, arguments);
+              }
               default -> throw new AssertionError("nobody asked consensus for " + method);
             });
   }
@@ -280,6 +308,7 @@ final class RecordingOrgans {
   private final class Boot implements BootReport {
     @Override
     public Wait waiting(String name) {
+      begun = name;
       waits.add(name);
       return new Wait() {
         @Override
