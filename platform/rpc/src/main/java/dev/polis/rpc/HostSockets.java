@@ -5,6 +5,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -22,6 +23,9 @@ final class HostSockets {
    * Bytes with which each HTTP/2 connection begins; whoever sent others is disconnected by gRPC.
    */
   private static final int PREFACE_BYTES = 24;
+
+  /** Netty itself would rest for 1 s, and a peer is to wait for less once there is room. */
+  private static final long REST_MILLIS = 250;
 
   private final ConnectionGate gate;
   private final HandshakeLog handshakes;
@@ -91,12 +95,27 @@ final class HostSockets {
   private final class Bounded extends NioServerSocketChannel {
     @Override
     protected int doReadMessages(List<Object> accepted) throws Exception {
-      int read = super.doReadMessages(accepted);
+      int read;
+      try {
+        read = super.doReadMessages(accepted);
+      } catch (IOException shortage) {
+        if (!isOpen()) {
+          throw shortage;
+        }
+        rest();
+        return 0;
+      }
       if (read > 0 && !admit((Channel) accepted.getLast())) {
         accepted.removeLast();
         return 0;
       }
       return read;
+    }
+
+    /** Accepts nothing for a moment: this process has too many open files. */
+    private void rest() {
+      config().setAutoRead(false);
+      eventLoop().schedule(() -> config().setAutoRead(true), REST_MILLIS, TimeUnit.MILLISECONDS);
     }
   }
 

@@ -6,6 +6,7 @@ import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -30,6 +31,9 @@ final class LoadBalancer implements Task {
   private static final Duration PROBE_PAUSE = Duration.ofSeconds(3);
 
   private static final int BACKLOG = 128;
+
+  /** Nothing is accepted for this long after no file could be opened. */
+  private static final Duration REST = Duration.ofMillis(250);
 
   /**
    * Connections at a time: the programs of a worker have about ten. Each takes 32 KiB of buffers,
@@ -96,7 +100,7 @@ final class LoadBalancer implements Task {
       threads.submit(() -> follow(pool, log));
       threads.submit(() -> probe(pool, threads));
       while (true) {
-        Socket client = listener.accept();
+        Socket client = accept(listener, log);
         if (room.tryAcquire()) {
           threads.submit(() -> carryOne(client, pool, threads, room));
         } else {
@@ -107,6 +111,34 @@ final class LoadBalancer implements Task {
       pool.set(Set.of());
       threads.shutdownNow();
       threads.close();
+    }
+  }
+
+  /** Waits for a connection; one that waits while there are too many open files is taken later. */
+  private static Socket accept(ServerSocket listener, Log log) throws IOException {
+    boolean told = false;
+    while (true) {
+      try {
+        return listener.accept();
+      } catch (IOException shortage) {
+        if (listener.isClosed()) {
+          throw shortage;
+        }
+        if (!told) {
+          log.warning("connections have to wait: %s", shortage.getMessage());
+          told = true;
+        }
+      }
+      rest();
+    }
+  }
+
+  private static void rest() throws IOException {
+    try {
+      Thread.sleep(REST);
+    } catch (InterruptedException ending) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("ended while no file could be opened");
     }
   }
 

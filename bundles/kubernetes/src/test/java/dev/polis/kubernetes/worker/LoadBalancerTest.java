@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.event.MutableValue;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.DescriptorShortage;
+import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.LogTree;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -19,11 +21,11 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -37,7 +39,7 @@ class LoadBalancerTest {
   /** A probe pause that a test can wait for. */
   private static final Duration PAUSE = Duration.ofMillis(50);
 
-  private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+  private final ExecutorService threads = new TestThreads();
   private final List<Echo> servers = new ArrayList<>();
   private final MutableValue<Set<InetSocketAddress>> controllers = new MutableValue<>();
   private final Set<InetSocketAddress> hung = ConcurrentHashMap.newKeySet();
@@ -176,6 +178,21 @@ class LoadBalancerTest {
       for (Socket each : open) {
         each.close();
       }
+    }
+  }
+
+  @Test
+  @Tag("alone")
+  @DisplayName("without descriptors it rests, keeps what is open, and serves within 1 s afterwards")
+  void descriptorShortage() throws Exception {
+    Echo only = new Echo();
+    use(only);
+    Await.until(SOON, "the controller to be known", this::answers);
+    try (Socket open = connect()) {
+      assertTrue(echoes(open));
+      DescriptorShortage.checkListener(
+          listener.getLocalSocketAddress(), connection -> assertTrue(echoes(connection)));
+      assertTrue(echoes(open), "a connection that was open before was cut");
     }
   }
 
