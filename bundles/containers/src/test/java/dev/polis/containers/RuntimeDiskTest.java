@@ -1,0 +1,95 @@
+package dev.polis.containers;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Await;
+import dev.polis.process.Commands;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.TreeMap;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Makes the image file of the runtime, and is cut off while it does. */
+class RuntimeDiskTest {
+
+  private static final long MEBI = 1L << 20;
+
+  /** The least that a setting may ask for. */
+  private static final int SIZE_MEBIBYTES = 64;
+
+  @TempDir Path directory;
+  private ContainersFiles files;
+  private Path image;
+  private Path making;
+
+  @BeforeEach
+  void create() throws Exception {
+    files = new ContainersFiles(Root.at(directory));
+    files.create();
+    image = files.image().path();
+    making = image.resolveSibling(image.getFileName() + ".new");
+  }
+
+  private RuntimeDisk disk(int mebibytes) {
+    return new RuntimeDisk(
+        new ContainersSettings("", new TreeMap<>(), "auto", mebibytes, 64, Duration.ofSeconds(30)),
+        files);
+  }
+
+  private void assertWhole() throws Exception {
+    assertEquals(SIZE_MEBIBYTES * MEBI, Files.size(image));
+    Commands.Result said =
+        new Commands().run(Duration.ofMinutes(1), List.of("e2fsck", "-n", "-f", image.toString()));
+    assertTrue(said.ok(), said.words());
+    assertFalse(Files.exists(making), "what it was made in is left over");
+  }
+
+  @Test
+  @DisplayName("what an earlier start left behind, cut off in mkfs, is not taken but made anew")
+  void cutOffInMkfs() throws Exception {
+    // Larger than the image, and no file system.
+    Files.write(making, new byte[(int) ((SIZE_MEBIBYTES + 1) * MEBI)]);
+    disk(SIZE_MEBIBYTES).prepare(false);
+    assertWhole();
+  }
+
+  @Test
+  @DisplayName("an image whose making is cut off is not there, and the next start makes it")
+  void cutOffWhileItIsMade() throws Exception {
+    Thread start =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    // Its tables take mkfs some seconds.
+                    disk(500 * 1024).prepare(false);
+                  } catch (IOException | InterruptedException cutOff) {
+                    Thread.currentThread().interrupt();
+                  }
+                });
+    Await.until("the making to begin", () -> Files.exists(making));
+    start.interrupt();
+    Await.end(start);
+    assertFalse(Files.exists(image), "a half-made image would be taken for a whole one");
+    disk(SIZE_MEBIBYTES).prepare(false);
+    assertWhole();
+  }
+
+  @Test
+  @DisplayName("an image that is there stays as it is")
+  void staysAsItIs() throws Exception {
+    Files.writeString(image, "the image of an earlier start");
+    disk(SIZE_MEBIBYTES).prepare(false);
+    assertEquals("the image of an earlier start", Files.readString(image));
+    assertTrue(disk(SIZE_MEBIBYTES).imageFile());
+  }
+}
