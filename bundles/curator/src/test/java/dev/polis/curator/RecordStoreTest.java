@@ -137,6 +137,11 @@ class RecordStoreTest {
                     int listed = count(store.nodes().getFirst());
                     assertTrue(seen >= before, seen + " was read after " + before);
                     assertTrue(listed >= seen, listed + " was listed after " + seen);
+                    // Reads that never wait would leave the writers without a thread.
+                    Thread.yield();
+                    if (Thread.interrupted()) {
+                      throw new InterruptedException("the test is over");
+                    }
                   }
                   return null;
                 }));
