@@ -29,6 +29,9 @@ final class CrashWriters implements AutoCloseable {
   /** Between two calls of one writer, in nanoseconds: the kill is what is tested, not the load. */
   private static final long PAUSE = 5_000_000;
 
+  /** The same after a call without an answer: a node that starts needs the machine itself. */
+  private static final long PAUSE_WITHOUT_NODE = 50_000_000;
+
   private final OwnerApi owner;
   private final String id;
   private final List<NumberedWriter> writers;
@@ -77,7 +80,7 @@ final class CrashWriters implements AutoCloseable {
       } catch (Exception | AssertionError e) {
         troubles.add(writer.label() + ": " + e);
       }
-      LockSupport.parkNanos(PAUSE);
+      LockSupport.parkNanos(unknown ? PAUSE_WITHOUT_NODE : PAUSE);
     }
   }
 
