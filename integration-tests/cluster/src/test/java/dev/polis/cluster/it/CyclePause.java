@@ -1,0 +1,47 @@
+package dev.polis.cluster.it;
+
+import java.time.Duration;
+
+/**
+ * Says how much longer a swap of an organ may leave calls without an answer. Where the aim is
+ * missed, what was measured and a half more is the limit, so that it becomes no larger.
+ *
+ * @param aim what docs/measurements.md states, at p99
+ * @param limit what is asserted at p99, over the hundreds of swaps of the long form
+ * @param median what is asserted of the middle one of ten swaps, whose p99 is their largest: one
+ *     collection of the heap decides that
+ */
+record CyclePause(Duration aim, Duration limit, Duration median) {
+
+  private static final Duration SHALLOW = Duration.ofMillis(10);
+  private static final Duration CURATOR = Duration.ofMillis(50);
+  private static final Duration DEEP = Duration.ofMillis(250);
+
+  /** Returns the one of an organ. */
+  static CyclePause of(String organ) {
+    return switch (organ) {
+      // A client's connection ends with the organ: a handshake and a page made by cold code.
+      case "metrics" -> missed(SHALLOW, 80, 20);
+      // The calls of the role server wait while its runs are moved to the successor.
+      case "roles" -> missed(SHALLOW, 17, 10);
+      case "curator" -> missed(CURATOR, 126, 90);
+      case "cluster", "network", "storage", "consensus" -> new CyclePause(DEEP, DEEP, DEEP);
+      default -> new CyclePause(SHALLOW, SHALLOW, SHALLOW);
+    };
+  }
+
+  private static CyclePause missed(Duration aim, int p99, int median) {
+    return new CyclePause(aim, andHalf(p99), andHalf(median));
+  }
+
+  private static Duration andHalf(int millis) {
+    return Duration.ofMillis(millis * 3L / 2);
+  }
+
+  @Override
+  public String toString() {
+    return aim.equals(limit)
+        ? "the aim is %d ms".formatted(aim.toMillis())
+        : "the aim of %d ms is missed".formatted(aim.toMillis());
+  }
+}
