@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.files.FileException;
 import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.power.PowerScenario;
@@ -20,6 +21,7 @@ import java.security.KeyPair;
 import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Goes through an enrolment with the stores of the storage organ: the journal's steps, the marks of
@@ -122,6 +124,11 @@ final class EnrolmentScenario implements PowerScenario {
             sealed(root).read() instanceof Stored.None
                 ? "none"
                 : sealed(root).read().orThrow().equals(configuration()));
+  }
+
+  @Override
+  public Set<Class<? extends Exception>> refusals() {
+    return Set.of(FileException.class);
   }
 
   /** Without a certificate the enrolment goes on, and writes key and CA again. */

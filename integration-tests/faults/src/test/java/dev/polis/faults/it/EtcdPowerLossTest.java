@@ -16,7 +16,6 @@ class EtcdPowerLossTest {
   @Test
   void etcdKeepsEachAcknowledgedWrite() throws Exception {
     PowerLoss.Outcome outcome = PowerLoss.run(new EtcdScenario(), Effort.configured());
-    System.out.printf("power loss: etcd, %d moments%n", outcome.points());
     assertEquals(List.of(), outcome.violations());
   }
 

@@ -23,7 +23,6 @@ class PowerLossTest {
   void afterALossOfPowerEachChangeIsDoneOrNotBegun(PowerScenarios scenario) throws Exception {
     PowerLoss.Outcome outcome =
         PowerLoss.run(scenario.open(new ForceSwitch()), Effort.configured());
-    System.out.printf("power loss: %s, %d moments%n", scenario, outcome.points());
     assertTrue(outcome.points() > 0);
     assertEquals(List.of(), outcome.violations());
   }
