@@ -75,6 +75,10 @@ final class FaultNode implements AutoCloseable {
   private final Process process;
   private final UserCredentials owner;
   private final NodeCredentials credentials;
+  // Null until somebody calls as it.
+  private RpcClients otherNode;
+  // Null until the state is asked for.
+  private EtcdClient records;
 
   private FaultNode(Path state, String address, List<String> options) throws Exception {
     this.state = state;
@@ -217,6 +221,15 @@ final class FaultNode implements AutoCloseable {
    * memory for the process that its allocators keep.
    */
   void awaitNoMoreThan(Footprint before) throws Exception {
+    awaitNoMoreThan(before, Footprint.OF_A_FRESH_NODE_KIB);
+  }
+
+  /**
+   * The same with another limit.
+   *
+   * @param residentKib how much more memory the kernel may count for the process
+   */
+  void awaitNoMoreThan(Footprint before, int residentKib) throws Exception {
     System.out.printf("before %s%n", before);
     AtomicReference<Footprint> last = new AtomicReference<>(before);
     try {
@@ -226,7 +239,7 @@ final class FaultNode implements AutoCloseable {
           () -> {
             requireAlive();
             last.set(footprint());
-            return last.get().isWithin(before);
+            return last.get().isWithin(before, residentKib);
           });
     } finally {
       System.out.printf("after  %s%n", last.get());
@@ -292,29 +305,53 @@ final class FaultNode implements AutoCloseable {
         TlsIdentity.of(pair.getPrivate(), certificate), RpcTrust.cluster(credentials.ca()));
   }
 
+  /** As a node that the cluster's authority certified once. */
+  synchronized RpcClients asOtherNode() {
+    if (otherNode == null) {
+      try {
+        otherNode = asOtherNode(Ed25519.generate());
+      } catch (Exception failed) {
+        throw new AssertionError("no node can be certified", failed);
+      }
+    }
+    return otherNode;
+  }
+
   /** Revokes the certificates of such a node. */
   void revoke(KeyPair pair) throws Exception {
     withAuthority(authority -> authority.revoke("node-" + NodeId.of(pair.getPublic())));
+  }
+
+  /** Returns what a call may change. */
+  FaultState state() throws Exception {
+    if (records == null) {
+      records = EtcdClient.connect(records());
+    }
+    return FaultState.of(records, state);
   }
 
   private interface OfAuthority<T> {
     T ask(PkiAuthority authority) throws InterruptedException;
   }
 
-  /** Uses the cluster's authority where the curator keeps it, with the keys of etcd's root user. */
+  /** Uses the cluster's authority where the curator keeps it. */
   private <T> T withAuthority(OfAuthority<T> question) throws Exception {
+    try (EtcdClient etcd = EtcdClient.connect(records())) {
+      PkiStore store = new PkiStore(PkiBackend.etcd(etcd, etcd.kv(), "/cluster-pki/"));
+      return question.ask(
+          store.ensureAuthority("cluster-ca", CertificateTemplate.authority("Polis cluster CA")));
+    }
+  }
+
+  /** The curator's keys, with those of etcd's root user. */
+  private EtcdAccess records() throws IOException {
     EtcdTls tls =
         new EtcdTls(
             List.of(Pem.certificate(read("data/etcd/pki/ca.pem"))),
             Pem.privateKey(read("data/etcd/pki/root-key.pem")),
             List.of(Pem.certificate(read("data/etcd/pki/root.pem"))));
-    EtcdAccess access =
-        EtcdAccess.tls(List.of(EtcdEndpoint.of(address + ":" + ETCD_CLIENTS)), tls).sub("curator");
-    try (EtcdClient etcd = EtcdClient.connect(access)) {
-      PkiStore store = new PkiStore(PkiBackend.etcd(etcd, etcd.kv(), "/cluster-pki/"));
-      return question.ask(
-          store.ensureAuthority("cluster-ca", CertificateTemplate.authority("Polis cluster CA")));
-    }
+    return EtcdAccess.tls(List.of(EtcdEndpoint.of(address + ":" + ETCD_CLIENTS)), tls)
+        .sub("curator");
   }
 
   RpcClients asNobody() {
@@ -328,7 +365,8 @@ final class FaultNode implements AutoCloseable {
       case OWNER -> TlsContexts.context(TlsKeys.fixed(owner.tls()), trust);
       case NODE -> TlsContexts.context(TlsKeys.fixed(credentials.tls()), trust);
       case NOBODY -> TlsContexts.anonymous(trust);
-      case FOREIGN, SELF_SIGNED, PLAINTEXT -> throw new AssertionError("no context for " + as);
+      case FOREIGN, SELF_SIGNED, OTHER_NODE, PLAINTEXT ->
+          throw new AssertionError("no context for " + as);
     };
   }
 
@@ -378,6 +416,9 @@ final class FaultNode implements AutoCloseable {
   @Override
   public void close() {
     channels.forEach(ManagedChannel::shutdownNow);
+    if (records != null) {
+      records.close();
+    }
     try {
       finish(distribution.launcher("stop", "--state", state.toString()));
     } catch (Exception failed) {

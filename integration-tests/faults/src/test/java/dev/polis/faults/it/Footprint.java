@@ -19,10 +19,20 @@ record Footprint(
     long threads, long virtualThreads, long descriptors, long heapKib, long residentKib) {
 
   private static final int MORE = 16;
+
+  /** Connections and files are closed when their user is; a log may be rotated meanwhile. */
+  private static final int MORE_DESCRIPTORS = 4;
+
   private static final int MORE_HEAP_KIB = 16 << 10;
 
-  /** A node that has just started has touched a third of its 96 MiB of heap; allocators keep 64. */
-  private static final int MORE_RESIDENT_KIB = 128 << 10;
+  /**
+   * Memory that a node may add which has just started: it has touched a third of its 96 MiB of
+   * heap, and allocators keep 64 MiB.
+   */
+  static final int OF_A_FRESH_NODE_KIB = 128 << 10;
+
+  /** Memory that a node may add which has answered so many calls that its heap was in use. */
+  static final int OF_A_WARM_NODE_KIB = 96 << 10;
 
   private static final Pattern USED = Pattern.compile("total \\d+K, used (\\d+)K");
 
@@ -43,12 +53,12 @@ record Footprint(
   }
 
   /** Whether this is no more than that, but for what pools and logs take. */
-  boolean isWithin(Footprint before) {
+  boolean isWithin(Footprint before, int moreResidentKib) {
     return threads <= before.threads + MORE
         && virtualThreads <= before.virtualThreads + MORE
-        && descriptors <= before.descriptors + MORE
+        && descriptors <= before.descriptors + MORE_DESCRIPTORS
         && heapKib <= before.heapKib + MORE_HEAP_KIB
-        && residentKib <= before.residentKib + MORE_RESIDENT_KIB;
+        && residentKib <= before.residentKib + moreResidentKib;
   }
 
   /** How many descriptors a process has open. */

@@ -11,6 +11,8 @@ enum FuzzCredential {
   OWNER(true),
   /** The node itself. */
   NODE(true),
+  /** A node with a certificate of this cluster, of which the cluster has no record. */
+  OTHER_NODE(true),
   /** An owner of another cluster, by its certificate. */
   FOREIGN(false),
   /** A certificate signed by its own key. */
@@ -48,6 +50,7 @@ enum FuzzCredential {
     return switch (this) {
       case OWNER -> node.asOwner();
       case NODE -> node.asNode();
+      case OTHER_NODE -> node.asOtherNode();
       case FOREIGN -> node.asForeigner();
       case SELF_SIGNED -> node.asSelfSigned();
       case NOBODY -> node.asNobody();

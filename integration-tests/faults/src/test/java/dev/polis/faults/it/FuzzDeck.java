@@ -14,7 +14,7 @@ import java.util.random.RandomGenerator;
  */
 final class FuzzDeck {
 
-  /** The plaintext listener knows one kind of caller, the others five: each method counts alike. */
+  /** The plaintext listener knows one kind of caller, the others six: each method counts alike. */
   private static final int PLAINTEXT_TIMES = FuzzCredential.ofTls().size();
 
   private final List<FuzzMethod> methods;

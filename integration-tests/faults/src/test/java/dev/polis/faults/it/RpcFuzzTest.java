@@ -1,7 +1,9 @@
 package dev.polis.faults.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Tier;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -15,12 +17,16 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -39,10 +45,16 @@ class RpcFuzzTest {
 
   /** {@code -Dpolis.calls} says another number. */
   private static final int CALLS =
-      Integer.getInteger("polis.calls", Tier.isLong() ? 1_000_000 : 30_000);
+      Integer.getInteger("polis.calls", Tier.pick(5_000, 100_000, 1_000_000));
 
-  /** Enough that all classes are loaded, all code is compiled and all log quotas are in use. */
-  private static final int WARM_UP = Math.max(CALLS / 5, 10_000);
+  /**
+   * Enough that all classes are loaded, all code is compiled, the heap is in use and all log quotas
+   * are; of the few calls of a quick run it takes half.
+   */
+  private static final int WARM_UP = Math.max(CALLS / 5, Math.min(CALLS / 2, 20_000));
+
+  /** Calls of which each alone is compared with what it changed. */
+  private static final int REFUSALS = Tier.pick(200, 2_000, 20_000);
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
@@ -52,6 +64,11 @@ class RpcFuzzTest {
   private static final int PROBE_SECONDS = 60;
 
   @TempDir Path directory;
+
+  /**
+   * What an accepted call brings about comes later; it is over when nothing changes for so long.
+   */
+  private static final Duration QUIET = Duration.ofMillis(500);
 
   private final SplittableRandom random = new SplittableRandom(SEED);
   private final FuzzTally tally = new FuzzTally();
@@ -65,16 +82,66 @@ class RpcFuzzTest {
       node.awaitHealthy();
       List<FuzzMethod> methods = FuzzMethod.all();
       Map<FuzzMethod, Integer> ports = ports(node, methods);
+      assertEquals(Map.of(), changedByRefused(node, ports), "refused calls that changed something");
       fire(node, ports, WARM_UP);
       Footprint before = node.footprint();
       fire(node, ports, CALLS - WARM_UP);
       System.out.println(tally.report(methods));
-      node.awaitNoMoreThan(before);
+      node.awaitNoMoreThan(before, Footprint.OF_A_WARM_NODE_KIB);
       assertEquals(Map.of(), tally.offenders(), "calls that ended as none may");
       tally.requireCoverage(methods, CALLS);
       node.requireAlive();
       node.awaitHealthy();
     }
+  }
+
+  /** Makes unary calls one at a time; returns what changed with each that was refused. */
+  private Map<String, List<String>> changedByRefused(FaultNode node, Map<FuzzMethod, Integer> ports)
+      throws Exception {
+    Map<FuzzMethod, Integer> unary = new HashMap<>(ports);
+    unary.keySet().removeIf(method -> !method.unary());
+    FuzzCaller caller = new FuzzCaller(node, unary, random.split());
+    Map<String, List<String>> offenders = new TreeMap<>();
+    int refused = 0;
+    FaultState before = quiet(node);
+    for (int made = 0; made < REFUSALS; made++) {
+      FuzzTally one = new FuzzTally();
+      FuzzCalls alone = new FuzzCalls(one);
+      caller.make(alone, 1);
+      alone.settle();
+      FaultState after = node.state();
+      Optional<String> refusal = one.refused();
+      if (refusal.isPresent()) {
+        refused++;
+        if (!after.equals(before)) {
+          offenders.put(refusal.get(), after.since(before));
+        }
+        before = after;
+      } else {
+        before = after.equals(before) ? after : quiet(node);
+      }
+    }
+    caller.disconnect();
+    System.out.printf("%d of %d calls, one at a time, were refused%n", refused, REFUSALS);
+    assertTrue(refused > REFUSALS / 2, () -> "too few calls were refused to show anything");
+    return offenders;
+  }
+
+  /** Waits until nothing has changed for a while. */
+  private static FaultState quiet(FaultNode node) throws Exception {
+    AtomicReference<FaultState> last = new AtomicReference<>(node.state());
+    AtomicLong since = new AtomicLong(System.nanoTime());
+    Await.until(
+        FaultNode.PATIENCE,
+        "the node to change nothing for " + QUIET,
+        () -> {
+          FaultState now = node.state();
+          if (!now.equals(last.getAndSet(now))) {
+            since.set(System.nanoTime());
+          }
+          return System.nanoTime() - since.get() > QUIET.toNanos();
+        });
+    return last.get();
   }
 
   /** All connections are the round's own, so that what they hold is gone after it. */
