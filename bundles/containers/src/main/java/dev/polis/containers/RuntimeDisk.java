@@ -1,6 +1,7 @@
 package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
+import dev.polis.files.AtomicFile;
 import dev.polis.posix.Mounts;
 import dev.polis.process.Commands;
 import java.io.IOException;
@@ -63,7 +64,9 @@ final class RuntimeDisk {
           "the data volume cannot carry overlays, and no ext4 image could be made on it: "
               + said.words());
     }
+    // mkfs.ext4 has forced what it wrote.
     Files.move(making, image, StandardCopyOption.ATOMIC_MOVE);
+    AtomicFile.forceEntry(image);
   }
 
   private long bytes() throws IOException {

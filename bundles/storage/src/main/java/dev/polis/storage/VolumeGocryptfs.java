@@ -6,7 +6,6 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.FileTree;
-import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
 import dev.polis.posix.Mounts;
 import dev.polis.process.Commands;
@@ -14,7 +13,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -109,8 +107,7 @@ final class VolumeGocryptfs implements Volume {
   @Override
   public void create(VolumeKey key) throws FileException, InterruptedException {
     try {
-      Files.createDirectory(
-          cipher, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
+      VolumeTools.allocateFolder(cipher);
     } catch (IOException e) {
       throw tools.failed(root.path(), "cannot make " + cipher + ": " + e.getMessage());
     }

@@ -7,7 +7,6 @@ import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
 import dev.polis.posix.Mounts;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -156,10 +155,7 @@ final class VolumeLuksFuse implements Volume {
 
   private void allocate() throws FileException {
     try {
-      Files.createFile(image, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
-      try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
-        file.setLength(size + HEADER_BYTES);
-      }
+      VolumeTools.allocate(image, size + HEADER_BYTES);
     } catch (IOException e) {
       throw tools.failed(root.path(), "cannot make " + image + ": " + e.getMessage());
     }

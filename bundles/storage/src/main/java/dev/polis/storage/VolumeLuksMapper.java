@@ -2,14 +2,12 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
-import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -223,10 +221,7 @@ final class VolumeLuksMapper implements Volume {
 
   private void allocate() throws FileException {
     try {
-      Files.createFile(backing, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
-      try (RandomAccessFile file = new RandomAccessFile(backing.toFile(), "rw")) {
-        file.setLength(size);
-      }
+      VolumeTools.allocate(backing, size);
     } catch (IOException e) {
       throw tools.failed(root.path(), "cannot make " + backing + ": " + e.getMessage());
     }

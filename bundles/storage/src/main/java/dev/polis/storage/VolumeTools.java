@@ -2,20 +2,24 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.AtomicFile;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
+import dev.polis.files.Mode;
 import dev.polis.posix.LoopDevices;
 import dev.polis.posix.Machine;
 import dev.polis.posix.Mounts;
 import dev.polis.posix.PosixException;
 import dev.polis.process.Commands;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -127,6 +131,22 @@ final class VolumeTools {
   /** Whether this process is root. */
   boolean root() {
     return root;
+  }
+
+  /** Makes the sparse file that holds a volume; its name outlives a loss of power. */
+  static void allocate(Path image, long bytes) throws IOException {
+    Files.createFile(image, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
+    try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
+      file.setLength(bytes);
+    }
+    AtomicFile.forceEntry(image);
+  }
+
+  /** Makes the directory that holds a volume; its name outlives a loss of power. */
+  static void allocateFolder(Path folder) throws IOException {
+    Files.createDirectory(
+        folder, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
+    AtomicFile.forceEntry(folder);
   }
 
   /** Makes the file system of a volume that was formatted just now. */

@@ -5,6 +5,7 @@ import com.google.gson.JsonObject;
 import dev.polis.backoff.Backoff;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
+import dev.polis.files.AtomicFile;
 import dev.polis.files.FileTree;
 import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.kubernetes.client.KubeException;
@@ -218,11 +219,17 @@ final class VolumeProvisioner implements Task {
                                         "values", List.of(node))))))))));
   }
 
-  private static void makeDirectory(Path directory) throws IOException {
+  /**
+   * Makes the directory of a volume, which is on the disk when this returns: the record that names
+   * it is in the cluster's database from then on, and no later start would make it.
+   */
+  static void makeDirectory(Path directory) throws IOException {
     if (!Files.isDirectory(directory)) {
       Files.createDirectory(directory);
-      Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString(MODE));
     }
+    // Also where a loss of power came between the two.
+    Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString(MODE));
+    AtomicFile.forceEntry(directory);
   }
 
   /** Deletes a volume of this node that its claim has released. */

@@ -15,7 +15,10 @@ enum PowerScenarios {
   AUDIT_LOG("dev.polis.rpc.audit.AuditScenario"),
   KUBERNETES_WORKER("dev.polis.kubernetes.worker.WorkerScenario"),
   KUBERNETES_KUBELET("dev.polis.kubernetes.worker.KubeletScenario"),
+  KUBERNETES_VOLUMES("dev.polis.kubernetes.worker.ProvisionerScenario"),
   KUBERNETES_CONTROLLER("dev.polis.kubernetes.control.ControlScenario"),
+  DATA_VOLUME("dev.polis.storage.VolumeFileScenario"),
+  CONTAINERS("dev.polis.containers.RuntimeDiskScenario"),
   ROLES("dev.polis.roles.RoleScenario");
 
   private final String className;
