@@ -125,6 +125,8 @@ public final class CuratorFixture implements AutoCloseable {
   private final HealthTable health = HealthTable.open(tree);
   private final LocalRpcHost host;
   private final List<ManagedChannel> channels = new ArrayList<>();
+  private HandOvers.Membership<CuratorService> present;
+  private CuratorService.Endpoints presentServed = served;
   private NodeCredentials credentials;
   private boolean resigned;
 
@@ -146,6 +148,7 @@ public final class CuratorFixture implements AutoCloseable {
     this.nanoTime = nanoTime;
     this.first = startNext(served);
     this.curator = first.instance();
+    this.present = first;
     host.serve(RpcHost.MANAGEMENT, new NodeManagementGrpc.NodeManagementImplBase() {});
   }
 
@@ -189,9 +192,11 @@ public final class CuratorFixture implements AutoCloseable {
    * Campaigns as another node of a cluster that was bootstrapped.
    *
    * @param etcd {@code host:port} of the cluster's etcd
+   * @param nanoTime the clock by which its lease ends
    */
-  static CuratorFixture campaigning(String etcd, X509Certificate ca) throws Exception {
-    CuratorFixture fixture = new CuratorFixture(null, System::nanoTime);
+  static CuratorFixture campaigning(String etcd, X509Certificate ca, LongSupplier nanoTime)
+      throws Exception {
+    CuratorFixture fixture = new CuratorFixture(null, nanoTime);
     fixture.endpoints = List.of(etcd);
     fixture.join(ca);
     return fixture;
@@ -240,11 +245,20 @@ public final class CuratorFixture implements AutoCloseable {
     curator.serve(credentials);
   }
 
+  /** Replaces the curator by another one that continues its term, as a swap of its bundle does. */
+  void swap() {
+    CuratorService.Endpoints next = endpoints();
+    HandOvers.Membership<CuratorService> started = startNext(next);
+    retire(present, presentServed);
+    present = started;
+    presentServed = next;
+  }
+
   /** Gives the leadership back and stops campaigning; etcd and the listener stay. */
   void resign() {
     if (!resigned) {
       resigned = true;
-      curator.close(StopReason.PROCESS_RESTART);
+      present.instance().close(StopReason.PROCESS_RESTART);
       health.close();
       tree.close();
     }

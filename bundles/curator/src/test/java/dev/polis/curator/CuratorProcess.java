@@ -1,15 +1,20 @@
 package dev.polis.curator;
 
 import dev.polis.pki.Pem;
+import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Runs a curator in a JVM of its own, which can be stopped and continued. It ends when its standard
@@ -19,6 +24,10 @@ public final class CuratorProcess implements AutoCloseable {
 
   private static final int STOP_SECONDS = 20;
 
+  private static final String SWAP = "swap";
+  private static final String STEP = "step ";
+  private static final String DONE = "done";
+
   private final Process process;
   private final InetSocketAddress address;
 
@@ -27,17 +36,35 @@ public final class CuratorProcess implements AutoCloseable {
     this.address = address;
   }
 
-  /** Campaigns until standard input ends: {@code main ETCD CA-FILE}. */
+  /**
+   * Campaigns until standard input ends: {@code main ETCD CA-FILE}. It obeys each line of it and
+   * answers with {@code done}.
+   */
   public static void main(String[] arguments) throws Exception {
     X509Certificate ca = Pem.certificate(Files.readString(Path.of(arguments[1])));
-    try (CuratorFixture fixture = CuratorFixture.campaigning(arguments[0], ca)) {
+    AtomicLong ahead = new AtomicLong();
+    try (CuratorFixture fixture =
+            CuratorFixture.campaigning(arguments[0], ca, () -> System.nanoTime() + ahead.get());
+        BufferedReader orders =
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII))) {
       InetSocketAddress address = fixture.address();
       System.out.println(address.getAddress().getHostAddress() + " " + address.getPort());
-      if (System.in.read() >= 0) {
-        throw new IllegalArgumentException("standard input is to be ended, not written to");
+      for (String order = orders.readLine(); order != null; order = orders.readLine()) {
+        obey(order, fixture, ahead);
+        System.out.println(DONE);
       }
     }
     System.exit(0); // whatever threads a library has left
+  }
+
+  private static void obey(String order, CuratorFixture fixture, AtomicLong ahead) {
+    if (order.equals(SWAP)) {
+      fixture.swap();
+    } else if (order.startsWith(STEP)) {
+      ahead.addAndGet(Duration.ofMillis(Long.parseLong(order.substring(STEP.length()))).toNanos());
+    } else {
+      throw new IllegalArgumentException("there is no order " + order);
+    }
   }
 
   /**
@@ -83,6 +110,25 @@ public final class CuratorProcess implements AutoCloseable {
   /** Stops the whole JVM with SIGSTOP: it stays connected and does nothing. */
   public void pause() throws IOException, InterruptedException {
     signal("STOP");
+  }
+
+  /** Replaces the curator in the running JVM by another one that continues its term. */
+  public void swap() throws IOException {
+    order(SWAP);
+  }
+
+  /** Puts the clock by which the leader's lease ends forward. */
+  public void stepClock(Duration ahead) throws IOException {
+    order(STEP + ahead.toMillis());
+  }
+
+  private void order(String order) throws IOException {
+    process.outputWriter().write(order + "\n");
+    process.outputWriter().flush();
+    String answer = process.inputReader().readLine();
+    if (!DONE.equals(answer)) {
+      throw new AssertionError("the order \"%s\" was answered with %s".formatted(order, answer));
+    }
   }
 
   /** Continues it with SIGCONT. */

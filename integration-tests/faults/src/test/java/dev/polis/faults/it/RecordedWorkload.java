@@ -1,6 +1,7 @@
 package dev.polis.faults.it;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.history.History;
 import dev.polis.fixtures.history.History.Outcome;
 import dev.polis.fixtures.history.HistoryRecorder;
 import dev.polis.rpc.RpcClients;
@@ -19,8 +20,10 @@ import io.grpc.stub.BlockingClientCall;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -33,7 +36,8 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.stream.Stream;
 
 /**
- * Writes, reads and watches the labels of one node over several curators at once, and records it.
+ * Writes, reads and watches the labels of two nodes over several curators at once, and records it:
+ * of both nodes what was written and read together, of each node also what was watched.
  *
  * <p>Writers and half of the watchers follow the leader. Readers and the other watchers each stay
  * with one curator, whoever leads: one that has lost its leadership without having noticed is asked
@@ -63,10 +67,12 @@ final class RecordedWorkload implements AutoCloseable {
   /** A new watch is an observation of its own; a few events show that it goes on. */
   private static final int EVENTS_OF_A_SHORT_WATCH = 12;
 
-  private final String node;
+  private final List<String> nodes;
   private final RpcClients clients;
   private final List<InetSocketAddress> curators;
-  private final HistoryRecorder recorder = new HistoryRecorder(Map.of());
+  private final HistoryRecorder both = new HistoryRecorder(Map.of());
+  // By node.
+  private final List<HistoryRecorder> each;
   private final List<Thread> threads = new ArrayList<>();
   private final List<Follower> followers = new ArrayList<>();
   private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
@@ -82,8 +88,10 @@ final class RecordedWorkload implements AutoCloseable {
   private final CountDownLatch noMoreWrites = new CountDownLatch(1);
   private final CountDownLatch over = new CountDownLatch(1);
 
-  private RecordedWorkload(String node, RpcClients clients, List<InetSocketAddress> curators) {
-    this.node = node;
+  private RecordedWorkload(
+      List<String> nodes, RpcClients clients, List<InetSocketAddress> curators) {
+    this.nodes = List.copyOf(nodes);
+    this.each = nodes.stream().map(node -> new HistoryRecorder(Map.of())).toList();
     this.clients = clients;
     this.curators = List.copyOf(curators);
     this.connected =
@@ -95,10 +103,11 @@ final class RecordedWorkload implements AutoCloseable {
   /**
    * Starts writers, readers and watchers.
    *
-   * @param node a node without labels, whose labels nobody else writes
+   * @param nodes two nodes without labels, whose labels nobody else writes
    */
-  static RecordedWorkload start(String node, RpcClients clients, List<InetSocketAddress> curators) {
-    RecordedWorkload workload = new RecordedWorkload(node, clients, curators);
+  static RecordedWorkload start(
+      List<String> nodes, RpcClients clients, List<InetSocketAddress> curators) {
+    RecordedWorkload workload = new RecordedWorkload(nodes, clients, curators);
     for (int n = 0; n < WRITERS; n++) {
       String name = "writer" + n;
       List<ManagedChannel> to = workload.dial();
@@ -205,8 +214,15 @@ final class RecordedWorkload implements AutoCloseable {
     }
   }
 
-  /** Stops the writers, waits until all watchers know the last state, and returns the history. */
-  HistoryRecorder settle() throws Exception {
+  /** The share of writes of which their writer does not know whether they were done. */
+  double unknownShare() {
+    long unknown = both.count(Outcome.UNKNOWN);
+    long known = both.count(Outcome.ACKNOWLEDGED) + both.count(Outcome.REFUSED);
+    return (double) unknown / (unknown + known);
+  }
+
+  /** Stops the writers, waits until all watchers know the last state, and returns the histories. */
+  List<History> settle() throws Exception {
     noMoreWrites.countDown();
     Await.until(FaultNode.PATIENCE, "the writers to end", () -> writing.get() == 0);
     List<ManagedChannel> to = dial();
@@ -229,19 +245,19 @@ final class RecordedWorkload implements AutoCloseable {
         Await.until(
             FaultNode.PATIENCE,
             follower.name + " to have heard " + last,
-            () -> follower.knows(last));
+            () -> follower.knows(of(follower.node, last)));
       }
     }
-    return recorder;
+    return Stream.concat(Stream.of(both), each.stream()).map(HistoryRecorder::history).toList();
   }
 
   @Override
   public String toString() {
     return "%d writes acknowledged, %d refused, %d of unknown outcome; %d reads; %d watches, %d events; by curator %s; failures %s"
         .formatted(
-            recorder.count(Outcome.ACKNOWLEDGED),
-            recorder.count(Outcome.REFUSED),
-            recorder.count(Outcome.UNKNOWN),
+            both.count(Outcome.ACKNOWLEDGED),
+            both.count(Outcome.REFUSED),
+            both.count(Outcome.UNKNOWN),
             sum(reads),
             followers.stream().mapToLong(follower -> follower.watches.get()).sum(),
             followers.stream().mapToLong(follower -> follower.events.get()).sum(),
@@ -271,7 +287,8 @@ final class RecordedWorkload implements AutoCloseable {
     try {
       for (int turn = 0; noMoreWrites.getCount() > 0; turn++) {
         String label = LABELS.get(turn % LABELS.size());
-        if (!writeOnce(name, label, curator, to.get(curator))) {
+        int node = turn / LABELS.size() % nodes.size();
+        if (!writeOnce(name, node, label, curator, to.get(curator))) {
           curator = (curator + 1) % curators.size();
           noMoreWrites.await(BREATH_MILLIS, TimeUnit.MILLISECONDS);
         }
@@ -281,26 +298,29 @@ final class RecordedWorkload implements AutoCloseable {
     }
   }
 
-  private boolean writeOnce(String name, String label, int curator, ManagedChannel channel)
+  private boolean writeOnce(
+      String name, int node, String label, int curator, ManagedChannel channel)
       throws InterruptedException {
     String value = "v" + values.incrementAndGet();
-    HistoryRecorder.PendingWrite write = recorder.write(name, label, value);
+    String field = field(node, label);
+    List<HistoryRecorder.PendingWrite> write =
+        List.of(both.write(name, field, value), each.get(node).write(name, field, value));
     try {
       ManagementGrpc.newBlockingV2Stub(channel)
           .withDeadlineAfter(CALL_MILLIS, TimeUnit.MILLISECONDS)
           .updateNodeLabels(
               UpdateNodeLabelsRequest.newBuilder()
-                  .setId(node)
+                  .setId(nodes.get(node))
                   .addUpsert(
                       UpdateNodeLabelsRequest.Pair.newBuilder().setKey(label).setValue(value))
                   .build());
-      write.acknowledged();
+      write.forEach(HistoryRecorder.PendingWrite::acknowledged);
       writes.incrementAndGet(curator);
       leader.set(curator);
       return true;
     } catch (StatusException failure) {
       if (isRefusal(failure.getStatus())) {
-        write.refused();
+        write.forEach(HistoryRecorder.PendingWrite::refused);
       }
       failed(failure, channel);
       return false;
@@ -343,46 +363,69 @@ final class RecordedWorkload implements AutoCloseable {
 
   private Map<String, String> readOnce(String name, ManagedChannel channel, long millis)
       throws StatusException, InterruptedException {
-    HistoryRecorder.PendingRead read = recorder.read(name);
-    BlockingClientCall<?, Node> nodes =
+    HistoryRecorder.PendingRead read = both.read(name);
+    List<HistoryRecorder.PendingRead> parts =
+        each.stream().map(recorder -> recorder.read(name)).toList();
+    Map<String, String> found = new HashMap<>();
+    Set<String> missing = new HashSet<>(nodes);
+    BlockingClientCall<?, Node> answer =
         ManagementGrpc.newBlockingV2Stub(channel)
             .withDeadlineAfter(millis, TimeUnit.MILLISECONDS)
             .getNodes(GetNodesRequest.getDefaultInstance());
     try {
-      for (Node next = nodes.read(); next != null; next = nodes.read()) {
-        if (next.getId().equals(node)) {
-          Map<String, String> found = labels(next.getLabels());
-          read.found(found);
-          return found;
+      for (Node next = answer.read(); next != null && !missing.isEmpty(); next = answer.read()) {
+        if (missing.remove(next.getId())) {
+          found.putAll(labels(nodes.indexOf(next.getId()), next.getLabels()));
         }
       }
     } finally {
-      nodes.cancel("the record was found", null);
+      answer.cancel("the records were found", null);
     }
-    throw new AssertionError("the record of " + node + " is gone");
+    if (!missing.isEmpty()) {
+      throw new AssertionError("the records of " + missing + " are gone");
+    }
+    read.found(found);
+    for (int node = 0; node < nodes.size(); node++) {
+      parts.get(node).found(of(node, found));
+    }
+    return found;
   }
 
-  private static Map<String, String> labels(NodeLabels labels) {
+  private static String field(int node, String label) {
+    return node + "/" + label;
+  }
+
+  private static Map<String, String> labels(int node, NodeLabels labels) {
     Map<String, String> found = new HashMap<>();
-    labels.getPairsList().forEach(pair -> found.put(pair.getKey(), pair.getValue()));
+    labels.getPairsList().forEach(pair -> found.put(field(node, pair.getKey()), pair.getValue()));
     return found;
+  }
+
+  /** Returns of the labels of both nodes those of one. */
+  private static Map<String, String> of(int node, Map<String, String> found) {
+    Map<String, String> part = new HashMap<>(found);
+    part.keySet().removeIf(field -> !field.startsWith(field(node, "")));
+    return part;
   }
 
   // ---- watchers
 
-  /** Watches the node, whatever ends its streams; some stay as long as they can, some leave. */
+  /** Watches a node, whatever ends its streams; some stay as long as they can, some leave. */
   private final class Follower {
     private final int number;
     private final String name;
     private final List<ManagedChannel> to;
     private final AtomicLong watches = new AtomicLong();
     private final AtomicLong events = new AtomicLong();
-    private volatile HistoryRecorder.OpenWatch current = recorder.watch("nobody");
+    private final int node;
+    private volatile HistoryRecorder.OpenWatch current;
 
     Follower(int number, List<ManagedChannel> to) {
       this.number = number;
       this.name = "watcher" + number;
       this.to = to;
+      this.node = number / 2 % nodes.size();
+      this.current = each.get(node).watch("nobody");
     }
 
     boolean followsTheLeader() {
@@ -390,7 +433,7 @@ final class RecordedWorkload implements AutoCloseable {
     }
 
     private int curator() {
-      return followsTheLeader() ? leader.get() : number / 2 % curators.size();
+      return followsTheLeader() ? leader.get() : (number / 2 + 1) % curators.size();
     }
 
     void run() throws InterruptedException {
@@ -406,14 +449,14 @@ final class RecordedWorkload implements AutoCloseable {
     }
 
     private void follow(ManagedChannel channel) throws StatusException, InterruptedException {
-      HistoryRecorder.OpenWatch watch = recorder.watch(name);
+      HistoryRecorder.OpenWatch watch = each.get(node).watch(name);
       BlockingClientCall<?, WatchEvent> call = open(channel);
       current = watch;
       try {
         int seen = 0;
         for (WatchEvent event = first(call); event != null && !isOver(seen); event = call.read()) {
-          for (dev.polis.wire.curator.Node each : event.getNodesList()) {
-            watch.saw(labels(each.getLabels()));
+          for (dev.polis.wire.curator.Node seenNode : event.getNodesList()) {
+            watch.saw(labels(node, seenNode.getLabels()));
             events.incrementAndGet();
             seen++;
           }
@@ -428,7 +471,7 @@ final class RecordedWorkload implements AutoCloseable {
       watches.incrementAndGet();
       WatchRequest request =
           WatchRequest.newBuilder()
-              .setNodeInCluster(WatchRequest.NodeInCluster.newBuilder().setNodeId(node))
+              .setNodeInCluster(WatchRequest.NodeInCluster.newBuilder().setNodeId(nodes.get(node)))
               .build();
       CuratorGrpc.CuratorBlockingV2Stub stub = CuratorGrpc.newBlockingV2Stub(channel);
       return (followsTheLeader()
