@@ -9,10 +9,11 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Opens connections to one port from 16 addresses, as fast as the system does it, and holds them.
- * Every second one sends the beginning of a TLS handshake, which it does not go on with.
+ * Every second one sends the beginning of a TLS handshake, and nothing after it.
  */
 final class ConnectionFlood implements AutoCloseable {
   static final int SOURCES = 16;
@@ -22,7 +23,8 @@ final class ConnectionFlood implements AutoCloseable {
 
   private final Queue<SocketChannel> open = new ConcurrentLinkedQueue<>();
   private final AtomicInteger tried = new AtomicInteger();
-  private final AtomicInteger failed = new AtomicInteger();
+  private final AtomicInteger opened = new AtomicInteger();
+  private final AtomicReference<String> refusal = new AtomicReference<>("none was refused");
   private final ExecutorService threads = Executors.newFixedThreadPool(SOURCES);
 
   /**
@@ -48,11 +50,12 @@ final class ConnectionFlood implements AutoCloseable {
         open.add(channel);
         channel.bind(from);
         channel.connect(to);
+        opened.incrementAndGet();
         if (i % 2 == 0) {
           channel.write(ByteBuffer.wrap(BEGINNING));
         }
       } catch (IOException turnedAway) {
-        failed.incrementAndGet();
+        refusal.set(turnedAway.toString());
       }
     }
   }
@@ -63,6 +66,39 @@ final class ConnectionFlood implements AutoCloseable {
 
   int tried() {
     return tried.get();
+  }
+
+  /** Returns how many connections were made; the other side may have ended some since. */
+  int opened() {
+    return opened.get();
+  }
+
+  /** Returns what the newest attempt failed with that made no connection. */
+  String refusal() {
+    return refusal.get();
+  }
+
+  /** Counts the connections that the other side has not ended. */
+  int held() throws IOException {
+    int held = 0;
+    for (SocketChannel each : open) {
+      held += each.isConnected() && lasts(each) ? 1 : 0;
+    }
+    return held;
+  }
+
+  private static boolean lasts(SocketChannel channel) throws IOException {
+    channel.configureBlocking(false);
+    ByteBuffer ignored = ByteBuffer.allocate(1024);
+    try {
+      int read = channel.read(ignored);
+      while (read > 0) {
+        read = channel.read(ignored.clear());
+      }
+      return read == 0;
+    } catch (IOException reset) {
+      return false;
+    }
   }
 
   @Override

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Runs what people run on Kubernetes on one node that has both roles. */
-@Tag("longer")
+@Tag("full")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesIT {
 
@@ -286,15 +286,6 @@ class KubernetesIT {
                         "jsonpath={range .items[*]}{.metadata.name}={.status.succeeded} {end}"))
                 .find());
     node.said("delete", "cronjob", "each-minute");
-  }
-
-  @Test
-  @DisplayName(
-      "polisctl and the API server answer within 2 s while 16 addresses flood a port of Kubernetes")
-  void answersUnderAFlood() throws Exception {
-    try (KubernetesFlood flood = KubernetesFlood.prepare(node)) {
-      flood.run();
-    }
   }
 
   @Test
