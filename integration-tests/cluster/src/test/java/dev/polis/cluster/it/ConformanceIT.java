@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.cluster.it.ConformanceSuite.Outcome;
+import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -11,6 +12,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
@@ -18,13 +21,15 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Runs the tests by which releases of Kubernetes are certified against one node: 58 of all groups,
- * and in the long form those that {@code -Dpolis.conformance.names=FILE} lists.
+ * and in the long form those of the list beside the archive of the suite, or those that {@code
+ * -Dpolis.conformance.names=FILE} lists.
  */
+@Tag("full")
 @Tag("longer")
 class ConformanceIT {
 
@@ -52,10 +57,14 @@ class ConformanceIT {
                 () ->
                     Assumptions.abort(
                         "there is no archive of the conformance suite beside the checkout; POLIS_KUBERNETES_ARCHIVES may name its folder"));
-    suite = ConformanceSuite.unpacked(archive, directory.resolve("suite"));
+    // The node mostly waits while it comes up.
+    FutureTask<ConformanceSuite> unpacking =
+        new FutureTask<>(() -> ConformanceSuite.unpacked(archive, directory.resolve("suite")));
+    Thread.ofPlatform().start(unpacking);
     node =
         KubernetesNode.started(
             directory.resolve("n"), "127.0.61.1", "--set", "dev.polis.debug.kubeconfig=true");
+    suite = unpacking.get();
     node.awaitReady();
     node.loadImages(suite.images());
   }
@@ -68,6 +77,7 @@ class ConformanceIT {
   }
 
   @Test
+  @Timeout(value = 17, unit = TimeUnit.MINUTES)
   @DisplayName("58 tests of the conformance suite, of all its groups, pass on one node")
   void shortForm() throws Exception {
     List<String> names;
@@ -78,13 +88,11 @@ class ConformanceIT {
   }
 
   @Test
-  @EnabledIfSystemProperty(
-      named = "polis.conformance.names",
-      matches = ".+",
-      disabledReason = "it takes an hour; -Dpolis.conformance.names=FILE runs the tests of a list")
+  @Tag("long")
+  @Timeout(value = 4, unit = TimeUnit.HOURS)
   @DisplayName("all tests of a list pass on one node")
   void longForm() throws Exception {
-    List<String> names = Files.readAllLines(Path.of(System.getProperty("polis.conformance.names")));
+    List<String> names = Files.readAllLines(list());
     List<String> serial = names.stream().filter(name -> name.contains("[Serial]")).toList();
     List<String> parallel = names.stream().filter(name -> !name.contains("[Serial]")).toList();
     Map<String, Outcome> outcomes = new TreeMap<>();
@@ -100,6 +108,18 @@ class ConformanceIT {
         Duration.ofNanos(System.nanoTime() - began).toSeconds());
     printGroups(names, outcomes);
     requirePassed(names, outcomes);
+  }
+
+  private static Path list() throws IOException {
+    String named = System.getProperty("polis.conformance.names", "");
+    if (!named.isEmpty()) {
+      return Path.of(named);
+    }
+    return ConformanceSuite.list()
+        .orElseGet(
+            () ->
+                Assumptions.abort(
+                    "there is no list of the conformance suite beside its archive; -Dpolis.conformance.names=FILE may name one"));
   }
 
   private static void printGroups(List<String> names, Map<String, Outcome> outcomes) {

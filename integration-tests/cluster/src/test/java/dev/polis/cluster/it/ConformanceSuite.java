@@ -30,6 +30,8 @@ record ConformanceSuite(Path folder) {
 
   private static final String ARCHIVES = "conformance-*-linux-amd64.tar.xz";
 
+  private static final String LIST = "conformance/passed-1-node.txt";
+
   /** The archive has 370 MB inside; a shared machine unpacks it in half a minute. */
   private static final Duration UNPACKING = Duration.ofMinutes(5);
 
@@ -48,15 +50,23 @@ record ConformanceSuite(Path folder) {
 
   /** Returns the archive beside the checkout, or in the folder that the environment names. */
   static Optional<Path> archive() throws IOException {
-    String named = System.getenv().getOrDefault("POLIS_KUBERNETES_ARCHIVES", "");
-    Path folder = named.isEmpty() ? beside() : Path.of(named);
-    if (!Files.isDirectory(folder)) {
+    if (!Files.isDirectory(archives())) {
       return Optional.empty();
     }
-    try (var found = Files.newDirectoryStream(folder, ARCHIVES)) {
+    try (var found = Files.newDirectoryStream(archives(), ARCHIVES)) {
       Iterator<Path> archives = found.iterator();
       return archives.hasNext() ? Optional.of(archives.next()) : Optional.empty();
     }
+  }
+
+  /** Returns the list beside the archive, of the tests that one node can pass. */
+  static Optional<Path> list() {
+    return Optional.of(archives().resolve(LIST)).filter(Files::isRegularFile);
+  }
+
+  private static Path archives() {
+    String named = System.getenv().getOrDefault("POLIS_KUBERNETES_ARCHIVES", "");
+    return named.isEmpty() ? beside() : Path.of(named);
   }
 
   private static Path beside() {

@@ -28,11 +28,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Uses the API server of a real node with a real kubectl, as the owner and as a developer. */
+@Tag("full")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesAccessIT {
 

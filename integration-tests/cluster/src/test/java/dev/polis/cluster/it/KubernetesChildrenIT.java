@@ -33,6 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
  * where an operator looks, started again, and healed; the others and the Pods go on. {@code polis
  * test --long} stops the API server too, and makes each child fail at its start; else three.
  */
+@Tag("full")
 @Tag("longer")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesChildrenIT {

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Runs a node with the role KubernetesController, which the first node of a cluster has from its
  * beginning, and real programs.
  */
+@Tag("full")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesControllerIT {
 

@@ -148,6 +148,7 @@ class KubernetesIT {
 
   @TempDir static Path directory;
   private static KubernetesNode node;
+  private static KubernetesStreams streams;
 
   @BeforeAll
   static void start() throws Exception {
@@ -156,10 +157,12 @@ class KubernetesIT {
     node.awaitReady();
     node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
     node.apply(WEB);
+    streams = KubernetesStreams.to(node);
     // It fires on the minute: the other tests run until then.
     node.apply(CRON_JOB);
     node.said("rollout", "status", "deployment/web", "--timeout=120s");
     node.said("wait", "--for=condition=Ready", "pod/shell", "--timeout=120s");
+    streams.awaitPod();
   }
 
   @AfterAll
@@ -286,6 +289,31 @@ class KubernetesIT {
                         "jsonpath={range .items[*]}{.metadata.name}={.status.succeeded} {end}"))
                 .find());
     node.said("delete", "cronjob", "each-minute");
+  }
+
+  @Test
+  @DisplayName(
+      "exec passes what is typed while the code is replaced, and brings its exit code back")
+  void execLasts() throws Exception {
+    streams.exec();
+  }
+
+  @Test
+  @DisplayName("a followed log misses no line while the code is replaced")
+  void logsLast() throws Exception {
+    streams.logs();
+  }
+
+  @Test
+  @DisplayName("a forwarded port answers, also after the code was replaced")
+  void portForwardLasts() throws Exception {
+    streams.portForward();
+  }
+
+  @Test
+  @DisplayName("attach shows what a Pod says")
+  void attach() throws Exception {
+    streams.attach();
   }
 
   @Test

@@ -6,9 +6,14 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Tier;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -16,7 +21,9 @@ import org.junit.jupiter.api.io.TempDir;
  * on the machine, and afterwards Pods are back with their data. The worker goes first, or both at
  * once. {@code polis test --long} does it 5 times, else once.
  */
+@Tag("full")
 @Tag("longer")
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesRolesIT {
 
   private static final int TIMES = Tier.isLong() ? 5 : 1;
@@ -62,60 +69,71 @@ class KubernetesRolesIT {
       """
           .formatted(BusyboxImage.NAME);
 
-  @TempDir Path directory;
+  @TempDir static Path directory;
+  private static KubernetesNode node;
+  private static FirewallRules before;
+
+  @BeforeAll
+  static void start() throws Exception {
+    KubernetesNode.assumeSupported();
+    before = FirewallRules.ofHost();
+    node = KubernetesNode.started(directory.resolve("n"), "127.0.63.1");
+    node.awaitReady();
+  }
+
+  @AfterAll
+  static void stop() {
+    if (node != null) {
+      node.close();
+    }
+  }
 
   @Test
+  @Order(1)
   @DisplayName("roles that are removed and added again leave nothing in between, and lose no data")
   void removedAndAdded() throws Exception {
-    KubernetesNode.assumeSupported();
-    FirewallRules before = FirewallRules.ofHost();
-    try (KubernetesNode node = KubernetesNode.started(directory.resolve("n"), "127.0.63.1")) {
-      node.awaitReady();
-      node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
-      node.apply(WRITER);
-      requireStarts(node, 1);
-      for (int time = 1; time <= TIMES; time++) {
-        if (time % 2 == 1) {
-          node.removeRole(WORKER);
-          node.awaitNoNodeObject();
-          node.removeRole(CONTROLLER);
-        } else {
-          node.removeRoles();
-        }
-        Await.until(KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended(node));
-        node.awaitNothingLeft();
-        assertEquals(before, FirewallRules.ofHost());
-        node.addRoles();
-        node.awaitReady();
-        requireStarts(node, time + 1);
+    node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
+    node.apply(WRITER);
+    requireStarts(1);
+    for (int time = 1; time <= TIMES; time++) {
+      if (time % 2 == 1) {
+        node.removeRole(WORKER);
+        node.awaitNoNodeObject();
+        node.removeRole(CONTROLLER);
+      } else {
+        node.removeRoles();
       }
+      Await.until(KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended());
+      node.awaitNothingLeft();
+      assertEquals(before, FirewallRules.ofHost());
+      node.addRoles();
+      node.awaitReady();
+      requireStarts(time + 1);
     }
   }
 
   @Test
+  @Order(2)
   @DisplayName("roles that are removed while they cannot start leave nothing of an earlier run")
   void removedWhileTheyCannotStart() throws Exception {
-    KubernetesNode.assumeSupported();
-    try (KubernetesNode node = KubernetesNode.started(directory.resolve("n"), "127.0.63.2")) {
-      node.awaitReady();
-      node.node().killJvm();
-      node.upWithoutPrograms(directory.resolve("nowhere"));
-      Await.until(
-          KubernetesNode.PATIENCE,
-          "the worker to say that its programs are missing",
-          () -> node.node().ctl("explain", WORKER).all().contains("nowhere"));
-      node.removeRoles();
-      Await.until(KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended(node));
-      node.awaitNothingLeft();
-    }
+    node.node().killJvm();
+    node.upWithoutPrograms(directory.resolve("nowhere"));
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the worker to say that its programs are missing",
+        () -> node.node().ctl("explain", WORKER).all().contains("nowhere"));
+    node.removeRoles();
+    Await.until(KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended());
+    node.awaitNothingLeft();
+    assertEquals(before, FirewallRules.ofHost());
   }
 
-  private static boolean ended(KubernetesNode node) {
+  private static boolean ended() {
     return PROGRAMS.stream().allMatch(program -> node.node().children(program).isEmpty());
   }
 
   /** Each start of the Pod has added a line to the file on its volume. */
-  private static void requireStarts(KubernetesNode node, int starts) throws Exception {
+  private static void requireStarts(int starts) throws Exception {
     node.said("rollout", "status", "deployment/writer", "--timeout=120s");
     Await.until(
         KubernetesNode.PATIENCE,

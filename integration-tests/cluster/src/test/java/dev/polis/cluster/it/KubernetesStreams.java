@@ -12,24 +12,14 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.MethodOrderer;
-import org.junit.jupiter.api.Order;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestMethodOrder;
-import org.junit.jupiter.api.io.TempDir;
 
-/** What lasts, through the proxy, to a real Pod: also while the code of the roles is replaced. */
-@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
-class KubernetesStreamsIT {
+/** Checks what lasts, through the proxy, to a real Pod: also while the roles' code is replaced. */
+final class KubernetesStreams {
 
   private static final String BUNDLE = "dev.polis.kubernetes";
   private static final Pattern FORWARDED = Pattern.compile("127\\.0\\.0\\.1:(\\d+) ->");
@@ -49,30 +39,26 @@ class KubernetesStreamsIT {
       """
           .formatted(BusyboxImage.NAME);
 
-  @TempDir static Path directory;
-  private static KubernetesNode node;
+  private final KubernetesNode node;
 
-  @BeforeAll
-  static void start() throws Exception {
-    KubernetesNode.assumeSupported();
-    node = KubernetesNode.started(directory.resolve("n"), "127.0.67.1");
-    node.awaitReady();
-    node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
+  private KubernetesStreams(KubernetesNode node) {
+    this.node = node;
+  }
+
+  /** Runs the Pod on a node that has its image. */
+  static KubernetesStreams to(KubernetesNode node) throws Exception {
     node.apply(POD);
+    return new KubernetesStreams(node);
+  }
+
+  void awaitPod() throws Exception {
     node.said("wait", "--for=condition=Ready", "pod/talker", "--timeout=120s");
   }
 
-  @AfterAll
-  static void stop() {
-    if (node != null) {
-      node.close();
-    }
-  }
-
-  /** A kubectl that goes on, and what it has said so far. */
+  /** A kubectl that lasts, and what it has said so far. */
   private record Lasting(Process process, Queue<String> lines) implements AutoCloseable {
 
-    static Lasting of(String... arguments) throws IOException {
+    static Lasting of(KubernetesNode node, String... arguments) throws IOException {
       Process process =
           new ProcessBuilder(node.kubectlCommand(arguments)).redirectErrorStream(true).start();
       Queue<String> lines = new ConcurrentLinkedQueue<>();
@@ -107,20 +93,17 @@ class KubernetesStreamsIT {
     }
   }
 
-  private static void replaceCode() throws Exception {
+  private void replaceCode() throws Exception {
     node.node().ctl("bundle", "stop", BUNDLE).requireSuccess("stop");
     node.node().ctl("bundle", "start", BUNDLE).requireSuccess("start");
     Await.until(
         KubernetesNode.PATIENCE, "Kubernetes to answer", () -> node.kubectl("version").code() == 0);
   }
 
-  @Test
-  @Order(1)
-  @DisplayName("exec runs a command, passes what is typed, and brings its exit code back")
   void exec() throws Exception {
     assertEquals("here", node.said("exec", "talker", "--", "echo", "here"));
     assertEquals(7, node.kubectl("exec", "talker", "--", "sh", "-c", "exit 7").code());
-    try (Lasting shell = Lasting.of("exec", "-i", "talker", "--", "cat")) {
+    try (Lasting shell = Lasting.of(node, "exec", "-i", "talker", "--", "cat")) {
       shell.type("typed before");
       shell.awaitLine("typed before");
       replaceCode();
@@ -133,12 +116,9 @@ class KubernetesStreamsIT {
     }
   }
 
-  @Test
-  @Order(2)
-  @DisplayName("a followed log goes on while the code is replaced, and misses no line")
   void logs() throws Exception {
     assertTrue(node.said("logs", "talker").contains("line 0"));
-    try (Lasting log = Lasting.of("logs", "-f", "talker")) {
+    try (Lasting log = Lasting.of(node, "logs", "-f", "talker")) {
       log.awaitLine("line 0");
       replaceCode();
       int now = log.count("line ");
@@ -151,11 +131,8 @@ class KubernetesStreamsIT {
     }
   }
 
-  @Test
-  @Order(3)
-  @DisplayName("a forwarded port answers, also after the code was replaced")
   void portForward() throws Exception {
-    try (Lasting forward = Lasting.of("port-forward", "pod/talker", ":8080");
+    try (Lasting forward = Lasting.of(node, "port-forward", "pod/talker", ":8080");
         HttpClient client = HttpClient.newHttpClient()) {
       forward.awaitLine("Forwarding from 127.0.0.1");
       Matcher port = FORWARDED.matcher(String.join("\n", forward.lines()));
@@ -170,11 +147,8 @@ class KubernetesStreamsIT {
     }
   }
 
-  @Test
-  @Order(4)
-  @DisplayName("attach shows what a Pod says")
   void attach() throws Exception {
-    try (Lasting attached = Lasting.of("attach", "talker")) {
+    try (Lasting attached = Lasting.of(node, "attach", "talker")) {
       attached.awaitLine("line ");
     }
   }
