@@ -7,6 +7,7 @@ import dev.polis.process.Commands;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * Gives the sandbox the address of its DNS server, and takes away what the worker's programs leave
@@ -16,6 +17,10 @@ final class MachineNetwork {
 
   /** The kernel answers at once; a machine under load is given a thousand times that. */
   private static final Duration ANSWER = Duration.ofSeconds(10);
+
+  /** Tables of the network plugins, which empty them with the last Pod, and leave them. */
+  private static final List<String> PLUGIN_TABLES =
+      List.of("inet cni_plugins_masquerade", "ip cni_hostport", "ip6 cni_hostport");
 
   private final WorkerPlan plan;
   private final Commands commands = new Commands();
@@ -41,6 +46,13 @@ final class MachineNetwork {
     return plan.dns().getHostAddress() + "/32";
   }
 
+  /** A table is added first: to delete one that is not there is an error. */
+  private static String withoutPluginTables() {
+    return PLUGIN_TABLES.stream()
+        .map(table -> "add table %1$s; delete table %1$s".formatted(table))
+        .collect(Collectors.joining("; "));
+  }
+
   /** Takes bridge, rules and address away, after the programs have ended. */
   void clean(Log log) throws InterruptedException {
     if (plan.isolation() == Isolation.NAMESPACES) {
@@ -49,6 +61,7 @@ final class MachineNetwork {
     for (List<String> command :
         List.of(
             List.of(plan.programs().program(ProxyFiles.NAME).toString(), "--cleanup"),
+            Commands.located(List.of("nft", withoutPluginTables())),
             List.of("ip", "link", "delete", PodNetworkFiles.BRIDGE),
             List.of("ip", "address", "delete", dnsAddress(), "dev", "lo"))) {
       try {

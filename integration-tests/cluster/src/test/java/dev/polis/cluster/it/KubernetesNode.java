@@ -158,11 +158,14 @@ final class KubernetesNode implements AutoCloseable {
                     .isEmpty());
   }
 
-  /** The owner's certificate is a file, so that no program has to be run for each command. */
   private void writeKubeconfig() throws Exception {
-    Path owner = node.state().resolve("owner");
+    writeKubeconfig(kubeconfig(), node.state().resolve("owner"), node.address(), node.id());
+  }
+
+  /** The owner's certificate is a file, so that no program has to be run for each command. */
+  static void writeKubeconfig(Path to, Path owner, String address, String id) throws IOException {
     Files.writeString(
-        kubeconfig(),
+        to,
         """
         apiVersion: v1
         kind: Config
@@ -183,9 +186,9 @@ final class KubernetesNode implements AutoCloseable {
         current-context: polis
         """
             .formatted(
-                node.address(),
+                address,
                 PROXY_PORT,
-                node.id(),
+                id,
                 owner.resolve("ca.pem"),
                 owner.resolve("owner.pem"),
                 owner.resolve("owner-key.pem")));
