@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import com.google.protobuf.Message;
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.wire.curator.CuratorGrpc;
 import io.grpc.CallOptions;
@@ -26,6 +28,9 @@ import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -34,6 +39,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -45,6 +51,7 @@ class AuthorizationMatrixTest {
   private static final String TABLE = "authorization-matrix.txt";
 
   @Test
+  @Tag("attack")
   @DisplayName("every method decides about every kind of caller as the table says")
   void everyMethodDecidesAboutEveryCaller() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
@@ -82,7 +89,20 @@ class AuthorizationMatrixTest {
     callers.put("other-node", fixture.as(fixture.node()));
     callers.put("owner", fixture.asOwner());
     callers.put("revoked", fixture.as(revoked));
+    callers.put("expired", fixture.as(expired(fixture.ca)));
     return callers;
+  }
+
+  /** Returns a node whose certificate was issued for a day, ten days ago. */
+  private static TlsIdentity expired(CertificateAuthority ca) {
+    InstantSource then = InstantSource.fixed(Instant.now().minus(Duration.ofDays(10)));
+    KeyPair pair = Ed25519.generate();
+    CertificateTemplate day =
+        CertificateTemplate.node(NodeId.of(pair.getPublic())).withLifetime(Duration.ofDays(1));
+    return TlsIdentity.of(
+        pair.getPrivate(),
+        new CertificateAuthority(ca.privateKey(), ca.certificate(), then)
+            .issue(day, pair.getPublic()));
   }
 
   private static String row(MethodDescriptor<?, ?> method, Map<String, ManagedChannel> callers)

@@ -28,16 +28,22 @@ import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.ClientCalls;
 import io.netty.handler.ssl.SslContext;
+import java.net.ConnectException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.Socket;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
 import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
+import java.util.ArrayList;
 import java.util.Date;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
 import org.bouncycastle.asn1.x500.X500Name;
 import org.bouncycastle.cert.jcajce.JcaX509CertificateConverter;
 import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
@@ -45,6 +51,7 @@ import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class RpcAuthorizationTest {
@@ -154,7 +161,9 @@ class RpcAuthorizationTest {
   }
 
   @Test
-  @DisplayName("RPC-02 two certificates, or one with an RSA key, are UNAUTHENTICATED in words")
+  @Tag("attack")
+  @DisplayName(
+      "RPC-02 two certificates, or one with an RSA key, are UNAUTHENTICATED, and the message says why")
   void rpc02_otherCertificatesAreRefused() throws Exception {
     TlsIdentity owner = fixture.user("owner");
     TlsIdentity two =
@@ -281,7 +290,9 @@ class RpcAuthorizationTest {
   }
 
   @Test
-  @DisplayName("the plain-text listener opens with its first service and knows nobody")
+  @Tag("attack")
+  @DisplayName(
+      "the plain-text listener opens with its first service and takes each caller for a stranger")
   void plainTextKnowsNobody() {
     assertFalse(open(RpcHost.DEBUG));
     fixture.host.serve(RpcHost.DEBUG, RpcFixture.reaching(CuratorLocalGrpc.getServiceDescriptor()));
@@ -297,6 +308,27 @@ class RpcAuthorizationTest {
                     .getCACertificate(GetCACertificateRequest.getDefaultInstance()));
     assertEquals("reached", openMethod.getDescription());
     assertEquals(Status.Code.UNAUTHENTICATED, ticket(plain).getCode());
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("the plain-text listener is reached at its address and at no other of the machine")
+  void plainTextStaysAtItsAddress() throws Exception {
+    fixture.host.serve(RpcHost.DEBUG, RpcFixture.reaching(CuratorLocalGrpc.getServiceDescriptor()));
+    InetSocketAddress own = fixture.host.address(RpcHost.DEBUG);
+    new Socket(own.getAddress(), own.getPort()).close();
+    List<InetAddress> others =
+        NetworkInterface.networkInterfaces()
+            .flatMap(NetworkInterface::inetAddresses)
+            .filter(address -> !address.isLoopbackAddress())
+            .collect(Collectors.toCollection(ArrayList::new));
+    others.add(InetAddress.ofLiteral("127.0.0.2"));
+    for (InetAddress other : others) {
+      assertThrows(
+          ConnectException.class,
+          () -> new Socket(other, own.getPort()).close(),
+          () -> "connected at " + other);
+    }
   }
 
   private boolean open(String listener) {

@@ -9,6 +9,7 @@ import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.DynamicMessage;
 import com.google.protobuf.Message;
 import com.google.protobuf.UnknownFieldSet;
+import dev.polis.pki.Ed25519;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import io.grpc.CallOptions;
@@ -26,6 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -115,6 +117,7 @@ class RpcFieldSizeTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName(
       "each field of each method is taken at its largest size and refused beyond it, with name, size and limit")
   void everyFieldIsChecked() {
@@ -222,6 +225,37 @@ class RpcFieldSizeTest {
     Message typed = unary.parseRequest(request.toByteString().newInput());
     return RpcFixture.statusOf(
         () -> ClientCalls.blockingUnaryCall(channel, unary, CallOptions.DEFAULT, typed));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "a small message that becomes too large when it is decompressed reaches no handler, and others are served")
+  void decompressedTooLarge() {
+    // Four times the limit of a message; compressed it is a thousandth of that.
+    GetNodesRequest bomb =
+        GetNodesRequest.newBuilder()
+            .setFilter("x".repeat(4 * RpcSettings.Limits.DEFAULT.messageBytes()))
+            .build();
+    ManagedChannel stranger =
+        fixture.channel(RpcClients.ephemeral(Ed25519.generate(), fixture.trust()));
+    for (ManagedChannel caller : List.of(stranger, fixture.asOwner())) {
+      Status refused =
+          RpcFixture.statusOf(
+              () ->
+                  ClientCalls.blockingServerStreamingCall(
+                          caller,
+                          ManagementGrpc.getGetNodesMethod(),
+                          CallOptions.DEFAULT.withCompression("gzip"),
+                          bomb)
+                      .hasNext());
+      assertEquals(
+          caller == stranger ? Status.Code.UNAUTHENTICATED : Status.Code.RESOURCE_EXHAUSTED,
+          refused.getCode(),
+          refused.toString());
+    }
+    assertEquals(0, handled.get(), "a handler got it");
+    assertEquals("reached", ask("").getDescription());
   }
 
   @Test

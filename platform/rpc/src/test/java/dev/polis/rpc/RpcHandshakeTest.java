@@ -38,6 +38,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class RpcHandshakeTest {
@@ -126,6 +127,7 @@ class RpcHandshakeTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a caller whose certificate has no names is a stranger where only members may call")
   void namelessStranger() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {

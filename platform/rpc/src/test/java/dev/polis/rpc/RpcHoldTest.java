@@ -23,8 +23,10 @@ import io.grpc.stub.StreamObserver;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -35,6 +37,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -239,14 +242,24 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName("strangers do not wait: who may not call is told so, provider or not")
-  void strangersAreNotHeld() {
-    try (RpcFixture fixture = new RpcFixture()) {
+  @Tag("attack")
+  @DisplayName("strangers are refused at once while a provider is away, and take no member's place")
+  void strangersAreNotHeld() throws Exception {
+    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(1, Duration.ofSeconds(20)))) {
       fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
       ManagedChannel stranger = fixture.channel(RpcClients.anonymous(fixture.trust()));
-      Status status = RpcFixture.statusOf(() -> ask(stranger));
-      assertEquals(Status.Code.UNAUTHENTICATED, status.getCode());
+      ManagedChannel owner = fixture.asOwner();
+      Callable<Status.Code> attack = () -> RpcFixture.statusOf(() -> ask(stranger)).getCode();
+      for (Future<Status.Code> refused : callers.invokeAll(Collections.nCopies(50, attack))) {
+        assertEquals(Status.Code.UNAUTHENTICATED, refused.get());
+      }
       assertEquals(0, method(fixture).held());
+
+      Future<String> member = callers.submit(() -> ask(owner));
+      awaitHeld(fixture, 1);
+      assertEquals(Status.Code.UNAUTHENTICATED, attack.call());
+      fixture.host.serve(RpcHost.CURATOR, new Named("second"));
+      assertEquals("second", member.get());
     }
   }
 

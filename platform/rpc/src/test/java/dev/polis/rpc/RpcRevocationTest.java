@@ -21,6 +21,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -55,6 +56,7 @@ class RpcRevocationTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a certificate that the list on the disk names is refused from the first call on")
   void knownFromTheFirstCall() throws Exception {
     TlsIdentity revoked = fixture.user("owner");
@@ -65,6 +67,7 @@ class RpcRevocationTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName(
       "while the list is unknown no certificate is accepted, and callers are told why; the list of consensus ends that")
   void unknownRefusesAllMembers() throws Exception {
@@ -110,6 +113,26 @@ class RpcRevocationTest {
       assertEquals(Status.Code.ALREADY_EXISTS, ask(fixture.asOwner()).getCode());
     }
     fixture.host.identify(fixture.credentials);
+    assertEquals(Status.Code.UNAUTHENTICATED, ask(fixture.as(revoked)).getCode());
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a list of another authority neither admits a revoked member nor refuses another")
+  void foreignListChangesNothing() throws Exception {
+    TlsIdentity revoked = fixture.user("owner");
+    TlsIdentity victim = fixture.user("owner");
+    fixture.host.identify(fixture.credentials, new RpcRevocations.Known(list(1, revoked)));
+    CertificateAuthority attacker = CertificateAuthority.create("Test cluster CA");
+
+    assertThrows(
+        IdentityException.class,
+        () ->
+            fixture.host.revoke(
+                attacker.revocationList(
+                    BigInteger.TWO, List.of(victim.certificate().getSerialNumber()))));
+
+    assertEquals(Status.Code.ALREADY_EXISTS, ask(fixture.as(victim)).getCode());
     assertEquals(Status.Code.UNAUTHENTICATED, ask(fixture.as(revoked)).getCode());
   }
 

@@ -23,7 +23,10 @@ import org.junit.jupiter.api.Test;
  */
 class TierRulesTest {
 
-  private static final Set<String> TAGS = Set.of("full", "longer", "long", "alone");
+  private static final Set<String> TIERS = Set.of("full", "longer", "long", "alone");
+
+  /** Says what a test is for, and not when it runs; ThreatModelTest asks for it. */
+  private static final String ATTACK = "attack";
 
   private static final Pattern TEST =
       Pattern.compile(
@@ -110,14 +113,16 @@ class TierRulesTest {
     List<String> wrong = new ArrayList<>();
     for (Source source : sources()) {
       source.tags().stream()
-          .filter(tag -> !TAGS.contains(tag) && !source.path().endsWith("TierRulesTest.java"))
-          .filter(tag -> source.hasTests())
+          .filter(tag -> !TIERS.contains(tag) && !tag.equals(ATTACK))
+          .filter(tag -> source.hasTests() && !source.path().endsWith("TierRulesTest.java"))
           .forEach(tag -> wrong.add(source.path() + " has the tag " + tag));
-      if (source.classTags().contains("long") && source.classTags().size() > 1) {
-        wrong.add(source.path() + " runs in the long tier alone, and has " + source.classTags());
+      Set<String> ofClass = source.classTags();
+      ofClass.remove(ATTACK);
+      if (ofClass.contains("long") && ofClass.size() > 1) {
+        wrong.add(source.path() + " runs in the long tier alone, and has " + ofClass);
       }
     }
-    assertEquals(List.of(), wrong, "the tags are " + new TreeSet<>(TAGS));
+    assertEquals(List.of(), wrong, "the tags are " + new TreeSet<>(TIERS) + " and " + ATTACK);
   }
 
   @Test
