@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Formats entries as text. Control characters, with which a foreign program could drive the
- * reader's terminal, are shown as {@code ?}. Times are in UTC.
+ * Formats entries as text. Characters with which a foreign program could drive the reader's
+ * terminal or forge a line are shown as {@code ?}. Times are in UTC.
  */
 public final class LogFormat {
   // Fits most names of a node; longer ones push the rest of their line to the right.
@@ -118,12 +118,25 @@ public final class LogFormat {
     return end == 1 ? 2 : end - 1;
   }
 
+  /**
+   * Returns true for a character that neither ends a line, nor drives a terminal, nor hides or
+   * turns the text around it.
+   */
+  public static boolean isPrintable(int character) {
+    return switch (Character.getType(character)) {
+      case Character.CONTROL,
+          Character.FORMAT,
+          Character.LINE_SEPARATOR,
+          Character.PARAGRAPH_SEPARATOR,
+          Character.SURROGATE ->
+          false;
+      default -> true;
+    };
+  }
+
   private static String printable(String text) {
     StringBuilder out = new StringBuilder(text.length());
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      out.append(c == '\t' ? ' ' : Character.isISOControl(c) ? '?' : c);
-    }
+    text.codePoints().forEach(c -> out.appendCodePoint(c == '\t' ? ' ' : isPrintable(c) ? c : '?'));
     return out.toString();
   }
 

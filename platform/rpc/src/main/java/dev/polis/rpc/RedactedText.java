@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.Descriptors.EnumValueDescriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.MessageOrBuilder;
+import dev.polis.logtree.LogFormat;
 import dev.polis.wire.options.Options;
 import java.util.List;
 import java.util.Map;
@@ -107,8 +108,8 @@ public final class RedactedText {
   }
 
   /**
-   * Appends a string without line breaks and other control characters, with which a caller could
-   * forge log entries.
+   * Appends a string without line breaks and other characters with which a caller could forge log
+   * entries.
    */
   private void quoted(String string) {
     text.append('"');
@@ -116,7 +117,7 @@ public final class RedactedText {
     string
         .codePoints()
         .limit(end)
-        .forEach(c -> text.appendCodePoint(Character.isISOControl(c) || c == '"' ? '?' : c));
+        .forEach(c -> text.appendCodePoint(LogFormat.isPrintable(c) && c != '"' ? c : '?'));
     text.append('"');
   }
 }

@@ -21,13 +21,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -103,6 +107,7 @@ class CallAuditTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a change that an authenticated peer may not make is kept, and reaches no handler")
   void deniedChangeIsKept() throws Exception {
     assertEquals(Status.Code.PERMISSION_DENIED, call(fixture.as(fixture.node())).getCode());
@@ -112,6 +117,7 @@ class CallAuditTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a flood of strangers leaves one line, beside which the changes stay")
   void floodOfStrangersLeavesOneLine() throws Exception {
     assertEquals(Status.Code.OK, call(fixture.asOwner()).getCode());
@@ -136,6 +142,7 @@ class CallAuditTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("when nothing can be written any more, a change is refused before its handler")
   void fullLogRefusesChanges() throws Exception {
     log.release();
@@ -146,6 +153,46 @@ class CallAuditTest {
     assertEquals(Status.Code.UNAVAILABLE, refusal.getCode());
     assertTrue(refusal.getDescription().contains("audit log"), refusal.getDescription());
     assertEquals(List.of(), seenByHandler);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("line ends and controls in the fields of a call begin no line in any log")
+  void callersCannotForgeLines() throws Exception {
+    String forged =
+        "x\nFORGED 1\r\nFORGED 2\u0085FORGED 3\u2028FORGED 4\u2029FORGED 5\u001b[2J\u202e";
+    UpdateNodeLabelsRequest request =
+        UpdateNodeLabelsRequest.newBuilder()
+            .setId("y\nFORGED 6")
+            .addUpsert(
+                UpdateNodeLabelsRequest.Pair.newBuilder().setKey(forged).setValue("z\nFORGED 7"))
+            .build();
+    for (RpcClients caller :
+        List.of(
+            RpcClients.anonymous(fixture.trust()),
+            RpcClients.authenticated(fixture.node(), fixture.trust()),
+            RpcClients.authenticated(fixture.user("owner"), fixture.trust()))) {
+      ManagedChannel channel = fixture.channel(caller);
+      RpcFixture.statusOf(() -> ManagementGrpc.newBlockingStub(channel).updateNodeLabels(request));
+    }
+    log.release();
+    List<String> lines = new ArrayList<>(fixture.log());
+    Path audit = directory.resolve("audit");
+    try (Stream<Path> files = Files.list(audit)) {
+      for (Path file : files.toList()) {
+        lines.add(Files.readString(file));
+      }
+    }
+    assertTrue(lines.stream().anyMatch(line -> line.contains("FORGED 1")), lines::toString);
+    assertEquals(
+        List.of(),
+        lines.stream()
+            .flatMap(entry -> Arrays.stream(entry.split("\\R")))
+            .filter(line -> line.startsWith("FORGED") || line.matches(".*[\u001b\u202e].*"))
+            .toList());
+    assertEquals(
+        List.of(), new AuditFolder(audit).verify(Long.MAX_VALUE, Optional.empty()).faults());
+    assertEquals(List.of("asked"), seenByHandler);
   }
 
   @Test

@@ -1,5 +1,6 @@
 package dev.polis.rpc.audit;
 
+import dev.polis.logtree.LogFormat;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -56,12 +57,8 @@ public record AuditRecord(
     StringBuilder plain = new StringBuilder(Math.min(text.length(), LONGEST));
     text.codePoints()
         .limit(LONGEST)
-        .forEach(c -> plain.appendCodePoint(Character.isISOControl(c) || surrogate(c) ? '?' : c));
+        .forEach(c -> plain.appendCodePoint(LogFormat.isPrintable(c) ? c : '?'));
     return plain.toString();
-  }
-
-  private static boolean surrogate(int c) {
-    return c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE;
   }
 
   private static String body(

@@ -22,6 +22,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -120,6 +121,7 @@ class AuditDiskFullTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName(
       "on a full disk records are held and then changes refused; with room again none is lost or torn")
   void fullDiskLosesNothing() throws Exception {

@@ -23,6 +23,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -193,6 +194,7 @@ class AuditLogTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a record that was changed, removed or put in is found, and the rest stays readable")
   void changedRecordIsFound() throws Exception {
     try (AuditLog log = open()) {
@@ -223,6 +225,7 @@ class AuditLogTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("what was changed in the middle is not cut off: another file is begun")
   void damagedFileIsKept() throws Exception {
     try (AuditLog log = open()) {
@@ -243,6 +246,7 @@ class AuditLogTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a file that was removed and a log that was cut short are found")
   void missingFilesAreFound() throws Exception {
     try (AuditLog log = open(new AuditSettings(4096, 16))) {
@@ -349,7 +353,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("sums of a flood that goes on come ever more rarely, at most one an hour")
+  @DisplayName("sums of a long flood come more and more rarely, at most one an hour")
   void tallyBacksOff() {
     long[] now = {0};
     AuditTally tally =
