@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -67,6 +68,7 @@ class RevocationFileTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a list that is cut or has any byte changed is unknown, and its file is named")
   void damaged() throws Exception {
     byte[] whole = list(1).der();
@@ -83,6 +85,7 @@ class RevocationFileTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a list of another cluster is unknown")
   void foreign() throws Exception {
     CertificateAuthority other = CertificateAuthority.create("another cluster");

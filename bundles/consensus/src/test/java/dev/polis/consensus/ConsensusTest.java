@@ -30,13 +30,21 @@ import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.RunningProcess;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.Severity;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -44,12 +52,15 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.KeyPair;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -359,6 +370,7 @@ class ConsensusTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("D-40 a user can neither read nor write another's keys, nor the CA, nor administer")
   void d40_usersAreKeptApart() throws Exception {
     Instance instance = harness.instance();
@@ -368,6 +380,51 @@ class ConsensusTest {
       assertKeptOut(thief);
       assertThrows(EtcdPermissionException.class, () -> thief.kv().get("/registry/secrets/a"));
       thief.kv().put("namespaced:kubernetes/own", BAR);
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a stranger gets no answer of etcd, neither as a client nor as a peer")
+  void strangersAreKeptOut() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+    put(instance, "/nodes/secret");
+    KeyPair key = Ed25519.generate();
+    CertificateAuthority attacker = CertificateAuthority.create("etcd");
+    TlsIdentity root =
+        TlsIdentity.of(
+            key.getPrivate(), attacker.issue(CertificateTemplate.client("root"), key.getPublic()));
+    Path peer = harness.files().peerPki().certificate().path();
+    TlsIdentity member =
+        TlsIdentity.of(
+            Pem.privateKey(Files.readString(harness.files().peerPki().key().path())),
+            Pem.certificate(Files.readString(peer)));
+    // That a member is answered shows that the question is one.
+    assertTrue(answers(7834, TlsContexts.context(TlsKeys.fixed(member), TlsTrust.anyKey())));
+    for (int port : new int[] {7833, 7834}) {
+      for (SSLContext stranger :
+          List.of(
+              TlsContexts.anonymous(TlsTrust.anyKey()),
+              TlsContexts.context(TlsKeys.fixed(root), TlsTrust.anyKey()))) {
+        assertFalse(answers(port, stranger), "port " + port);
+      }
+    }
+    try (EtcdClient curator = EtcdClient.connect(instance.consensus.access("curator"))) {
+      assertArrayEquals(BAR, curator.kv().get("/nodes/secret").get().value());
+    }
+  }
+
+  /** Returns whether etcd answers a question over HTTP; it ends a connection that it refuses. */
+  private boolean answers(int port, SSLContext tls) throws IOException {
+    try (Socket socket = tls.getSocketFactory().createSocket(harness.address, port)) {
+      socket.setSoTimeout((int) ConsensusHarness.PATIENCE.toMillis());
+      socket
+          .getOutputStream()
+          .write("GET /version HTTP/1.0\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      return socket.getInputStream().read() >= 0;
+    } catch (SSLException | SocketException refused) {
+      return false;
     }
   }
 

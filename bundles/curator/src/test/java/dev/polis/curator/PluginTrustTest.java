@@ -22,6 +22,7 @@ import io.grpc.StatusException;
 import java.security.KeyPair;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
@@ -29,6 +30,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
@@ -124,12 +126,23 @@ class PluginTrustTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a node changes no keys, and a stranger does not even read them")
-  void onlyTheOwnerChangesKeys() {
-    refused(
-        Status.Code.PERMISSION_DENIED,
-        () -> trust(fixture.asNode()).addTrustedKey(add("release", FIRST)));
+  void onlyTheOwnerChangesKeys() throws Exception {
+    trust(owner).addTrustedKey(add("release", FIRST));
+    RemoveTrustedKeyRequest removal =
+        RemoveTrustedKeyRequest.newBuilder().setName("release").setForce(true).build();
+    Map<ManagedChannel, Status.Code> attackers =
+        Map.of(
+            fixture.asNode(), Status.Code.PERMISSION_DENIED,
+            fixture.asNobody(), Status.Code.UNAUTHENTICATED);
+    attackers.forEach(
+        (attacker, code) -> {
+          refused(code, () -> trust(attacker).addTrustedKey(add("own", SECOND)));
+          refused(code, () -> trust(attacker).removeTrustedKey(removal));
+        });
     refused(Status.Code.UNAUTHENTICATED, () -> listed(fixture.asNobody()));
+    assertEquals(List.of("release"), listed(owner));
   }
 
   @Test

@@ -45,6 +45,7 @@ class RevocationTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName(
       "CUR-23 a revoked node is refused within a second by leader, follower and node services")
   void cur23_revokedNode() throws Exception {
@@ -143,6 +144,7 @@ class RevocationTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("D-18 a revoked user is refused within a second, also on an open connection")
   void d18_revokedUser() throws Exception {
     try (CuratorFixture fixture = CuratorFixture.leading();

@@ -22,6 +22,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -136,6 +137,7 @@ class WorkerCertificatesTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("CUR-14 another key for any of the three programs is refused")
   void cur14_otherKey() throws Exception {
     issue(request());
@@ -168,6 +170,7 @@ class WorkerCertificatesTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a user is refused: certificates of a worker are for nodes only")
   void usersAreRefused() throws Exception {
     CuratorBlockingV2Stub owner = CuratorGrpc.newBlockingV2Stub(fixture.asOwner());

@@ -38,6 +38,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -145,6 +146,7 @@ class MetricsTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a caller without a certificate, or with one of another cluster, gets no connection")
   void strangersAreRefused() throws Exception {
     node.start();
@@ -156,6 +158,7 @@ class MetricsTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("D-18 a revoked certificate reads no metrics, on open connections and on new ones")
   void d18_revocation() throws Exception {
     node.start();

@@ -18,6 +18,7 @@ import java.security.SecureRandom;
 import org.bouncycastle.crypto.params.X25519PrivateKeyParameters;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -43,6 +44,9 @@ class RecoveryShareFileTest {
   }
 
   @Test
+  @Tag("attack")
+  @DisplayName(
+      "a share that was sealed is opened by the owner's key, by no other, and shows nothing")
   void whatWasSealedIsOpenedByTheOwnerAlone() throws Exception {
     assertFalse(share.exists());
     assertEquals(Problem.ABSENT, refused(Secret.of(owner.getEncoded())));

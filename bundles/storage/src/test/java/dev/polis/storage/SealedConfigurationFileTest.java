@@ -26,6 +26,7 @@ import java.util.Arrays;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -125,6 +126,7 @@ class SealedConfigurationFileTest {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("attack")
   @DisplayName("STO-03 each damage is told from absence, and never leads to a new volume")
   void sto03_damage(Damage damage) throws Exception {
     bench.manager.mountNew(StorageSecurity.INSECURE, keys);

@@ -27,6 +27,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -113,6 +114,7 @@ class VolumeLifeTest {
 
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
+  @Tag("attack")
   @DisplayName("STO-04 a wrong key is a clean error and the backing is untouched")
   void sto04_wrongKey(StorageSecurity security) throws Exception {
     open(security);
@@ -190,6 +192,7 @@ class VolumeLifeTest {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("attack")
   @DisplayName("D-09 a new volume is never made over one that is there, whatever its security")
   void d09_nothingIsMadeOver(StorageSecurity security) throws Exception {
     open(security);

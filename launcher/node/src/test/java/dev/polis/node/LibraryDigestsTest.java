@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -47,6 +48,7 @@ class LibraryDigestsTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("A jar that was changed after it was compared is refused by name, at each start")
   void damaged() throws Exception {
     Files.writeString(netty, "nettz");

@@ -60,6 +60,7 @@ import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -254,7 +255,9 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("without a user's certificate the answer is 401, a Kubernetes Status in words")
+  @Tag("attack")
+  @DisplayName(
+      "without a user's certificate the answer is 401, with a Kubernetes Status that says why")
   void unauthorized() throws Exception {
     TlsIdentity node = TlsIdentity.of(nodeKey.getPrivate(), ca.issueNode(nodeKey.getPublic()));
     KeyPair pair = Ed25519.generate();
@@ -706,6 +709,7 @@ class AuthProxyTest {
 
   @ParameterizedTest(name = "{0} is refused with {1}")
   @MethodSource("ambiguous")
+  @Tag("attack")
   @DisplayName("what two parsers might read differently is refused, and the connection is closed")
   void refusesTheAmbiguous(String what, int code, String request) throws Exception {
     try (Raw client = new Raw()) {

@@ -142,8 +142,9 @@ class LoadBalancerTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName(
-      "connections beyond the limit are closed, those before it go on, and room comes back")
+      "connections beyond the limit are closed, those before it stay open, and room comes back")
   void connectionsAreBounded() throws Exception {
     Echo only = new Echo();
     use(only);

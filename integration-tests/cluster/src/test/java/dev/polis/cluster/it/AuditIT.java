@@ -28,6 +28,7 @@ class AuditIT {
   private int written;
 
   @Test
+  @Tag("attack")
   @DisplayName(
       "changes are in the audit log across swaps of organs, a kill with a torn last record, and a restart of the process")
   void noChangeIsLost() throws Exception {

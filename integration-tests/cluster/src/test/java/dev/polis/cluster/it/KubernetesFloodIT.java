@@ -87,6 +87,7 @@ class KubernetesFloodIT {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName(
       "polisctl and the API server answer within 2 s while 16 addresses flood a port of Kubernetes")
   void answersUnderAFlood() throws Exception {

@@ -13,6 +13,8 @@ import com.google.gson.JsonParser;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.LiveTree;
+import dev.polis.fixtures.NodeProcesses;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
@@ -21,8 +23,10 @@ import dev.polis.pki.Pem;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.security.PublicKey;
 import java.security.cert.CertificateExpiredException;
 import java.security.cert.X509Certificate;
@@ -32,6 +36,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.Date;
 import java.util.HashMap;
 import java.util.List;
@@ -56,6 +61,10 @@ class NodeLifeIT {
 
   /** Where the curator's records are in etcd. */
   private static final String RECORDS = "namespaced:curator/";
+
+  /** What a file must not allow if it has a secret in it, whatever its folder allows. */
+  private static final Set<PosixFilePermission> OTHERS =
+      Set.of(PosixFilePermission.GROUP_READ, PosixFilePermission.OTHERS_READ);
 
   @TempDir static Path directory;
   private static TestNode node;
@@ -218,6 +227,7 @@ class NodeLifeIT {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("D-05 no secret of a whole bootstrap is in any log or on the screen")
   void noSecretIsPrinted() throws Exception {
     assertTrue(
@@ -267,6 +277,40 @@ class NodeLifeIT {
                     new String(bytes(entry, "key"), StandardCharsets.UTF_8),
                     bytes(entry, "value")));
     return stored;
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("no file that another user may read, and no command line, has a secret in it")
+  void otherUsersReadNoSecret() throws Exception {
+    Secrets secrets =
+        new Secrets()
+            .addKeysBelow(node.state())
+            .addSealedConfiguration(node.state())
+            .add("cluster unlock key", clusterUnlockKey());
+    List<String> found = new ArrayList<>();
+    int searched = 0;
+    for (Path file : LiveTree.bottomUp(node.state())) {
+      try {
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)
+            || Collections.disjoint(OTHERS, Files.getPosixFilePermissions(file))) {
+          continue;
+        }
+        searched++;
+        String text = Files.readString(file, StandardCharsets.ISO_8859_1);
+        secrets.foundIn(text).forEach(secret -> found.add(file + ": " + secret));
+      } catch (NoSuchFileException gone) {
+        // A running node replaces its files.
+      }
+    }
+    for (ProcessHandle process :
+        List.of(ProcessHandle.of(node.jvmPid()).orElseThrow(), node.etcd())) {
+      String line = NodeProcesses.commandLine(process);
+      assertFalse(line.isEmpty(), "the command line of " + process.pid());
+      secrets.foundIn(line).forEach(secret -> found.add(line + ": " + secret));
+    }
+    System.out.printf("%d files that others may read were searched%n", searched);
+    assertEquals(List.of(), found);
   }
 
   @Test

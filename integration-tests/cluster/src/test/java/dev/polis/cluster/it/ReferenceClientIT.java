@@ -511,8 +511,9 @@ class ReferenceClientIT {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a change with a field of a later version is refused by the field, not done by half")
-  void unknownFields() {
+  void unknownFields() throws Exception {
     assertRefused(
         Status.Code.INVALID_ARGUMENT,
         "field number 77 of UpdateNodeLabelsRequest",
@@ -528,6 +529,7 @@ class ReferenceClientIT {
                                     77, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
                                 .build())
                         .build()));
+    assertEquals(0, owner.nodes("node.labels.pairs.exists(p, p.key == 'half')").size());
   }
 
   // ---- logs

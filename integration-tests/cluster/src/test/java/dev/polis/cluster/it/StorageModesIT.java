@@ -75,6 +75,7 @@ class StorageModesIT {
   @TempDir Path directory;
 
   @Test
+  @Tag("attack")
   @DisplayName("the strongest volume keeps its data over a stop and a kill, and gives nothing away")
   void theStrongestVolumeLives() throws Exception {
     lives(Mode.AUTHENTICATED_ENCRYPTED);

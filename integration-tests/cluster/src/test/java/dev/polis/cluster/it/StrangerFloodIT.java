@@ -114,6 +114,7 @@ class StrangerFloodIT {
 
   @ParameterizedTest(name = "port {0}")
   @ValueSource(ints = {7833, 7834, 7835, DEBUG, 7839, 7840})
+  @Tag("attack")
   @DisplayName("polisctl answers within 2 s while 16 addresses flood a port with connections")
   void polisctlAnswersUnderAFlood(int port) throws Exception {
     answers();
@@ -162,6 +163,7 @@ class StrangerFloodIT {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName(
       "50 strangers read root of a full log under a flood of refused calls, and the node lives")
   void strangersReadAFullLog() throws Exception {

@@ -12,16 +12,28 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Holds docs/threat-model.md against the tests that it names. */
+/**
+ * Holds docs/threat-model.md against the tests that it names. A test with the tag {@code attack}
+ * does what the row's attacker would do: it opens the connections, sends the bytes, presents the
+ * certificate, changes the file or makes the call, and asserts that the attack fails and that what
+ * it must not harm is unharmed. A test of a parser, of a setting or of the usual way has no such
+ * tag. The report of a run says which of the named tests did not run.
+ */
 class ThreatModelTest {
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
 
   /** A test as the last column names it: a link to its class, a colon, the sentence of the test. */
   private static final Pattern PROOF =
       Pattern.compile("\\[([A-Za-z0-9]+)]\\(\\.\\./([^)]+\\.java)\\): ([^|]+?)(?=; \\[|$)");
+
+  private static final String TAG = "@Tag(\"attack\")";
+
+  private static final Pattern SENTENCE =
+      Pattern.compile("@DisplayName\\(\\s*\"((?:[^\"\\\\]|\\\\.)*)\"\\s*\\)");
 
   private static final Pattern PORT = Pattern.compile("\\b(\\d{4})\\b");
 
@@ -31,7 +43,7 @@ class ThreatModelTest {
   private static List<String[]> rows() throws IOException {
     List<String[]> rows = new ArrayList<>();
     for (String line : Files.readAllLines(REPOSITORY.resolve("docs/threat-model.md"))) {
-      if (line.startsWith("| ") && !line.startsWith("| who ")) {
+      if (line.startsWith("| ") && !line.startsWith("| who |")) {
         String[] columns = line.substring(2, line.lastIndexOf(" |")).split(" \\| ");
         assertEquals(COLUMNS, columns.length, line);
         rows.add(columns);
@@ -45,24 +57,78 @@ class ThreatModelTest {
     return Files.readString(file).replaceAll("\"\\s*\\+\\s*\"", "");
   }
 
+  /** Returns the sentences of the tests in a class that attack. */
+  private static Set<String> attacks(Path file) throws IOException {
+    Set<String> sentences = new TreeSet<>();
+    String source = source(file);
+    boolean all = source.contains("\n" + TAG + "\n");
+    for (String method : source.split("\n\n")) {
+      String annotations = method.split("\\bvoid ", 2)[0];
+      Matcher sentence = SENTENCE.matcher(annotations);
+      if ((all || annotations.contains("  " + TAG + "\n")) && sentence.find()) {
+        sentences.add(sentence.group(1));
+      }
+    }
+    return sentences;
+  }
+
   @Test
-  @DisplayName("each row of the threat model names tests that exist and run")
+  @DisplayName("each row of the threat model names tests that exist, one of which attacks")
   void rowsNameTests() throws IOException {
     List<String> wrong = new ArrayList<>();
     List<String[]> rows = rows();
-    assertTrue(rows.size() > 20, "the table was read to its end: " + rows.size() + " rows");
+    assertTrue(rows.size() > 30, "the table was read to its end: " + rows.size() + " rows");
     for (String[] row : rows) {
       Matcher proofs = PROOF.matcher(row[COLUMNS - 1]);
-      int found = 0;
+      boolean attacked = false;
       while (proofs.find()) {
-        found++;
-        check(proofs).forEach(wrong::add);
+        List<String> faults = check(proofs);
+        wrong.addAll(faults);
+        attacked |=
+            faults.isEmpty()
+                && attacks(REPOSITORY.resolve(proofs.group(2))).contains(proofs.group(3).strip());
       }
-      if (found == 0) {
-        wrong.add("no test: " + String.join(" | ", row));
+      if (!attacked) {
+        wrong.add("no test with " + TAG + ": " + String.join(" | ", row));
       }
     }
     assertEquals(List.of(), wrong);
+  }
+
+  @Test
+  @DisplayName("each test that attacks is named by a row of the threat model")
+  void attacksHaveRows() throws IOException {
+    Set<String> named = new TreeSet<>();
+    for (String[] row : rows()) {
+      PROOF
+          .matcher(row[COLUMNS - 1])
+          .results()
+          .forEach(proof -> named.add(proof.group(2) + ": " + proof.group(3).strip()));
+    }
+    Set<String> found = new TreeSet<>();
+    for (Path file : tests()) {
+      for (String sentence : attacks(file)) {
+        found.add(REPOSITORY.relativize(file) + ": " + sentence);
+      }
+    }
+    assertTrue(found.size() > 40, "the tests were found: " + found.size());
+    found.removeAll(named);
+    assertEquals(Set.of(), found, "attacks without a row");
+  }
+
+  /** Returns the sources of all tests. */
+  private static List<Path> tests() throws IOException {
+    List<Path> tests = new ArrayList<>();
+    for (String place : List.of("platform", "bundles", "launcher", "tools", "integration-tests")) {
+      try (Stream<Path> files = Files.walk(REPOSITORY.resolve(place))) {
+        files
+            .filter(file -> file.toString().contains("/src/test/java/"))
+            .filter(file -> file.toString().endsWith(".java"))
+            .filter(file -> !file.endsWith("ThreatModelTest.java"))
+            .forEach(tests::add);
+      }
+    }
+    return tests;
   }
 
   private static List<String> check(Matcher proof) throws IOException {

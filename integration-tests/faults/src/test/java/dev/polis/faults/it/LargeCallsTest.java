@@ -22,6 +22,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -53,6 +54,7 @@ class LargeCallsTest {
   @TempDir Path directory;
 
   @Test
+  @Tag("attack")
   @DisplayName("more large messages than a node has memory for are refused, and the node stays")
   void moreThanThereIsMemoryFor() throws Exception {
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.6")) {

@@ -26,6 +26,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -50,6 +51,7 @@ class NodeAuthorizationTest {
   @TempDir Path directory;
 
   @Test
+  @Tag("attack")
   @DisplayName(
       "RPC-01 every method of a running node decides about every kind of caller as the table says")
   void everyMethodDecidesAboutEveryCaller() throws Exception {

@@ -59,14 +59,19 @@ class TlsGarbageTest {
   private record Garbage(byte[] bytes, boolean slow) {}
 
   @Test
-  @DisplayName("garbage on the node's TLS ports is shown the door in time, and nothing stays of it")
+  @Tag("attack")
+  @DisplayName(
+      "garbage on the node's TLS ports ends its connection in time, disturbs no caller and leaves nothing")
   void theNodesOwnPorts() throws Exception {
     System.out.printf("garbage with -Dpolis.seed=%d%n", SEED);
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.3")) {
       node.awaitHealthy();
       throwAtAll(node);
       Footprint before = node.footprint();
-      throwAtAll(node);
+      try (Bystanders others = Bystanders.of(node)) {
+        throwAtAll(node);
+        others.check("garbage");
+      }
       node.awaitNoMoreThan(before);
       node.requireAlive();
       node.awaitHealthy();

@@ -23,6 +23,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -119,6 +120,7 @@ class PluginVerifierTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a manifest changed after it was signed is refused")
   void changedManifest() throws Exception {
     SignedManifest signed = SignedManifest.sign(manifest, TRUSTED.getPrivate());
@@ -181,6 +183,7 @@ class PluginVerifierTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a bundle with one bit changed is refused by its digest")
   void wrongDigest() throws Exception {
     byte[] whole = Files.readAllBytes(bundle);

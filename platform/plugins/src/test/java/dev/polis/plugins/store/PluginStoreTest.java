@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -132,6 +133,7 @@ class PluginStoreTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("One flipped bit is found although the digest was compared before")
   void flippedBitIsFound() throws Exception {
     Generation generation = StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
