@@ -25,9 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("longer")
 class CuratorChaosTest {
 
-  private static final boolean LONG = Tier.isLong();
-  private static final int KILLS = LONG ? 50 : 3;
-  private static final int ROUNDS = LONG ? 20 : 2;
+  private static final int KILLS = Tier.pick(2, 3, 50);
+  private static final int ROUNDS = Tier.pick(1, 2, 20);
 
   @TempDir Path directory;
 

@@ -24,12 +24,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Removes each call that makes something durable, one at a time, and holds docs/power-loss.md
  * against what then fails. {@code -Dpolis.forces.write=true} writes the table anew.
  */
+@Tag("full")
 class ForceRemovalTest {
 
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  * <p>Each fault is told to its caller as the caller's, on the stream or by the end of the
  * connection; others are served meanwhile, and nothing stays.
  */
+@Tag("full")
 @Tag("longer")
 class Http2FuzzTest {
 

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Many messages of the largest size at the same time, from strangers. */
+@Tag("full")
 class LargeCallsTest {
 
   private static final int CONNECTIONS = 4;

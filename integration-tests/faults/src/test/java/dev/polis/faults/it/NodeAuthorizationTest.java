@@ -36,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  * one fails here until somebody has decided all its cells. {@code -Dpolis.matrix.write=true} writes
  * the table anew.
  */
+@Tag("full")
 class NodeAuthorizationTest {
   private static final Path TABLE =
       Path.of("src/test/resources/dev/polis/faults/it/node-authorization.txt");

@@ -37,6 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
  * <p>Of etcd's own ports less is asked: etcd sets no time to a handshake, so a connection that its
  * client keeps open stays open there.
  */
+@Tag("full")
 @Tag("longer")
 class TlsGarbageTest {
 
