@@ -64,6 +64,7 @@ import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -395,10 +396,10 @@ class ConsensusTest {
     TlsIdentity root =
         TlsIdentity.of(
             key.getPrivate(), attacker.issue(CertificateTemplate.client("root"), key.getPublic()));
-    Path peer = harness.files().peerPki().certificate().path();
+    Path peer = harness.files().etcd().peerPki().certificate().path();
     TlsIdentity member =
         TlsIdentity.of(
-            Pem.privateKey(Files.readString(harness.files().peerPki().key().path())),
+            Pem.privateKey(Files.readString(harness.files().etcd().peerPki().key().path())),
             Pem.certificate(Files.readString(peer)));
     // That a member is answered shows that the question is one.
     assertTrue(answers(7834, TlsContexts.context(TlsKeys.fixed(member), TlsTrust.anyKey())));
