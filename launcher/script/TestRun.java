@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.xml.stream.XMLInputFactory;
@@ -14,8 +15,8 @@ import javax.xml.stream.XMLStreamReader;
 /** Holds what the reports of Surefire say of a run: each test, each class's time, its figures. */
 final class TestRun {
 
-  /** A line of a test's output that begins so is a figure or a seed that a report keeps. */
-  private static final String FIGURE = "figure: ";
+  /** A test prints its figures and seeds; one that prints more than this per class shows a fault. */
+  private static final int FIGURES = 60;
 
   /** The ways in which a test ends. */
   enum Outcome {
@@ -157,14 +158,12 @@ final class TestRun {
   }
 
   private void readFigures(String owner, Stream<String> lines) {
+    List<String> kept =
+        figures.computeIfAbsent(owner.replaceFirst("\\$.*", ""), any -> new ArrayList<>());
     lines
-        .filter(line -> line.startsWith(FIGURE))
-        .map(line -> line.substring(FIGURE.length()))
-        .forEach(
-            line ->
-                figures
-                    .computeIfAbsent(owner.replaceFirst("\\$.*", ""), any -> new ArrayList<>())
-                    .add(line));
+        .filter(Predicate.not(String::isBlank))
+        .limit(FIGURES - kept.size())
+        .forEach(line -> kept.add(line.strip()));
   }
 
   private static boolean isEndOf(XMLStreamReader reader, String element) {
