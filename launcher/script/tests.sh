@@ -20,7 +20,7 @@ names_failure_mode() {
 # Per tier: the tags that it leaves out, the longest time of one test, and of the tests that one process runs, in seconds. A test that takes longer fails with
 # the stacks of all threads, and the next one runs; a process that takes longer is ended.
 declare -A TIER_WITHOUT=([quick]='full | long' [full]='long' [long]='')
-declare -A TIER_TEST_LIMIT=([quick]='5 m' [full]='5 m' [long]='6 h')
+declare -A TIER_TEST_LIMIT=([quick]='5 m' [full]='20 m' [long]='6 h')
 declare -A TIER_PROCESS_LIMIT=([quick]=1500 [full]=3600 [long]=28800)
 
 # run_tests JAVA_HOME TIER KUBERNETES ARGUMENT...: all tests of a tier, or those that Maven's arguments choose. KUBERNETES is yes, missing or without. Prints

@@ -139,7 +139,7 @@ class HttpParsersTest {
   }
 
   @Test
-  @Timeout(1200)
+  @Timeout(3600)
   @DisplayName(
       "what the proxy passes on, a second parser reads in the same way: as many requests, the same"
           + " methods, targets and bodies")

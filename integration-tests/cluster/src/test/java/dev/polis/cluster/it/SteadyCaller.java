@@ -4,7 +4,6 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Tier;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
@@ -24,7 +23,6 @@ final class SteadyCaller implements AutoCloseable {
   private static final Duration PAUSE = Tier.isLong() ? Duration.ZERO : Duration.ofMillis(5);
 
   private final AtomicInteger answered = new AtomicInteger();
-  private final AtomicLong longestPause = new AtomicLong();
   private final AtomicReference<Exception> failure = new AtomicReference<>();
   private final Thread thread;
 
@@ -38,14 +36,10 @@ final class SteadyCaller implements AutoCloseable {
 
   private void run(Call call) {
     try {
-      long before = System.nanoTime();
       while (!Thread.currentThread().isInterrupted()) {
         call.make();
         answered.incrementAndGet();
-        long now = System.nanoTime();
-        longestPause.accumulateAndGet(now - before, Math::max);
         LockSupport.parkNanos(PAUSE.toNanos());
-        before = System.nanoTime();
       }
     } catch (Exception e) {
       if (!Thread.currentThread().isInterrupted()) {
@@ -56,11 +50,6 @@ final class SteadyCaller implements AutoCloseable {
 
   int answered() {
     return answered.get();
-  }
-
-  /** Returns the longest time that a call took since this was last asked. */
-  Duration longestPause() {
-    return Duration.ofNanos(longestPause.getAndSet(0));
   }
 
   /** Waits until calls that begin now are answered; fails with the first that was refused. */

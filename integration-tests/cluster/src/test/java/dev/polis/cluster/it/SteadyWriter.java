@@ -1,7 +1,6 @@
 package dev.polis.cluster.it;
 
 import dev.polis.wire.common.NodeLabels;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -12,42 +11,30 @@ final class SteadyWriter implements AutoCloseable {
 
   private static final String LABEL = "steady-writer";
 
-  private final String label;
   private final OwnerApi owner;
   private final String node;
   private final AtomicLong begun = new AtomicLong();
   private final AtomicLong acknowledged = new AtomicLong();
   private final SteadyCaller caller;
 
-  private SteadyWriter(OwnerApi owner, String node, String label) {
-    this.label = label;
+  private SteadyWriter(OwnerApi owner, String node) {
     this.owner = owner;
     this.node = node;
     this.caller = SteadyCaller.of(this::write);
   }
 
   static SteadyWriter of(OwnerApi owner, String node) {
-    return new SteadyWriter(owner, node, LABEL);
-  }
-
-  /** Writes to a label of its own, so that several can write to one node. */
-  static SteadyWriter numbered(OwnerApi owner, String node, int number) {
-    return new SteadyWriter(owner, node, LABEL + "-" + number);
+    return new SteadyWriter(owner, node);
   }
 
   private void write() throws Exception {
     long number = begun.incrementAndGet();
-    owner.label(node, label, Long.toString(number));
+    owner.label(node, LABEL, Long.toString(number));
     acknowledged.set(number);
   }
 
   void awaitMore(String when) throws Exception {
     caller.awaitMore(when);
-  }
-
-  /** Returns the longest time between two answers since this was last asked. */
-  Duration longestPause() {
-    return caller.longestPause();
   }
 
   void check(String when) {
@@ -59,7 +46,7 @@ final class SteadyWriter implements AutoCloseable {
     long expected = acknowledged.get();
     long stored =
         owner.node(node).getLabels().getPairsList().stream()
-            .filter(pair -> pair.getKey().equals(label))
+            .filter(pair -> pair.getKey().equals(LABEL))
             .map(NodeLabels.Pair::getValue)
             .mapToLong(Long::parseLong)
             .findFirst()
