@@ -82,8 +82,8 @@ final class TestNode implements AutoCloseable {
   }
 
   /**
-   * A node that was bootstrapped and owned before, and is stopped. Its start takes a fifth less work
-   * than a bootstrap.
+   * A node that was bootstrapped and owned before, and is stopped. Its start takes a fifth less
+   * work than a bootstrap.
    */
   static TestNode member(Path state, String address) throws Exception {
     return member(state, address, Optional.empty());
