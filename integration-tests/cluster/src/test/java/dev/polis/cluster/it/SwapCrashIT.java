@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.Tier;
@@ -329,6 +330,8 @@ class SwapCrashIT {
             all.filter(each -> each.getFileName().toString().startsWith("writing-")).toList(),
             when);
       }
+      // Health may have been read before the node noticed that its etcd was killed.
+      Await.until(TestNode.PATIENCE, "etcd to run " + when, () -> !node.children("etcd").isEmpty());
       long runs = node.etcd().pid();
       assertTrue(etcd == 0 || etcd == runs, () -> "etcd is another process " + when);
       etcd = runs;
