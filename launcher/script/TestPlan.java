@@ -23,6 +23,9 @@ final class TestPlan {
   /** A tag at the head of a class has no indentation; a tag of a method has some. */
   private static final Pattern TAG = Pattern.compile("^( *)@Tag\\(\"(\\w+)\"\\)", Pattern.MULTILINE);
 
+  /** The tests of an abstract class are reported under the classes that inherit them. */
+  private static final Pattern ABSTRACT = Pattern.compile("^(public )?abstract class ", Pattern.MULTILINE);
+
   private final Path repository;
   private final Set<String> left;
 
@@ -72,6 +75,9 @@ final class TestPlan {
 
   /** Whether a source has a test that the tier does not leave out. */
   private boolean belongs(String source) {
+    if (ABSTRACT.matcher(source).find()) {
+      return false;
+    }
     long tests = TEST.matcher(source).results().count();
     Matcher tags = TAG.matcher(source);
     long leftOut = 0;

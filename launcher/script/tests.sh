@@ -59,10 +59,11 @@ run_tests() {
   return "$code"
 }
 
-# Modules whose tests run beside those of all others, each line in a Maven of its own: they take longest, and most of it they wait. More streams keep two
-# cores so busy that tests of what happens in time fail for want of it.
-TEST_STREAMS=(
-  integration-tests/cluster
+# Per tier: modules whose tests run beside those of all others, in a Maven of their own, so that both Mavens take about as long. A third one keeps two cores
+# so busy that tests of what happens in time fail for want of it.
+declare -A TIER_BESIDE=(
+  [quick]=integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts,bundles/kubernetes
+  [full]=integration-tests/cluster
 )
 
 # A module of few tests. What Maven fetches for the first ones of all is there before the streams begin, which would each write it to the same place.
@@ -106,10 +107,7 @@ test_everything() {
   local -a ignoring=("-Dmaven.repo.local=$repository" -Dmaven.test.failure.ignore=true)
   local -a once=("${ignoring[@]}" surefire:test "-DexcludedGroups=$without | alone" "$@")
   maven "$java" testing "$log.00" -pl "$FIRST_TESTED" "${once[@]}" || code=$?
-  for stream in "${TEST_STREAMS[@]}"; do
-    others+=",!${stream//,/,!}"
-  done
-  local -a streams=("${TEST_STREAMS[@]}" "$others")
+  local -a streams=("${TIER_BESIDE[$tier]}" "$others,!${TIER_BESIDE[$tier]//,/,!}")
   maven_streams "$java" testing "$log" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then

@@ -202,6 +202,7 @@ class RefusalIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a state directory has one node, and keeps what belongs to it")
   void stateOfAnother() throws Exception {
     try (TestNode one = TestNode.prepared(directory.resolve("one"), "127.0.24.5");

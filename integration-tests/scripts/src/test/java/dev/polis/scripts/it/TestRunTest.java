@@ -400,6 +400,9 @@ class TestRunTest {
     source("b/src/test/java/b/ForkTest.java", "class ForkTest {\n  @Test\n  void runs() {}\n}");
     source("b/src/test/java/b/HelpTest.java", "class HelpTest {\n  void helps() {}\n}");
     source(
+        "b/src/test/java/b/Contract.java",
+        "abstract class Contract {\n  @Test\n  void holds() {}\n}");
+    source(
         "b/src/test/java/b/FullTest.java",
         "@Tag(\"full\")\nclass FullTest {\n  @Test\n  void runs() {}\n}");
     source(
