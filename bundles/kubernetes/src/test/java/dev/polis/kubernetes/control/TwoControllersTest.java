@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -171,6 +172,7 @@ class TwoControllersTest {
   }
 
   @Test
+  @Tag("full")
   @DisplayName(
       "D-38 two whole control planes start at the same instant, and no operator sees an error")
   void d38_twoPlanes() throws Exception {

@@ -18,12 +18,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Restarts the process of a node under callers. */
+@Tag("full")
 @Tag("longer")
 class RuntimeRestartIT {
   private static final String ADDRESS = "127.0.33.1";
   private static final String PROBE = "127.0.33.9";
   private static final int MANAGEMENT = 7839;
-  private static final int RESTARTS = Tier.pick(1, 3, 50);
+  private static final int RESTARTS = Tier.isLong() ? 50 : 3;
 
   @TempDir Path directory;
 

@@ -76,6 +76,7 @@ class StorageModesIT {
 
   @Test
   @Tag("attack")
+  @Tag("full")
   @DisplayName("the strongest volume keeps its data over a stop and a kill, and gives nothing away")
   void theStrongestVolumeLives() throws Exception {
     lives(Mode.AUTHENTICATED_ENCRYPTED);

@@ -85,10 +85,8 @@ class SwapCrashIT {
   private static List<Point> points() throws IOException {
     List<Point> points = new ArrayList<>();
     points.add(Point.stage("committing"));
-    if (Tier.current() != Tier.QUICK) {
-      points.add(Point.stage("switching"));
-      points.add(Point.afterCommit(NOTES + "forgive"));
-    }
+    points.add(Point.stage("switching"));
+    points.add(Point.afterCommit(NOTES + "forgive"));
     if (LONG) {
       points.add(Point.stage("starting"));
       points.add(Point.before(STORE + "put"));
@@ -119,6 +117,7 @@ class SwapCrashIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName(
       "killed at each stage of a swap: the next start undoes it or has it whole, and says which")
   void killedAtEachStage() throws Exception {
