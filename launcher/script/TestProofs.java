@@ -19,11 +19,11 @@ final class TestProofs {
 
   /** A row of docs/vectors.md: id, sentence, link to the class. */
   private static final Pattern VECTOR =
-      Pattern.compile("^\\| ([A-Z0-9]+-\\d\\d) \\| (.*) \\| \\[(\\w+)]\\(.*\\) \\|$");
+      Pattern.compile("^\\| ([A-Z0-9]+-\\d\\d) \\| (.*) \\| \\[\\w+]\\(\\.\\./(.*)\\) \\|$");
 
   /** A proof in the last column of docs/threat-model.md: link to the class, a colon, sentence. */
   private static final Pattern THREAT =
-      Pattern.compile("\\[(\\w+)]\\(\\.\\./[^)]+\\.java\\): ([^|]+?)(?=; \\[| \\|)");
+      Pattern.compile("\\[\\w+]\\(\\.\\./([^)]+\\.java)\\): ([^|]+?)(?=; \\[| \\|)");
 
   private final Path repository;
   private final String tier;
@@ -74,11 +74,16 @@ final class TestProofs {
   }
 
   private void judge(
-      String what, String owner, String sentence, Map<String, Collection<String>> unproven) {
+      String what, String file, String sentence, Map<String, Collection<String>> unproven)
+      throws IOException {
+    Path source = repository.resolve(file);
+    String owner = simpleName(source);
     String wanted = sentence.replace("\\|", "|").strip();
+    boolean ofClass = isSentenceOfClass(source, wanted);
     List<TestRun.Case> found =
-        tests.getOrDefault(owner, List.of()).stream()
-            .filter(test -> test.name().isEmpty() || test.name().contains(wanted))
+        runners(source).stream()
+            .flatMap(runner -> tests.getOrDefault(runner, List.of()).stream())
+            .filter(test -> ofClass || test.name().isEmpty() || test.name().contains(wanted))
             .toList();
     String why = "";
     if (found.isEmpty()) {
@@ -89,6 +94,36 @@ final class TestProofs {
     if (!why.isEmpty()) {
       unproven.computeIfAbsent(what, any -> new TreeSet<>()).add(why);
     }
+  }
+
+  /** A report names the methods of a class, and not the sentence of the class. */
+  private static boolean isSentenceOfClass(Path source, String sentence) throws IOException {
+    return Files.exists(source)
+        && Files.readAllLines(source).stream()
+            .anyMatch(line -> line.startsWith("@DisplayName(") && line.contains(sentence));
+  }
+
+  /**
+   * Returns the classes under whose names the tests of a source are reported: its own, or those
+   * beside it that extend it.
+   */
+  private static List<String> runners(Path source) throws IOException {
+    String owner = simpleName(source);
+    List<String> runners = new ArrayList<>(List.of(owner));
+    if (Files.exists(source) && Files.readString(source).contains("abstract class " + owner)) {
+      try (var beside = Files.list(source.getParent())) {
+        for (Path file : beside.filter(each -> each.toString().endsWith(".java")).toList()) {
+          if (Files.readString(file).contains(" extends " + owner + " ")) {
+            runners.add(simpleName(file));
+          }
+        }
+      }
+    }
+    return runners;
+  }
+
+  private static String simpleName(Path source) {
+    return source.getFileName().toString().replace(".java", "");
   }
 
   /** In the quick tier many proofs do not run; a list of them would hide what is new. */

@@ -435,7 +435,11 @@ class TestRunTest {
         | SUP-01 | works | [OneTest](../a/OneTest.java) |
         | SUP-02 | mounts | [ThreeTest](../a/ThreeTest.java) |
         | SUP-03 | sleeps | [OneTest](../a/OneTest.java) |
+        | SUP-04 | works | [OneContract](../a/OneContract.java) |
+        | SUP-05 | the whole | [OneTest](../a/OneTest.java) |
         """);
+    source("a/OneContract.java", "abstract class OneContract {}");
+    source("a/OneTest.java", "@DisplayName(\"the whole\")\nclass OneTest extends OneContract {}");
     source(
         "docs/threat-model.md",
         "| a stranger | p | k | s | [OneTest](../a/OneTest.java): works; [OneTest](../a/OneTest.java): attacks |");
