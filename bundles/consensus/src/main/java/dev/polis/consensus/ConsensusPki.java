@@ -43,6 +43,12 @@ final class ConsensusPki {
   static final String CA_NAME = "Polis etcd CA";
 
   /**
+   * The name that each member's certificate has, and no user's: etcd takes peers by it. Those of
+   * all earlier versions have this one too.
+   */
+  static final String MEMBER = "localhost";
+
+  /**
    * A year, renewed with four months left: a client that keeps its connections for long has four
    * months to reconnect with the new certificate.
    */
@@ -143,7 +149,7 @@ final class ConsensusPki {
       var template =
           CertificateTemplate.peer(
               identity.node().text(),
-              List.of(identity.node().text(), "localhost"),
+              List.of(identity.node().text(), MEMBER),
               List.copyOf(
                   new LinkedHashSet<>(List.of(address, InetAddress.ofLiteral("127.0.0.1")))));
       X509Certificate certificate =
@@ -203,7 +209,7 @@ final class ConsensusPki {
         certificate ->
             certificate.getPublicKey().equals(key)
                 && names(certificate)
-                    .containsAll(Set.of(identity.node().text(), address.getHostAddress())));
+                    .containsAll(Set.of(identity.node().text(), MEMBER, address.getHostAddress())));
   }
 
   private boolean good(FilePlacement file, Predicate<X509Certificate> more) throws FileException {

@@ -95,6 +95,8 @@ record EtcdCommandLine(
       flags.add("--" + side + "key-file=" + key);
       flags.add("--" + side + "client-cert-auth=true");
     }
+    // Users have certificates of the same CA, and only members have one with this name.
+    flags.add("--peer-cert-allowed-hostname=" + ConsensusPki.MEMBER);
     if (binary.version().atLeast(EtcdVersion.SEPARATE)) {
       flags.add("--tls-min-version=TLS1.3");
     }

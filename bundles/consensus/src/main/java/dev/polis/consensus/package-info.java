@@ -38,7 +38,8 @@
  *
  * <p>etcd knows each user by the common name of its certificate; there are no passwords. It keeps
  * each user within its prefix, so that a stolen Kubernetes certificate cannot read the curator's
- * keys.
+ * keys. It takes members by a name in their certificates, which no user's has. A CA of their own
+ * would do the same, and a data directory of an earlier version has none.
  *
  * <p>An etcd of which it is known that it can lose acknowledged writes, or misorder or drop what a
  * watch sees, is refused with the reason ({@link dev.polis.consensus.EtcdDefect}), and so is a

@@ -416,6 +416,31 @@ class ConsensusTest {
     }
   }
 
+  @Test
+  @Tag("attack")
+  @DisplayName("the certificate of a user of etcd, even root's, gets no answer as a peer")
+  void usersAreNoPeers() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+    for (String user : List.of("curator", "kubernetes", "kube-apiserver")) {
+      EtcdTls tls =
+          assertInstanceOf(EtcdAccess.MutualTls.class, instance.consensus.access(user).security())
+              .tls();
+      assertKeptFromPeers(user, TlsIdentity.of(tls.key(), tls.chain().getFirst()));
+    }
+    assertKeptFromPeers(
+        "root",
+        TlsIdentity.of(
+            Pem.privateKey(Files.readString(harness.files().rootKey().path())),
+            Pem.certificate(Files.readString(harness.files().root().path()))));
+  }
+
+  private void assertKeptFromPeers(String user, TlsIdentity identity) throws Exception {
+    SSLContext tls = TlsContexts.context(TlsKeys.fixed(identity), TlsTrust.anyKey());
+    assertTrue(answers(7833, tls), user + " is no client");
+    assertFalse(answers(7834, tls), user + " is taken for a peer");
+  }
+
   /** Returns whether etcd answers a question over HTTP; it ends a connection that it refuses. */
   private boolean answers(int port, SSLContext tls) throws IOException {
     try (Socket socket = tls.getSocketFactory().createSocket(harness.address, port)) {

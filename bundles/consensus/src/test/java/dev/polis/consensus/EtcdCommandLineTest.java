@@ -41,6 +41,7 @@ class EtcdCommandLineTest {
             "--peer-cert-file=/s/data/etcd/peer_pki/cert.pem",
             "--peer-key-file=/s/data/etcd/peer_pki/key.pem",
             "--peer-client-cert-auth=true",
+            "--peer-cert-allowed-hostname=localhost",
             "--tls-min-version=TLS1.3",
             "--heartbeat-interval=20",
             "--election-timeout=200",
