@@ -7,6 +7,8 @@ import dev.polis.files.FolderPlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** Names the organ's own files, in {@code data/containers/}. */
@@ -20,8 +22,8 @@ final class ContainersFiles {
   private final FilePlacement record;
   private final FilePlacement entry;
   private final FilePlacement configuration;
-  private final FilePlacement archive;
   private final FilePlacement image;
+  private final DirectoryPlacement archives;
   private final DirectoryPlacement mirrors;
   private final DirectoryPlacement scratch;
   private final DirectoryPlacement runtime;
@@ -33,8 +35,8 @@ final class ContainersFiles {
     record = folder.declareFile("sandbox.json", Mode.SECRET);
     entry = folder.declareFile("entry", Mode.SECRET);
     configuration = folder.declareFile("containerd.toml", Mode.SECRET);
-    archive = folder.declareFile("archive.tar", Mode.SECRET);
     image = folder.declareFile("runtime.ext4", Mode.SECRET);
+    archives = folder.declareDirectory("archives", Mode.PRIVATE_DIRECTORY);
     mirrors = folder.declareDirectory("mirrors", Mode.PRIVATE_DIRECTORY);
     scratch = folder.declareDirectory("scratch", Mode.PRIVATE_DIRECTORY);
     runtime = folder.declareDirectory("runtime", Mode.PRIVATE_DIRECTORY);
@@ -46,6 +48,7 @@ final class ContainersFiles {
     folder.create();
     scratch.create();
     runtime.create();
+    archives.create();
   }
 
   /** Returns the state directory of the node. */
@@ -72,9 +75,17 @@ final class ContainersFiles {
     return configuration;
   }
 
-  /** Returns the place of an archive that is being taken in. */
-  FilePlacement archive() {
-    return archive;
+  /** Returns the folder of archives that are being taken in. */
+  DirectoryPlacement archives() {
+    return archives;
+  }
+
+  /** Removes archives that a node which was killed has left, of earlier versions too. */
+  void removeArchives() throws IOException {
+    Files.deleteIfExists(folder.path().resolve("archive.tar"));
+    for (String left : archives.list()) {
+      Files.deleteIfExists(archives.path().resolve(left));
+    }
   }
 
   /** Returns the ext4 image that holds the runtime's data where the volume cannot. */

@@ -2,7 +2,6 @@ package dev.polis.containers;
 
 import dev.polis.api.containers.Sandbox;
 import dev.polis.process.ProcessManager;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Holds what the parts of the runtime's life work with.
@@ -11,18 +10,18 @@ import java.util.concurrent.locks.ReentrantLock;
  * @param files the organ's files
  * @param processes runs containerd and the keeper of the sandbox
  * @param logName journal that gets containerd's log
- * @param loading held while an archive is taken in
+ * @param loading bounds the archives that are taken in at the same time
  */
 record ContainersParts(
     ContainersSettings settings,
     ContainersFiles files,
     ProcessManager processes,
     String logName,
-    ReentrantLock loading) {
+    ImageStore.Loading loading) {
 
   /** Returns the images of the runtime in a sandbox. */
   static ImageStore images(ContainersParts parts, Sandbox sandbox, RuntimePrograms programs) {
     return new ImageStore(
-        sandbox, programs.program("ctr"), parts.files().archive(), parts.loading());
+        sandbox, programs.program("ctr"), parts.files().archives().path(), parts.loading());
   }
 }

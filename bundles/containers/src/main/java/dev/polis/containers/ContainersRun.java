@@ -88,6 +88,7 @@ final class ContainersRun implements Task {
     boolean isolated = request.isolation() == Isolation.NAMESPACES;
     boolean there = isolated ? namespaces.exist() : parts.processes().lives(RuntimeProcess.NAME);
     if (!there) {
+      parts.files().removeArchives();
       state.starting("a look at what this machine can do");
       disk.prepare(new MachineCheck(parts.settings(), parts.files(), programs).check(request));
     }

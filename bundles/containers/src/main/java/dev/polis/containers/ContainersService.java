@@ -71,7 +71,7 @@ final class ContainersService implements Containers, OrganInstance {
             new ContainersFiles(parts.root()),
             parts.processes(),
             subtree.dn() + "." + RuntimeProcess.NAME,
-            new ReentrantLock());
+            new ImageStore.Loading());
     this.health = parts.health().organ("containers", subtree.dn());
     subtree.run("health", StatusHealth.task(state.status(), health, ContainersHealth::of));
   }
@@ -241,7 +241,7 @@ final class ContainersService implements Containers, OrganInstance {
   private ImageStore store() {
     ContainersStatus.Running running = state.running();
     Path ctr = Path.of(parts.settings().programs()).toAbsolutePath().resolve("bin/ctr");
-    return new ImageStore(running.sandbox(), ctr, parts.files().archive(), parts.loading());
+    return new ImageStore(running.sandbox(), ctr, parts.files().archives().path(), parts.loading());
   }
 
   /**

@@ -5,24 +5,37 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
+import com.google.gson.JsonPrimitive;
 import dev.polis.api.containers.ContainersException;
 import java.io.BufferedInputStream;
 import java.io.EOFException;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PushbackInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.zip.GZIPInputStream;
+import java.util.zip.ZipException;
 
-/** Reads which images an archive holds: an OCI layout, or what {@code docker save} writes. */
+/**
+ * Reads which images an archive holds, an OCI layout or what {@code docker save} writes, and how
+ * large it is once it is unpacked. What this class and containerd might read differently is
+ * refused.
+ */
 final class ImageArchive {
+
+  /** What is made on the node: the image of each Pod's first process. */
+  static final String RESERVED = "polis.local/";
 
   private static final String INDEX = "index.json";
   private static final String MANIFEST = "manifest.json";
@@ -34,40 +47,62 @@ final class ImageArchive {
   private static final String REFERENCE = "org.opencontainers.image.ref.name";
 
   private static final int BLOCK = 512;
+  private static final int NAME_LENGTH = 100;
   private static final int SIZE = 124;
   private static final int SIZE_LENGTH = 12;
-  private static final int MOST_NAME = 100;
+  private static final int TYPE = 156;
+  private static final int PREFIX = 345;
 
   /** A thousand images need a tenth of it. */
-  private static final long MOST_JSON = 4L << 20;
+  private static final int MOST_JSON = 4 << 20;
 
-  private static final int GZIP_FIRST = 0x1f;
-  private static final int GZIP_SECOND = 0x8b;
+  private static final byte[] GZIP = {0x1f, (byte) 0x8b};
+  private static final byte[] ZSTD = {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd};
 
-  private ImageArchive() {}
+  private static final int CHUNK = 1 << 16;
+
+  private final Map<String, JsonElement> found = new HashMap<>();
+  private final long most;
+  private long left;
+
+  private ImageArchive(long most) {
+    this.most = most;
+    this.left = most;
+  }
 
   /**
    * Returns the names of the images in an archive, sorted.
    *
-   * @throws ContainersException if it is no archive of images, or none of them has a name
+   * @param most bytes that it may have once it and its layers are unpacked
+   * @throws ContainersException if it is no archive of images, none of them has a name, one has a
+   *     name that is this node's, or it is too large
    */
-  static List<String> names(Path archive) throws IOException {
-    Map<String, JsonElement> found = new HashMap<>();
-    try (InputStream in = open(archive)) {
-      collect(in, found);
-    } catch (EOFException | NumberFormatException | JsonParseException damaged) {
+  static List<String> names(Path archive, long most) throws IOException {
+    ImageArchive read = new ImageArchive(most);
+    try (InputStream in = plain(Files.newInputStream(archive))) {
+      read.collect(in);
+    } catch (EOFException
+        | ZipException
+        | NumberFormatException
+        | InvalidPathException
+        | JsonParseException damaged) {
       throw new ContainersException(
           "the archive is damaged, cut off or no tar; write it again with \"docker save\" or as an OCI layout",
           damaged);
     }
-    Set<String> names = new TreeSet<>(ofIndex(found.get(INDEX)));
-    if (names.isEmpty()) {
-      names.addAll(ofManifest(found.get(MANIFEST)));
-    }
+    return read.names();
+  }
+
+  private List<String> names() {
     if (found.isEmpty()) {
       throw new ContainersException(
           "the archive holds no images: it has neither %s nor %s; write it with \"docker save\" or as an OCI layout"
               .formatted(INDEX, MANIFEST));
+    }
+    found.values().forEach(ImageArchive::refuseReserved);
+    Set<String> names = new TreeSet<>(ofIndex(found.get(INDEX)));
+    if (names.isEmpty()) {
+      names.addAll(ofManifest(found.get(MANIFEST)));
     }
     if (names.isEmpty()) {
       throw new ContainersException(
@@ -76,33 +111,166 @@ final class ImageArchive {
     return List.copyOf(names);
   }
 
-  private static InputStream open(Path archive) throws IOException {
-    InputStream in = new BufferedInputStream(Files.newInputStream(archive));
-    in.mark(2);
-    boolean packed = in.read() == GZIP_FIRST && in.read() == GZIP_SECOND;
-    in.reset();
-    return packed ? new BufferedInputStream(new GZIPInputStream(in)) : in;
+  /**
+   * Refuses a text anywhere that could be a name of this node's: containerd reads keys in capitals
+   * too, and the other of the two files.
+   */
+  private static void refuseReserved(JsonElement json) {
+    switch (json) {
+      case JsonObject object -> object.asMap().values().forEach(ImageArchive::refuseReserved);
+      case JsonArray array -> array.forEach(ImageArchive::refuseReserved);
+      case JsonPrimitive text when text.getAsString().startsWith(RESERVED) ->
+          throw new ContainersException(
+              "the archive has an image %s: names under %s are for what the node makes itself; give it another name"
+                  .formatted(text.getAsString(), RESERVED));
+      default -> {}
+    }
   }
 
-  private static void collect(InputStream in, Map<String, JsonElement> found) throws IOException {
-    byte[] header = in.readNBytes(BLOCK);
-    while (header.length == BLOCK && header[0] != 0) {
-      String name = text(header, 0, MOST_NAME);
-      long size = Long.parseLong(text(header, SIZE, SIZE_LENGTH).strip(), 8);
-      long padded = (size + BLOCK - 1) / BLOCK * BLOCK;
-      String plain = name.startsWith("./") ? name.substring(2) : name;
-      if ((plain.equals(INDEX) || plain.equals(MANIFEST)) && size <= MOST_JSON) {
-        byte[] json = in.readNBytes((int) size);
-        found.put(plain, JsonParser.parseString(new String(json, StandardCharsets.UTF_8)));
-        in.skipNBytes(padded - size);
-      } else {
-        in.skipNBytes(padded);
-      }
-      header = in.readNBytes(BLOCK);
+  /** Returns what a stream holds once it is unpacked. */
+  private static InputStream plain(InputStream in) throws IOException {
+    PushbackInputStream start = new PushbackInputStream(in, ZSTD.length);
+    byte[] first = start.readNBytes(ZSTD.length);
+    start.unread(first);
+    if (Arrays.equals(first, ZSTD)) {
+      throw new ContainersException(
+          "the archive is packed with zstd, whose size is not known before it is unpacked; write it with gzip, or unpacked");
     }
+    return new BufferedInputStream(
+        Arrays.equals(Arrays.copyOf(first, GZIP.length), GZIP)
+            ? new GZIPInputStream(start)
+            : start);
+  }
+
+  private void collect(InputStream in) throws IOException {
+    byte[] header = header(in);
+    while (!Arrays.equals(header, new byte[BLOCK])) {
+      long size = Long.parseUnsignedLong(text(header, SIZE, SIZE_LENGTH).strip(), 8);
+      String name = name(header);
+      take(size);
+      Limited content = new Limited(in, size);
+      switch (header[TYPE]) {
+        case '0', 0 -> file(name, size, content);
+        case 'x' -> requireSameName(size, content);
+        default -> requireNoContent(name, size);
+      }
+      content.skipNBytes(content.left);
+      in.skipNBytes((BLOCK - size % BLOCK) % BLOCK);
+      header = header(in);
+    }
+  }
+
+  private byte[] header(InputStream in) throws IOException {
+    take(BLOCK);
+    byte[] header = in.readNBytes(BLOCK);
     if (header.length != BLOCK) {
       throw new EOFException("it ends in the middle");
     }
+    return header;
+  }
+
+  private static String name(byte[] header) {
+    if (header[PREFIX] != 0) {
+      throw otherName();
+    }
+    return Path.of(text(header, 0, NAME_LENGTH)).normalize().toString();
+  }
+
+  private void file(String name, long size, InputStream content) throws IOException {
+    if (name.equals(INDEX) || name.equals(MANIFEST)) {
+      if (size > MOST_JSON || found.containsKey(name)) {
+        throw new ContainersException(
+            "%s of the archive is larger than %d MiB, or there twice; write it again with \"docker save\" or as an OCI layout"
+                .formatted(name, MOST_JSON >> 20));
+      }
+      found.put(
+          name, JsonParser.parseString(new String(content.readAllBytes(), StandardCharsets.UTF_8)));
+      return;
+    }
+    InputStream plain = plain(content);
+    byte[] chunk = new byte[CHUNK];
+    for (int read = plain.read(chunk); read >= 0; read = plain.read(chunk)) {
+      take(read);
+    }
+  }
+
+  /** Refuses an extended header that says something else than the header itself. */
+  private static void requireSameName(long size, InputStream records) throws IOException {
+    String text = new String(records.readNBytes(MOST_JSON), StandardCharsets.UTF_8);
+    if (size > MOST_JSON
+        || text.contains("path=")
+        || text.contains("size=")
+        || text.contains("GNU.sparse")) {
+      throw otherName();
+    }
+  }
+
+  private static ContainersException otherName() {
+    return new ContainersException(
+        "the archive gives a file another name or size than its header has room for, which archives of images do not need; write it again with \"docker save\" or as an OCI layout");
+  }
+
+  private static void requireNoContent(String name, long size) {
+    if (size > 0) {
+      throw new ContainersException(
+          "the archive's entry \"%s\" is no file and has content; write it again with \"docker save\" or as an OCI layout"
+              .formatted(name));
+    }
+  }
+
+  private void take(long bytes) {
+    left -= bytes;
+    if (bytes < 0 || left < 0) {
+      throw new ContainersException(
+          "unpacked, the archive and its layers have more than %d MiB, for which there is no room; remove images, enlarge the volume, or load fewer at a time"
+              .formatted(most >> 20));
+    }
+  }
+
+  /** Ends where an entry does. */
+  private static final class Limited extends FilterInputStream {
+    private long left;
+
+    Limited(InputStream in, long size) {
+      super(in);
+      left = size;
+    }
+
+    @Override
+    public int read() throws IOException {
+      byte[] one = new byte[1];
+      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+    }
+
+    @Override
+    public int read(byte[] target, int offset, int length) throws IOException {
+      if (left == 0) {
+        return -1;
+      }
+      int read = in.read(target, offset, (int) Math.min(left, length));
+      if (read < 0) {
+        throw new EOFException("it ends in the middle");
+      }
+      left -= read;
+      return read;
+    }
+
+    /** Says whether there is more, which unpacking asks before it begins with another member. */
+    @Override
+    public int available() {
+      return (int) Math.min(left, Integer.MAX_VALUE);
+    }
+
+    @Override
+    public long skip(long bytes) throws IOException {
+      long skipped = in.skip(Math.min(left, bytes));
+      left -= skipped;
+      return skipped;
+    }
+
+    /** Leaves the archive open. */
+    @Override
+    public void close() {}
   }
 
   private static String text(byte[] header, int at, int length) {

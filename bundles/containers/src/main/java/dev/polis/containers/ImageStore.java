@@ -2,7 +2,6 @@ package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
 import dev.polis.api.containers.Sandbox;
-import dev.polis.files.FilePlacement;
 import dev.polis.process.Commands;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -13,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** Takes images into a running containerd and lists them, with containerd's own tool ctr. */
@@ -30,21 +30,34 @@ final class ImageStore {
   /** Left for everybody else on the volume: etcd, logs, the node's own files. */
   private static final long RESERVE = 256L << 20;
 
+  /** The largest images, of machine learning, have half of it. */
+  private static final long MOST_UNPACKED = 32L << 30;
+
+  /** Archives that may come at the same time; each takes a thread that waits, and room. */
+  static final int UPLOADS = 16;
+
   private static final int CHUNK = 1 << 20;
 
   private final Sandbox sandbox;
   private final Path ctr;
-  private final FilePlacement archive;
-  private final ReentrantLock loading;
+  private final Path archives;
+  private final Loading loading;
+
+  /** Bounds what is taken in at the same time. */
+  record Loading(Semaphore uploads, ReentrantLock imports) {
+    Loading() {
+      this(new Semaphore(UPLOADS), new ReentrantLock());
+    }
+  }
 
   /**
-   * @param archive where an archive lies while it is taken in
-   * @param loading held while it does
+   * @param archives folder in which an archive lies while it is taken in
+   * @param loading of all stores of this node
    */
-  ImageStore(Sandbox sandbox, Path ctr, FilePlacement archive, ReentrantLock loading) {
+  ImageStore(Sandbox sandbox, Path ctr, Path archives, Loading loading) {
     this.sandbox = sandbox;
     this.ctr = ctr;
-    this.archive = archive;
+    this.archives = archives;
     this.loading = loading;
   }
 
@@ -90,20 +103,41 @@ final class ImageStore {
     }
   }
 
-  /** Takes the images of an archive in; returns their names. */
+  /**
+   * Takes the images of an archive in; returns their names. An archive that comes slowly delays no
+   * other: only what is complete is imported, one after the other.
+   */
   List<String> load(InputStream in) throws IOException, InterruptedException {
-    loading.lockInterruptibly();
+    if (!loading.uploads().tryAcquire()) {
+      throw new ContainersException(
+          "%d archives of images are being taken in already; send it again when one of them is done"
+              .formatted(UPLOADS));
+    }
     try {
-      store(in);
-      List<String> names = ImageArchive.names(archive.path());
-      Commands.Result said = ctr(IMPORT, List.of("images", "import", archive.path().toString()));
+      Path archive = Files.createTempFile(archives, "", ".tar");
+      try {
+        store(in, archive);
+        return load(archive);
+      } finally {
+        Files.deleteIfExists(archive);
+      }
+    } finally {
+      loading.uploads().release();
+    }
+  }
+
+  private List<String> load(Path archive) throws IOException, InterruptedException {
+    loading.imports().lockInterruptibly();
+    try {
+      List<String> names =
+          ImageArchive.names(archive, Math.clamp(free(archive) - RESERVE, 0, MOST_UNPACKED));
+      Commands.Result said = ctr(IMPORT, List.of("images", "import", archive.toString()));
       if (!said.ok()) {
         throw new ContainersException("containerd refuses the archive: " + said.words());
       }
       return names;
     } finally {
-      Files.deleteIfExists(archive.path());
-      loading.unlock();
+      loading.imports().unlock();
     }
   }
 
@@ -134,22 +168,26 @@ final class ImageStore {
     return own.equals("aarch64") ? "arm64" : own;
   }
 
-  private void store(InputStream in) throws IOException {
+  private static void store(InputStream in, Path archive) throws IOException {
     byte[] chunk = new byte[CHUNK];
     long stored = 0;
-    try (OutputStream out = Files.newOutputStream(archive.path())) {
+    try (OutputStream out = Files.newOutputStream(archive)) {
       for (int read = in.read(chunk); read >= 0; read = in.read(chunk)) {
         // It is stored once as it is and once unpacked.
-        long free = Files.getFileStore(archive.path()).getUsableSpace();
+        long free = free(archive);
         if (free - read - stored < RESERVE) {
           throw new IOException(
               "no room for the archive: %d MiB of it have come, and %s has %d MiB left; remove images or enlarge the volume"
-                  .formatted(stored >> 20, archive.path().getParent(), free >> 20));
+                  .formatted(stored >> 20, archive.getParent(), free >> 20));
         }
         out.write(chunk, 0, read);
         stored += read;
       }
     }
+  }
+
+  private static long free(Path archive) throws IOException {
+    return Files.getFileStore(archive).getUsableSpace();
   }
 
   private Commands.Result ctr(Duration within, List<String> arguments) throws InterruptedException {

@@ -24,18 +24,22 @@ import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
+import java.io.PipedInputStream;
+import java.io.PipedOutputStream;
 import java.io.RandomAccessFile;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -135,15 +139,15 @@ class ContainersTest {
   void imagesStay() throws Exception {
     ContainersHarness.Instance instance = harness.instance();
     instance.start();
-    String name = "polis.local/other:1";
+    String name = "test.local/other1:1";
     try (InputStream archive = Files.newInputStream(harness.archive(name))) {
       assertEquals(List.of(name), instance.containers.load(archive));
     }
-    assertEquals(List.of(name, PauseImage.NAME), instance.containers.images());
+    assertEquals(List.of(PauseImage.NAME, name), instance.containers.images());
     instance.containers.stop();
     instance.start();
-    assertEquals(List.of(name, PauseImage.NAME), instance.containers.images());
-    assertFalse(Files.exists(harness.files().archive().path()), "the archive was left behind");
+    assertEquals(List.of(PauseImage.NAME, name), instance.containers.images());
+    assertEquals(List.of(), harness.files().archives().list(), "an archive was left behind");
   }
 
   @Test
@@ -159,7 +163,53 @@ class ContainersTest {
             ContainersException.class,
             () -> instance.containers.load(new ByteArrayInputStream("text".getBytes())));
     assertTrue(refused.getMessage().contains("damaged"), refused::getMessage);
-    assertFalse(Files.exists(harness.files().archive().path()));
+    assertEquals(List.of(), harness.files().archives().list());
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "an archive that comes slowly delays no other, and those beyond a number are refused")
+  void slowArchives() throws Exception {
+    ContainersHarness.Instance instance = harness.instance();
+    instance.start();
+    String name = "test.local/other1:1";
+    List<Thread> slow = new ArrayList<>();
+    List<PipedOutputStream> senders = new ArrayList<>();
+    for (int sent = 1; sent < ImageStore.UPLOADS; sent++) {
+      senders.add(new PipedOutputStream());
+      InputStream archive = new PipedInputStream(senders.getLast());
+      slow.add(Thread.startVirtualThread(() -> loadInVain(instance, archive)));
+    }
+    Await.until(
+        "all slow archives have begun",
+        () -> harness.files().archives().list().size() == slow.size());
+    try (InputStream archive = Files.newInputStream(harness.archive(name))) {
+      assertEquals(List.of(name), instance.containers.load(archive));
+    }
+    senders.add(new PipedOutputStream());
+    InputStream last = new PipedInputStream(senders.getLast());
+    slow.add(Thread.startVirtualThread(() -> loadInVain(instance, last)));
+    Await.until(
+        "the last place is taken",
+        () -> harness.files().archives().list().size() == ImageStore.UPLOADS);
+    assertTrue(
+        assertThrows(
+                ContainersException.class,
+                () -> instance.containers.load(new ByteArrayInputStream(new byte[0])))
+            .getMessage()
+            .contains("being taken in already"));
+    for (PipedOutputStream sender : senders) {
+      sender.close();
+    }
+    for (Thread thread : slow) {
+      Await.end(thread);
+    }
+    assertEquals(List.of(), harness.files().archives().list());
+  }
+
+  private static void loadInVain(ContainersHarness.Instance instance, InputStream archive) {
+    assertThrows(ContainersException.class, () -> instance.containers.load(archive));
   }
 
   @Test

@@ -19,6 +19,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -28,6 +29,9 @@ import org.junit.jupiter.api.io.TempDir;
 class PauseImageTest {
 
   private static final byte[] BUSYBOX = "a static busybox".getBytes(StandardCharsets.UTF_8);
+
+  private static final int ROOM = 1 << 20;
+  private static final int BLOCK = 512;
 
   @TempDir private Path folder;
 
@@ -79,7 +83,7 @@ class PauseImageTest {
         configuration.getAsJsonObject("rootfs").getAsJsonArray("diff_ids").get(0).getAsString());
     assertArrayEquals(BUSYBOX, Files.readAllBytes(unpacked(layer).resolve("bin/busybox")));
     assertTrue(Files.isExecutable(unpacked(layer).resolve("bin/busybox")));
-    assertEquals(List.of(PauseImage.NAME), ImageArchive.names(folder.resolve("pause.tar")));
+    assertRefused("has an image " + PauseImage.NAME, folder.resolve("pause.tar"));
   }
 
   @Test
@@ -105,8 +109,10 @@ class PauseImageTest {
   @DisplayName("names are read of what docker save writes, packed or not")
   void docker() throws Exception {
     String json = "[{\"Config\":\"x\",\"RepoTags\":[\"b:2\",\"a:1\"]},{\"RepoTags\":null}]";
-    assertEquals(List.of("a:1", "b:2"), ImageArchive.names(archive("manifest.json", json, false)));
-    assertEquals(List.of("a:1", "b:2"), ImageArchive.names(archive("./manifest.json", json, true)));
+    assertEquals(
+        List.of("a:1", "b:2"), ImageArchive.names(archive("manifest.json", json, false), ROOM));
+    assertEquals(
+        List.of("a:1", "b:2"), ImageArchive.names(archive("./manifest.json", json, true), ROOM));
   }
 
   @Test
@@ -124,7 +130,102 @@ class PauseImageTest {
 
   private static void assertRefused(String words, Path archive) {
     String message =
-        assertThrows(ContainersException.class, () -> ImageArchive.names(archive)).getMessage();
+        assertThrows(ContainersException.class, () -> ImageArchive.names(archive, ROOM))
+            .getMessage();
     assertTrue(message.contains(words), message);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a name that the node uses itself is refused, however an archive has it")
+  void reservedNames() throws Exception {
+    String mine = PauseImage.NAME;
+    String named = "{\"annotations\":{\"%s\":\"%s\"}}";
+    String full = named.formatted("io.containerd.image.name", mine);
+    String reference = named.formatted("org.opencontainers.image.ref.name", mine);
+    String other = named.formatted("io.containerd.image.name", "a:1");
+    assertRefused("are for what the node", archive("index.json", manifests(full), false));
+    assertRefused("are for what the node", archive("index.json", manifests(reference), true));
+    String both = manifests(other).replace("}]}", "}],\"Manifests\":[" + full + "]}");
+    assertRefused("are for what the node", archive("x/.././index.json", both, false));
+    String docker = "[{\"RepoTags\":[\"%s\"]}]".formatted(mine);
+    assertRefused("are for what the node", archive("manifest.json", docker, false));
+
+    Path two = archive("index.json", manifests(other), false);
+    try (OutputStream file = Files.newOutputStream(two);
+        TarWriter tar = new TarWriter(file)) {
+      tar.file("index.json", 0644, manifests(other).getBytes(StandardCharsets.UTF_8));
+      tar.file("manifest.json", 0644, docker.getBytes(StandardCharsets.UTF_8));
+    }
+    assertRefused("are for what the node", two);
+  }
+
+  private static String manifests(String manifest) {
+    return "{\"manifests\":[" + manifest + "]}";
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("an archive that containerd could read in another way than the node is refused")
+  void twoReadings() throws Exception {
+    String json = "[{\"RepoTags\":[\"a:1\"]}]";
+    Path plain = archive("manifest.json", json, false);
+    byte[] good = Files.readAllBytes(plain);
+    // The second entry's header begins after that of a file of two blocks.
+    int second = 3 * BLOCK;
+
+    assertRefused("another name", changed(plain, good, second + 345, "x"));
+    assertRefused("is no file", changed(plain, good, second + 156, "5"));
+    assertRefused("no images", changed(plain, good, second + 156, "x"));
+    assertRefused("no images", changed(plain, good, second, "\0"));
+    assertRefused("damaged", changed(plain, good, second + 124, "-0000000001"));
+    byte[] extended = "20 path=index.json\n".getBytes(StandardCharsets.UTF_8);
+    try (OutputStream file = Files.newOutputStream(plain);
+        TarWriter tar = new TarWriter(file)) {
+      tar.file("other", 0644, extended);
+      tar.file("manifest.json", 0644, json.getBytes(StandardCharsets.UTF_8));
+    }
+    assertRefused("another name", changed(plain, Files.readAllBytes(plain), 156, "x"));
+    try (OutputStream file = Files.newOutputStream(plain);
+        TarWriter tar = new TarWriter(file)) {
+      tar.file("manifest.json", 0644, json.getBytes(StandardCharsets.UTF_8));
+      tar.file("./manifest.json", 0644, json.getBytes(StandardCharsets.UTF_8));
+    }
+    assertRefused("there twice", plain);
+  }
+
+  private static Path changed(Path archive, byte[] bytes, int at, String text) throws Exception {
+    byte[] other = bytes.clone();
+    byte[] put = text.getBytes(StandardCharsets.US_ASCII);
+    System.arraycopy(put, 0, other, at, put.length);
+    return Files.write(archive, other);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("an archive, or a layer of it, that grows beyond its bound when unpacked is refused")
+  void bombs() throws Exception {
+    String json = "[{\"RepoTags\":[\"a:1\"]}]";
+    ByteArrayOutputStream bomb = new ByteArrayOutputStream();
+    try (OutputStream packed = new GZIPOutputStream(bomb)) {
+      packed.write(new byte[2 * ROOM]);
+    }
+    Path archive = folder.resolve("bomb.tar");
+    for (boolean whole : new boolean[] {true, false}) {
+      try (OutputStream file = Files.newOutputStream(archive);
+          OutputStream out = whole ? new GZIPOutputStream(file) : file;
+          TarWriter tar = new TarWriter(out)) {
+        tar.file("manifest.json", 0644, json.getBytes(StandardCharsets.UTF_8));
+        tar.file("layer.tar", 0644, whole ? new byte[2 * ROOM] : bomb.toByteArray());
+      }
+      assertTrue(Files.size(archive) < ROOM / 10, "the archive is small while it is packed");
+      assertRefused("more than 1 MiB", archive);
+    }
+    byte[] zstd = {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd, 0};
+    try (OutputStream file = Files.newOutputStream(archive);
+        TarWriter tar = new TarWriter(file)) {
+      tar.file("layer.tar", 0644, zstd);
+    }
+    assertRefused("zstd", archive);
   }
 }

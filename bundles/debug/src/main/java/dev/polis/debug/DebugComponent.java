@@ -13,10 +13,11 @@ import dev.polis.logtree.LogTree;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
-import java.util.Dictionary;
 import java.util.Hashtable;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
 import org.osgi.service.component.annotations.Activate;
@@ -101,19 +102,24 @@ public final class DebugComponent implements DebugConditions.Organs {
             settings,
             new DebugService.Sources(
                 new DebugConditions(this),
-                new DebugImages(() -> Optional.ofNullable(containers)),
+                new DebugImages(settings.images(), () -> Optional.ofNullable(containers)),
                 new DebugKubeconfig(settings.kubeconfig(), () -> Optional.ofNullable(kubernetes))),
             boot,
             logs,
             supervisor,
             health,
             rpc);
-    Dictionary<String, Object> onDebug = new Hashtable<>();
-    onDebug.put(RpcHost.LISTENER, RpcHost.DEBUG);
     this.registrations =
-        service.endpoints().stream()
-            .map(each -> bundle.registerService(BindableService.class, each, onDebug))
+        Stream.concat(
+                service.endpoints().stream().map(each -> serve(bundle, each, RpcHost.DEBUG)),
+                Stream.of(serve(bundle, service.images(), RpcHost.MANAGEMENT)))
             .toList();
+  }
+
+  private static ServiceRegistration<BindableService> serve(
+      BundleContext bundle, BindableService endpoint, String listener) {
+    return bundle.registerService(
+        BindableService.class, endpoint, new Hashtable<>(Map.of(RpcHost.LISTENER, listener)));
   }
 
   /** Takes the endpoints back, which lets calls in flight finish, then ends the streams. */

@@ -25,6 +25,14 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
               + " with any right")
   boolean kubeconfig() default false;
 
+  /** Whether strangers load container images. */
+  @AttributeDefinition(
+      name = "Images",
+      description =
+          "whether whoever reaches the port of the debug services loads container images, which Pods"
+              + " then run")
+  boolean images() default false;
+
   /** How many read the log at the same time. */
   @AttributeDefinition(
       name = "Readers",

@@ -14,15 +14,31 @@ import java.util.function.Supplier;
 /** Puts container images into the node's container runtime, and lists them. Thread-safe. */
 final class DebugImages {
 
+  private final boolean open;
   private final Supplier<Optional<Containers>> runtime;
 
   /**
    * Makes it.
    *
+   * @param open whether an operator lets strangers load images
    * @param runtime empty while the organ is absent
    */
-  DebugImages(Supplier<Optional<Containers>> runtime) {
+  DebugImages(boolean open, Supplier<Optional<Containers>> runtime) {
+    this.open = open;
     this.runtime = runtime;
+  }
+
+  /**
+   * Refuses a caller of whom nothing is known, unless an operator has switched that on.
+   *
+   * @throws RpcException FAILED_PRECONDITION, naming the way with a certificate
+   */
+  void requireOpen() {
+    if (!open) {
+      throw RpcException.failedPrecondition(
+          "whoever reaches this port would decide what Pods run, so it is off; use \"polisctl image"
+              + " load\", or start the node with --set dev.polis.debug.images=true");
+    }
   }
 
   /**
@@ -39,13 +55,13 @@ final class DebugImages {
   }
 
   /**
-   * Takes the images of an archive, which is closed in any case.
+   * Takes the images of an archive, which is closed in any case; returns their names.
    *
    * @throws RpcException FAILED_PRECONDITION if the runtime does not run or refuses the archive
    */
-  void load(InputStream archive) throws InterruptedException {
+  List<String> load(InputStream archive) throws InterruptedException {
     try (archive) {
-      found().load(archive);
+      return found().load(archive);
     } catch (ContainersException refused) {
       throw refusal(refused);
     } catch (IOException broken) {

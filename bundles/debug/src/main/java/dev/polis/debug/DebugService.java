@@ -29,6 +29,7 @@ final class DebugService {
 
   private final ServingOrgan organ;
   private final List<BindableService> endpoints;
+  private final BindableService images;
 
   /** Opens the organ's subtree and begins to publish its health. */
   DebugService(
@@ -41,6 +42,7 @@ final class DebugService {
       HealthRegistry health,
       RpcHost rpc) {
     this.organ = new ServingOrgan("debug", supervisor, health);
+    this.images = new ImagesEndpoint(sources.images(), organ.streams());
     Log log = logs.log(organ.dn());
     if (settings.shell() instanceof DebugSettings.Shell.On(Path folder)) {
       shell(folder, bundle, logs.log(AUDIT), rpc.audit());
@@ -53,7 +55,7 @@ final class DebugService {
     }
     log.warning(
         "the debug services are on and UNAUTHENTICATED: whoever reaches the listener '%s' reads"
-            + " this node's log and loads container images; set enabled=false for dev.polis.debug to have none",
+            + " this node's log; set enabled=false for dev.polis.debug to have none",
         RpcHost.DEBUG);
     this.endpoints =
         List.of(
@@ -83,6 +85,11 @@ final class DebugService {
   /** Returns what is to be served on the debug listener; nothing if the organ is switched off. */
   List<BindableService> endpoints() {
     return endpoints;
+  }
+
+  /** Returns what is to be served on the management listener. */
+  BindableService images() {
+    return images;
   }
 
   /** Ends the streams that are still open. */

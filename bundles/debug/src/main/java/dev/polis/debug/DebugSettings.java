@@ -8,10 +8,12 @@ import java.nio.file.Path;
  *
  * @param enabled whether the debug services are served at all
  * @param kubeconfig whether credentials of Kubernetes are handed out
+ * @param images whether strangers load container images
  * @param readers how many callers may read the log at the same time
  * @param shell whether there is a shell, and where
  */
-record DebugSettings(boolean enabled, boolean kubeconfig, int readers, Shell shell) {
+record DebugSettings(
+    boolean enabled, boolean kubeconfig, boolean images, int readers, Shell shell) {
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.debug");
 
   /** Each reader that does not read costs some 300 KiB; a thousand would be all of the heap. */
@@ -34,6 +36,7 @@ record DebugSettings(boolean enabled, boolean kubeconfig, int readers, Shell she
     return new DebugSettings(
         config.enabled(),
         config.kubeconfig(),
+        config.images(),
         CHECK.range("readers", config.readers(), 1, MOST_READERS),
         config.shell()
             ? new Shell.On(Path.of(CHECK.present("shell.folder", config.shell_folder())))

@@ -62,6 +62,7 @@ final class NodeDebugEndpoint extends NodeDebugServiceGrpc.NodeDebugServiceImplB
 
   @Override
   public StreamObserver<LoadImageRequest> loadImage(StreamObserver<LoadImageResponse> caller) {
+    images.requireOpen();
     images.requireRunning();
     CallUpload<LoadImageRequest> archive = new CallUpload<>(LoadImageRequest::getDataPart);
     streams.serve(

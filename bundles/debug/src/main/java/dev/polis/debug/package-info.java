@@ -5,7 +5,7 @@
  *   developer ──plain text──▶ listener "debug" (port 7837, always on a loopback address)
  *                                  │
  *            NodeDebugEndpoint ────┤ Logs ──▶ LogCalls ─────────▶ log tree
- *                                  │ LoadImage ──▶ DebugImages ◀┈┈ containers
+ *                                  │ LoadImage ──▶ DebugImages ◀┈┈ containers (off unless images=true)
  *                                  │ GetDebugKubeconfig ──▶ DebugKubeconfig ◀┈┈ kubernetes (off unless kubeconfig=true)
  *                                  │ Trace: refused in words
  *                DebugEndpoint ────┤ GetComponentLogs ─▶ DebugLogs ──▶ log tree
@@ -14,6 +14,7 @@
  *                                  └ GetCondition ──▶ DebugConditions ◀┈┈ storage  network  cluster
  *                                    ListConditions                      consensus  curator
  *                                                                   (each may be absent)
+ *   operator ──TLS 1.3──▶ listener "management" ──▶ ImagesEndpoint ──▶ DebugImages
  *   developer ──polisctl shell──▶ ephemeral/shell/shell.N.sock ──▶ ShellServer ──▶ ShellPeer, ShellSession ──▶ Gogo
  *                                  (off unless shell=true)
  * </pre>
@@ -23,13 +24,15 @@
  * that never finds its cluster, is exactly the one to be debugged. A condition of an absent organ
  * does not hold; it is never assumed.
  *
- * <p>Whoever reaches the listener reads the log and may load container images, of which the organ
- * warns once when it starts. Credentials of Kubernetes are any right in it, so they are handed out
- * only with {@code kubeconfig=true}. Nothing else can be changed. The listener is on a loopback
- * address: the node's own if that is one, so that several nodes of one machine have one each, and
- * 127.0.0.1 otherwise; only an operator's {@code debug.address} moves it elsewhere. The RPC host
- * writes where its listeners are to {@code ephemeral/listeners} in the state directory, where
- * {@code polisctl} finds them.
+ * <p>Whoever reaches the listener reads the log, of which the organ warns once when it starts.
+ * Credentials of Kubernetes are any right in it, so they are handed out only with {@code
+ * kubeconfig=true}. Images are what Pods run, so the listener takes them only with {@code
+ * images=true}; the listener "management" takes them from callers with the permission to change the
+ * software of the node, also while {@code enabled=false}. Nothing else can be changed. The listener
+ * is on a loopback address: the node's own if that is one, so that several nodes of one machine
+ * have one each, and 127.0.0.1 otherwise; only an operator's {@code debug.address} moves it
+ * elsewhere. The RPC host writes where its listeners are to {@code ephemeral/listeners} in the
+ * state directory, where {@code polisctl} finds them.
  *
  * <p><b>The shell</b> is Gogo, with its commands that look at bundles, start and stop them, and the
  * commands that bundles register. It can do whatever code in the process can do, so it is off
@@ -45,8 +48,8 @@
  * <p>Not promised: secrecy of the log from other users of the same machine. Set {@code
  * enabled=false} to have no debug service.
  *
- * <p>Why not the management listener, with credentials? It opens when the node has some; before, it
- * cannot tell its owner from anybody else.
+ * <p>Why not the management listener, with credentials, for all of it? It opens when the node has
+ * some; before, it cannot tell its owner from anybody else.
  *
  * <ul>
  *   <li>Needs: BootReport, HealthRegistry, LogTree, RpcHost, Supervisor
@@ -55,7 +58,7 @@
  *   <li>Provides: BindableService
  *   <li>Configuration: dev.polis.debug
  *   <li>Files: none
- *   <li>Ports: debug
+ *   <li>Ports: debug, management
  * </ul>
  */
 package dev.polis.debug;

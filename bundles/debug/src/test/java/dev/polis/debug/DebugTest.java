@@ -36,11 +36,16 @@ import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Severity;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.TlsIdentity;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRegistration;
 import dev.polis.rpc.RpcSettings;
+import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.api.GetDebugKubeconfigRequest;
 import dev.polis.wire.api.LoadImageRequest;
@@ -60,6 +65,9 @@ import dev.polis.wire.health.GetHealthRequest;
 import dev.polis.wire.health.GetHealthResponse;
 import dev.polis.wire.health.Kind;
 import dev.polis.wire.health.Level;
+import dev.polis.wire.images.LoadRequest;
+import dev.polis.wire.images.LoadResponse;
+import dev.polis.wire.images.NodeImagesGrpc;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
@@ -73,16 +81,19 @@ import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.security.KeyPair;
 import java.util.ArrayList;
 import java.util.Dictionary;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
@@ -90,12 +101,14 @@ import org.osgi.framework.ServiceRegistration;
 /** The organ behind a real host, called in plain text. */
 class DebugTest {
 
+  private final CertificateAuthority ca = CertificateAuthority.create("Test cluster");
   private final LogTree logs = LogTree.create();
   private final SupervisionTree tree = SupervisionTree.open(logs);
   private final HealthTable health = HealthTable.open(tree);
   private LocalRpcHost host;
   private final List<RpcRegistration> served = new ArrayList<>();
   private boolean kubeconfig;
+  private boolean images;
   private DebugComponent organ;
   private ManagedChannel channel;
 
@@ -108,9 +121,16 @@ class DebugTest {
                     new RpcSettings.Listener(
                         RpcHost.DEBUG,
                         new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                        false)),
+                        false),
+                    new RpcSettings.Listener(
+                        RpcHost.MANAGEMENT,
+                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                        true)),
                 RpcSettings.Limits.DEFAULT),
             logs);
+    KeyPair key = Ed25519.generate();
+    host.identify(
+        new NodeCredentials(key.getPrivate(), ca.issueNode(key.getPublic()), ca.certificate()));
     organ = organ(true);
     channel = RpcClients.plaintext(host.address(RpcHost.DEBUG));
   }
@@ -170,6 +190,11 @@ class DebugTest {
       @Override
       public boolean kubeconfig() {
         return kubeconfig;
+      }
+
+      @Override
+      public boolean images() {
+        return images;
       }
 
       @Override
@@ -464,7 +489,6 @@ class DebugTest {
         Status.Code.FAILED_PRECONDITION,
         "kernel",
         () -> stub.trace(TraceRequest.getDefaultInstance()).next());
-    assertEquals(Status.Code.FAILED_PRECONDITION, loadImage(new byte[1]).getCode());
     assertRefused(
         Status.Code.FAILED_PRECONDITION,
         "organ 'containers'",
@@ -498,30 +522,120 @@ class DebugTest {
     assertRefused(Status.Code.UNAVAILABLE, "not ready", () -> kubeconfig("developer"));
   }
 
+  private void allowImages() {
+    organ.deactivate();
+    images = true;
+    organ = organ(true);
+  }
+
   private Status loadImage(byte[]... archive) throws Exception {
-    CompletableFuture<Status> end = new CompletableFuture<>();
-    StreamObserver<LoadImageRequest> parts =
-        NodeDebugServiceGrpc.newStub(channel)
-            .loadImage(
-                new StreamObserver<>() {
-                  @Override
-                  public void onNext(LoadImageResponse response) {}
-
-                  @Override
-                  public void onError(Throwable failure) {
-                    end.complete(Status.fromThrowable(failure));
-                  }
-
-                  @Override
-                  public void onCompleted() {
-                    end.complete(Status.OK);
-                  }
-                });
+    End<LoadImageResponse> end = new End<>();
+    StreamObserver<LoadImageRequest> parts = NodeDebugServiceGrpc.newStub(channel).loadImage(end);
     for (byte[] part : archive) {
       parts.onNext(LoadImageRequest.newBuilder().setDataPart(ByteString.copyFrom(part)).build());
     }
     parts.onCompleted();
-    return end.get(10, TimeUnit.SECONDS);
+    return end.status.get(10, TimeUnit.SECONDS);
+  }
+
+  /** Sends an archive to the management listener as this user, or as a stranger. */
+  private End<LoadResponse> load(RpcClients caller, byte[]... archive) throws Exception {
+    End<LoadResponse> end = new End<>();
+    ManagedChannel management = caller.dial(host.address(RpcHost.MANAGEMENT));
+    try {
+      StreamObserver<LoadRequest> parts = NodeImagesGrpc.newStub(management).load(end);
+      for (byte[] part : archive) {
+        parts.onNext(LoadRequest.newBuilder().setDataPart(ByteString.copyFrom(part)).build());
+      }
+      parts.onCompleted();
+      end.status.get(10, TimeUnit.SECONDS);
+      return end;
+    } finally {
+      management.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
+    }
+  }
+
+  private RpcClients owner() {
+    KeyPair key = Ed25519.generate();
+    return RpcClients.authenticated(
+        TlsIdentity.of(key.getPrivate(), ca.issueUser("owner", key.getPublic())),
+        RpcTrust.cluster(ca.certificate()));
+  }
+
+  /** Takes the answers and the end of a call. */
+  private static final class End<A> implements StreamObserver<A> {
+    final List<A> answers = new CopyOnWriteArrayList<>();
+    final CompletableFuture<Status> status = new CompletableFuture<>();
+
+    @Override
+    public void onNext(A answer) {
+      answers.add(answer);
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      status.complete(Status.fromThrowable(failure));
+    }
+
+    @Override
+    public void onCompleted() {
+      status.complete(Status.OK);
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a stranger puts no image into the node, by no port")
+  void strangersLoadNoImages() throws Exception {
+    AtomicLong loaded = new AtomicLong();
+    organ.containers = store(loaded);
+
+    Status plain = loadImage(new byte[1000]);
+    assertEquals(Status.Code.FAILED_PRECONDITION, plain.getCode());
+    assertTrue(plain.getDescription().contains("dev.polis.debug.images=true"), plain.toString());
+    RpcClients stranger =
+        RpcClients.ephemeral(Ed25519.generate(), RpcTrust.cluster(ca.certificate()));
+    assertEquals(
+        Status.Code.UNAUTHENTICATED, load(stranger, new byte[1000]).status.get().getCode());
+
+    assertEquals(0, loaded.get(), "bytes reached the image store");
+  }
+
+  @Test
+  @DisplayName("an owner's images are loaded and named, also while the debug services are off")
+  void ownersLoadImages() throws Exception {
+    AtomicLong loaded = new AtomicLong();
+    for (boolean enabled : new boolean[] {true, false}) {
+      organ.deactivate();
+      organ = organ(enabled);
+      organ.containers = store(loaded);
+
+      End<LoadResponse> end = load(owner(), new byte[1_000_000], new byte[0], new byte[7]);
+
+      assertEquals(Status.Code.OK, end.status.get().getCode(), end.status::toString);
+      assertEquals(List.of("a:1"), end.answers.getFirst().getNamesList());
+      assertEquals(1_000_007, loaded.get());
+    }
+  }
+
+  /** An image store that takes each archive for the image a:1. */
+  private static Containers store(AtomicLong size) {
+    return fake(
+        Containers.class,
+        (method, arguments) -> {
+          if (method.equals("images")) {
+            return List.of("k8s.local/pause:1");
+          }
+          if (method.equals("status")) {
+            return running();
+          }
+          try {
+            size.set(((InputStream) arguments[0]).readAllBytes().length);
+            return List.of("a:1");
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        });
   }
 
   private static MutableValue<ContainersStatus> running() {
@@ -538,24 +652,9 @@ class DebugTest {
   @Test
   @DisplayName("an image archive reaches the container runtime whole, however it is cut")
   void imagesAreLoaded() throws Exception {
+    allowImages();
     AtomicLong size = new AtomicLong();
-    organ.containers =
-        fake(
-            Containers.class,
-            (method, arguments) -> {
-              if (method.equals("images")) {
-                return List.of("k8s.local/pause:1");
-              }
-              if (method.equals("status")) {
-                return running();
-              }
-              try {
-                size.set(((InputStream) arguments[0]).readAllBytes().length);
-                return List.of();
-              } catch (IOException e) {
-                throw new UncheckedIOException(e);
-              }
-            });
+    organ.containers = store(size);
     assertEquals(
         Status.Code.OK, loadImage(new byte[1_000_000], new byte[0], new byte[7]).getCode());
     assertEquals(1_000_007, size.get());
@@ -570,6 +669,7 @@ class DebugTest {
   @DisplayName(
       "an archive that the container runtime refuses keeps its words, and nobody waits for the rest")
   void imagesAreRefused() throws Exception {
+    allowImages();
     organ.containers =
         fake(
             Containers.class,
@@ -607,7 +707,7 @@ class DebugTest {
 
     organ = organ(false);
 
-    assertEquals(List.of(), served);
+    assertEquals(1, served.size(), "all but what takes images from those with a permission");
     assertEquals("switched-off", health.all().peek().orElseThrow().getFirst().code());
   }
 }

@@ -4,9 +4,9 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import dev.polis.ctl.Document.Column;
-import dev.polis.wire.api.LoadImageRequest;
-import dev.polis.wire.api.LoadImageResponse;
 import dev.polis.wire.debug.ListImagesRequest;
+import dev.polis.wire.images.LoadRequest;
+import dev.polis.wire.images.LoadResponse;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.io.IOException;
@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
 /** What concerns the container images of a node. */
 @Command(
     name = "image",
-    description = "Loads container images into a node, and lists them, by its debug service.",
+    description = "Loads container images into a node, and lists them.",
     mixinStandardHelpOptions = true)
 @Subcommands({ImageCommand.LoadCommand.class, ImageCommand.ListCommand.class})
 final class ImageCommand {
@@ -61,16 +61,8 @@ final class ImageCommand {
     public Integer call() throws InterruptedException {
       try (Session session = Session.open(image.ctl.options);
           InputStream archive = open()) {
-        List<String> before = names(session);
-        session.stream(() -> send(session.nodeDebug().loadImage(), archive));
-        List<String> loaded =
-            names(session).stream().filter(name -> !before.contains(name)).toList();
-        spec.commandLine()
-            .getOut()
-            .println(
-                loaded.isEmpty()
-                    ? "loaded; no name is new"
-                    : "loaded " + String.join(", ", loaded));
+        LoadResponse loaded = session.stream(() -> send(session.images().load(), archive));
+        spec.commandLine().getOut().println("loaded " + String.join(", ", loaded.getNamesList()));
         return ExitCode.OK.code();
       } catch (IOException e) {
         throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
@@ -89,15 +81,15 @@ final class ImageCommand {
       }
     }
 
-    private LoadImageResponse send(
-        BlockingClientCall<LoadImageRequest, LoadImageResponse> call, InputStream archive)
+    private LoadResponse send(
+        BlockingClientCall<LoadRequest, LoadResponse> call, InputStream archive)
         throws StatusException, InterruptedException {
       try {
         for (byte[] part = archive.readNBytes(PART_BYTES);
             part.length > 0;
             part = archive.readNBytes(PART_BYTES)) {
           if (!call.write(
-              LoadImageRequest.newBuilder().setDataPart(ByteString.copyFrom(part)).build())) {
+              LoadRequest.newBuilder().setDataPart(ByteString.copyFrom(part)).build())) {
             // The node has ended the call; reading the answer says why.
             return call.read();
           }

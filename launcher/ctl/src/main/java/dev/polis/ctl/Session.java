@@ -15,6 +15,7 @@ import dev.polis.wire.cluster.PluginSetGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
 import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.health.HealthGrpc;
+import dev.polis.wire.images.NodeImagesGrpc;
 import dev.polis.wire.plugins.PluginsGrpc;
 import dev.polis.wire.recovery.RecoveryGrpc;
 import dev.polis.wire.runtime.RuntimeGrpc;
@@ -153,6 +154,13 @@ final class Session implements AutoCloseable {
 
   NodeDebugServiceGrpc.NodeDebugServiceBlockingV2Stub nodeDebug() {
     return NodeDebugServiceGrpc.newBlockingV2Stub(plaintext());
+  }
+
+  /**
+   * Returns a stub without a deadline: an archive takes as long as its disk and the node's need.
+   */
+  NodeImagesGrpc.NodeImagesBlockingV2Stub images() {
+    return NodeImagesGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
   }
 
   private Channel plaintext() {

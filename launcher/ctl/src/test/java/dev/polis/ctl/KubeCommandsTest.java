@@ -27,11 +27,8 @@ import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.api.GetNodesRequest;
-import dev.polis.wire.api.LoadImageRequest;
-import dev.polis.wire.api.LoadImageResponse;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
-import dev.polis.wire.api.NodeDebugServiceGrpc;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.debug.DebugGrpc;
@@ -43,6 +40,9 @@ import dev.polis.wire.health.HealthGrpc;
 import dev.polis.wire.health.Kind;
 import dev.polis.wire.health.Level;
 import dev.polis.wire.health.Status;
+import dev.polis.wire.images.LoadRequest;
+import dev.polis.wire.images.LoadResponse;
+import dev.polis.wire.images.NodeImagesGrpc;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -110,7 +110,7 @@ class KubeCommandsTest {
     host.serve(RpcHost.CURATOR, new Ownership());
     host.serve(RpcHost.MANAGEMENT, new Health());
     host.serve(RpcHost.DEBUG, new Images());
-    host.serve(RpcHost.DEBUG, new ImageStore());
+    host.serve(RpcHost.MANAGEMENT, new ImageStore());
     kubernetes =
         HttpsListener.open(
             "dev.polis.test",
@@ -223,14 +223,14 @@ class KubeCommandsTest {
   }
 
   /** Takes each archive for one image, named after the archive's size. */
-  private static final class ImageStore extends NodeDebugServiceGrpc.NodeDebugServiceImplBase {
+  private static final class ImageStore extends NodeImagesGrpc.NodeImagesImplBase {
     @Override
-    public StreamObserver<LoadImageRequest> loadImage(StreamObserver<LoadImageResponse> caller) {
+    public StreamObserver<LoadRequest> load(StreamObserver<LoadResponse> caller) {
       return new StreamObserver<>() {
         private long size;
 
         @Override
-        public void onNext(LoadImageRequest part) {
+        public void onNext(LoadRequest part) {
           size += part.getDataPart().size();
         }
 
@@ -247,7 +247,7 @@ class KubeCommandsTest {
             return;
           }
           IMAGES.add("k8s.local/bytes:" + size);
-          caller.onNext(LoadImageResponse.getDefaultInstance());
+          caller.onNext(LoadResponse.newBuilder().addAllNames(IMAGES).build());
           caller.onCompleted();
         }
       };

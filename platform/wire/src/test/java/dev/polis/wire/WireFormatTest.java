@@ -30,6 +30,7 @@ import dev.polis.wire.ext.Authorization;
 import dev.polis.wire.ext.AuthorizationOuterClass;
 import dev.polis.wire.ext.Permission;
 import dev.polis.wire.health.HealthOuterClass;
+import dev.polis.wire.images.Images;
 import dev.polis.wire.manifest.ManifestOuterClass;
 import dev.polis.wire.options.Options;
 import dev.polis.wire.plugins.PluginsOuterClass;
@@ -82,6 +83,7 @@ class WireFormatTest {
           Pluginset.getDescriptor(),
           Roles.getDescriptor(),
           RecoveryOuterClass.getDescriptor(),
+          Images.getDescriptor(),
           RuntimeOuterClass.getDescriptor(),
           AuditOuterClass.getDescriptor());
 
