@@ -115,6 +115,7 @@ final class ConsensusRun implements Task {
       throws Exception {
     try (Watcher<NetworkStatus> network = parts.network().watch()) {
       while (!etcd.hasEnded(NETWORK_POLL)) {
+        etcd.requireAnswer();
         Optional<NetworkStatus> change = network.poll();
         if (change.isPresent()
             && change.get() instanceof NetworkStatus.Up(InetAddress now)

@@ -88,6 +88,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     this.data = parts.data();
     this.subtree = parts.supervisor().organ("consensus");
     this.log = parts.logs().log(subtree.dn());
+    this.health = parts.health().organ("consensus", subtree.dn());
     this.parts =
         new MemberParts(
             settings,
@@ -95,11 +96,11 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
             parts.network(),
             parts.processes(),
             parts.boot(),
+            health,
             InstantSource.system(),
             subtree.dn() + "." + EtcdProcess.NAME);
     this.disk = new ConsensusDisk(this.parts.files());
     this.early = new EarlyStart(this.parts, data, parts.root().data().node().credentials().key());
-    this.health = parts.health().organ("consensus", subtree.dn());
     subtree.run("health", StatusHealth.task(state.status(), health, ConsensusHealth::of));
   }
 

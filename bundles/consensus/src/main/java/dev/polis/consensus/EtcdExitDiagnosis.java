@@ -4,23 +4,15 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
+import dev.polis.process.LastWords;
 import java.io.IOException;
-import java.io.RandomAccessFile;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
-import java.util.stream.Stream;
 
-/** Finds the line of etcd's log that says why it ended; adds a remedy if the disk is the cause. */
+/** Says why etcd ended, in its own words; adds a remedy if the disk is the cause. */
 final class EtcdExitDiagnosis {
-
-  // The last hundred lines or so; etcd gives the reason just before it ends.
-  private static final int LOOK_BACK_BYTES = 16 << 10;
-  private static final int SHOWN_CHARACTERS = 600;
 
   /** A file of etcd's log has 64 MB; etcd copies a torn one before it repairs it. */
   private static final long ROOM_FOR_REPAIR = 64_000_000;
@@ -31,8 +23,7 @@ final class EtcdExitDiagnosis {
   private EtcdExitDiagnosis() {}
 
   /**
-   * Returns the last line at level fatal, panic or error, else the last line at all; with a remedy
-   * if etcd could not write.
+   * Returns the line of etcd's log that says why it ended, with a remedy if etcd could not write.
    *
    * @param data where etcd writes
    */
@@ -78,16 +69,10 @@ final class EtcdExitDiagnosis {
 
   private static String of(Path log) {
     try {
-      List<String> lines = tail(log).lines().filter(line -> !line.isBlank()).toList();
-      return shown(
-          Stream.of("\"level\":\"fatal\"", "\"level\":\"panic\"", "\"level\":\"error\"", "")
-              .map(
-                  level ->
-                      lines.reversed().stream().filter(line -> line.contains(level)).findFirst())
-              .flatMap(Optional::stream)
-              .findFirst()
-              .map(EtcdExitDiagnosis::plain)
-              .orElse("none"));
+      return LastWords.find(log, 0)
+          .map(EtcdExitDiagnosis::plain)
+          .map(LastWords::shown)
+          .orElse("none");
     } catch (IOException unreadable) {
       return "its log " + log + " cannot be read: " + unreadable.getMessage();
     }
@@ -114,19 +99,5 @@ final class EtcdExitDiagnosis {
 
   private static String text(JsonElement value) {
     return value.isJsonPrimitive() ? value.getAsString() : value.toString();
-  }
-
-  private static String tail(Path log) throws IOException {
-    try (RandomAccessFile file = new RandomAccessFile(log.toFile(), "r")) {
-      long start = Math.max(0, file.length() - LOOK_BACK_BYTES);
-      byte[] bytes = new byte[(int) (file.length() - start)];
-      file.seek(start);
-      file.readFully(bytes);
-      return new String(bytes, StandardCharsets.UTF_8);
-    }
-  }
-
-  private static String shown(String line) {
-    return line.length() <= SHOWN_CHARACTERS ? line : line.substring(0, SHOWN_CHARACTERS) + "…";
   }
 }

@@ -25,6 +25,9 @@ final class EtcdHttp {
   /** etcd reads through the quorum before it calls itself healthy, and gives up after 5 s. */
   private static final Duration HEALTH_PATIENCE = Duration.ofSeconds(6);
 
+  /** It answers in milliseconds; several answers in a row are missed before anything is said. */
+  private static final Duration ANSWER_PATIENCE = Duration.ofSeconds(1);
+
   /** Half of Prometheus' own default of 10 s, so that its reader learns the reason. */
   private static final Duration METRICS_PATIENCE = Duration.ofSeconds(5);
 
@@ -50,6 +53,16 @@ final class EtcdHttp {
       return isHealthy(text) ? Optional.empty() : Optional.of("it answers " + text);
     } catch (IOException notYet) {
       return Optional.of("it does not answer: " + notYet.getMessage());
+    }
+  }
+
+  /** Returns whether etcd answers, from its memory and whatever it says. */
+  static boolean answers(ManagedProcess etcd) {
+    try {
+      LocalHttp.get(socket(etcd), "/health?serializable=true", ANSWER_PATIENCE, MOST_BYTES);
+      return true;
+    } catch (IOException silent) {
+      return false;
     }
   }
 

@@ -3,12 +3,14 @@ package dev.polis.consensus;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.boot.Wait;
 import dev.polis.event.Watcher;
+import dev.polis.health.HealthCondition;
 import dev.polis.logtree.convert.EtcdConverter;
 import dev.polis.process.LogTail;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.PortHolder;
 import dev.polis.process.ProcessSpec;
 import dev.polis.process.ProcessStatus;
+import dev.polis.process.Silence;
 import dev.polis.supervision.Context;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -31,6 +33,17 @@ final class EtcdProcess implements AutoCloseable {
   // time until then is polled for, and a failed connection to a unix socket costs microseconds.
   private static final Duration READY_POLL = Duration.ofMillis(10);
 
+  /** Each second one is looked for whether etcd ended, and each second time it is asked. */
+  private static final int ASK_EVERY = 2;
+
+  /** Two questions may be missed on a busy machine. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  /** As for the programs of Kubernetes: half of what a person would wait before a restart. */
+  private static final Duration HANGING = Duration.ofSeconds(40);
+
+  private static final String SILENT = "etcd-silent";
+
   private record Port(String setting, InetAddress address, int number) {
     String takenBy(String who) {
       return "; %s %s:%d is taken by %s: end it, or set %s of dev.polis.consensus"
@@ -42,12 +55,15 @@ final class EtcdProcess implements AutoCloseable {
   private final PreparedMember member;
   private final ManagedProcess process;
   private final Watcher<ProcessStatus> status;
+  private final Silence silence;
+  private long looks;
 
   private EtcdProcess(MemberParts parts, PreparedMember member, ManagedProcess process) {
     this.parts = parts;
     this.member = member;
     this.process = process;
     this.status = process.status().watch();
+    this.silence = new Silence(() -> EtcdHttp.answers(process));
   }
 
   /** Starts etcd, or adopts the one that runs from the same command line. */
@@ -121,23 +137,53 @@ final class EtcdProcess implements AutoCloseable {
     }
   }
 
+  /**
+   * Asks now and then whether etcd answers, and publishes if it does not.
+   *
+   * @throws ConsensusException if it has hung for so long that it was ended
+   */
+  void requireAnswer() throws InterruptedException {
+    looks++;
+    if (looks % ASK_EVERY != 0) {
+      return;
+    }
+    Duration silent = silence.ask();
+    if (silent.isZero()) {
+      parts.health().clear(SILENT);
+    } else if (silent.compareTo(PATIENCE) > 0 && process.running()) {
+      String text = Silence.text(NAME, Optional.of(process.pid()), silent);
+      parts
+          .health()
+          .set(
+              HealthCondition.down(
+                  SILENT,
+                  text,
+                  "nothing: it is ended and started again after %d s of silence"
+                      .formatted(HANGING.toSeconds())));
+      if (silent.compareTo(HANGING) > 0) {
+        process.stop();
+        throw new ConsensusException(text + "; it was ended and is started again");
+      }
+    }
+  }
+
   /** Returns the failure of an etcd that ended while it served. */
   ConsensusException endedWhileServing() {
     return new ConsensusException(
-        "etcd (pid %d) ended: %s; its last log line: %s"
+        "etcd (pid %d) ended: %s; its log says: %s"
             .formatted(process.pid(), howItEnded(), exitDiagnosis()));
   }
 
   private ConsensusException late(String problem) {
     return new ConsensusException(
-        "etcd (pid %d) is not ready after %d s: %s; its last log line: %s"
+        "etcd (pid %d) is not ready after %d s: %s; its log says: %s"
             .formatted(
                 process.pid(), parts.settings().ready().toSeconds(), problem, exitDiagnosis()));
   }
 
   private ConsensusException endedBeforeReady() throws IOException {
     return new ConsensusException(
-        "etcd ended before it was ready (%s)%s; its last log line: %s"
+        "etcd ended before it was ready (%s)%s; its log says: %s"
             .formatted(howItEnded(), takenPorts(), exitDiagnosis()));
   }
 
@@ -164,6 +210,7 @@ final class EtcdProcess implements AutoCloseable {
 
   @Override
   public void close() {
+    parts.health().clear(SILENT);
     status.close();
   }
 }

@@ -3,6 +3,7 @@ package dev.polis.consensus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.BootReport;
 import dev.polis.event.Value;
+import dev.polis.health.HealthScope;
 import dev.polis.process.ProcessManager;
 import java.time.InstantSource;
 
@@ -14,6 +15,7 @@ import java.time.InstantSource;
  * @param network tells the node's address
  * @param processes runs etcd
  * @param boot gets what the start waits for
+ * @param health gets what is wrong with etcd while it runs
  * @param clock for the lives of certificates
  * @param logName journal that gets etcd's log
  */
@@ -23,5 +25,6 @@ record MemberParts(
     Value<NetworkStatus> network,
     ProcessManager processes,
     BootReport boot,
+    HealthScope health,
     InstantSource clock,
     String logName) {}

@@ -13,6 +13,8 @@ import dev.polis.event.Watcher;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.LiveTree;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthScope;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;
@@ -134,6 +136,7 @@ final class ConsensusHarness implements AutoCloseable {
         network,
         processes,
         new SilentReport(),
+        new SilentHealth(),
         InstantSource.system(),
         "root.consensus." + EtcdProcess.NAME);
   }
@@ -238,6 +241,18 @@ final class ConsensusHarness implements AutoCloseable {
     } catch (InterruptedException interrupted) {
       throw new AssertionError("interrupted while stopping etcd", interrupted);
     }
+  }
+
+  /** Ignores what is published. */
+  private static final class SilentHealth implements HealthScope {
+    @Override
+    public void set(HealthCondition condition) {}
+
+    @Override
+    public void clear(String code) {}
+
+    @Override
+    public void close() {}
   }
 
   /** Ignores what is reported. */

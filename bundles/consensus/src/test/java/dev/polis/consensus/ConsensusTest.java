@@ -28,6 +28,8 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.LiveTree;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.RunningProcess;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.Severity;
 import dev.polis.pki.CertificateAuthority;
@@ -58,6 +60,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
@@ -363,6 +366,64 @@ class ConsensusTest {
     try (EtcdClient client = EtcdClient.connect(meanwhile)) {
       assertEquals("bar", client.kv().get("/foo").orElseThrow().text());
     }
+  }
+
+  @Test
+  @DisplayName(
+      "etcd that a signal stopped is named in health within 10 s, and no longer when it goes on")
+  void stoppedIsNamed() throws Exception {
+    MachineSpeed speed = MachineSpeed.measure();
+    Instance instance = harness.instance();
+    instance.startNew();
+    long pid = instance.pid();
+    long begin = System.nanoTime();
+
+    signal("STOP", pid);
+    Await.until(
+        ConsensusHarness.PATIENCE, "health names etcd", () -> silence(instance).isPresent());
+    Duration took = Duration.ofNanos(System.nanoTime() - begin);
+    HealthCondition named = silence(instance).orElseThrow();
+    signal("CONT", pid);
+
+    speed.assertWithin("health named etcd", Duration.ofSeconds(10), took);
+    assertEquals(HealthLevel.DOWN, named.level());
+    assertTrue(
+        named.reason().startsWith("etcd (pid %d) has not answered for ".formatted(pid)),
+        named::reason);
+    assertTrue(named.reason().contains("a signal has stopped it (state T)"), named::reason);
+    assertTrue(named.remedy().contains("started again after 40 s"), named::remedy);
+    Await.until(
+        ConsensusHarness.PATIENCE, "health is well again", () -> silence(instance).isEmpty());
+    assertEquals(pid, instance.pid());
+  }
+
+  @Test
+  @Tag("full")
+  @DisplayName("etcd that stays stopped is ended and started again, with its data")
+  void stoppedIsReplaced() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+    put(instance, "/foo");
+    long before = instance.pid();
+
+    signal("STOP", before);
+
+    Await.until(
+        Duration.ofSeconds(80),
+        "another etcd",
+        () -> instance.processes.find("etcd").filter(etcd -> etcd.pid() != before).isPresent());
+    instance.await(ConsensusStatus.Running.class);
+    try (EtcdClient client = EtcdClient.connect(instance.consensus.access("curator"))) {
+      assertArrayEquals(BAR, client.kv().get("/foo").orElseThrow().value());
+    }
+    Await.until(ConsensusHarness.PATIENCE, "health is well", () -> silence(instance).isEmpty());
+  }
+
+  private static Optional<HealthCondition> silence(Instance instance) {
+    return instance.health.all().peek().orElseThrow().stream()
+        .flatMap(status -> status.conditions().stream())
+        .filter(condition -> condition.code().equals("etcd-silent"))
+        .findFirst();
   }
 
   private static void signal(String name, long pid) throws IOException, InterruptedException {

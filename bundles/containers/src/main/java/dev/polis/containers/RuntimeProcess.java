@@ -4,19 +4,20 @@ import dev.polis.api.containers.ContainersException;
 import dev.polis.api.containers.Sandbox;
 import dev.polis.event.Watcher;
 import dev.polis.logtree.convert.LogfmtConverter;
+import dev.polis.process.LastWords;
 import dev.polis.process.LogTail;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
 import dev.polis.process.ProcessStatus;
+import dev.polis.process.Silence;
 import dev.polis.supervision.Context;
 import java.io.IOException;
-import java.io.RandomAccessFile;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 
 /**
@@ -48,9 +49,6 @@ final class RuntimeProcess implements AutoCloseable {
 
   /** containerd ends in milliseconds: its containers are not its own. */
   private static final Duration GRACE = Duration.ofSeconds(5);
-
-  /** Its last lines are short. */
-  private static final int SHOWN_BYTES = 2000;
 
   private final ProcessManager processes;
   private final ManagedProcess process;
@@ -122,12 +120,12 @@ final class RuntimeProcess implements AutoCloseable {
     while (!RuntimeProbe.answers(socket, READY_ANSWER)) {
       if (hasEnded(status, READY_POLL)) {
         throw new ContainersException(
-            "containerd ended before it was ready (%s); its last line: %s"
+            "containerd ended before it was ready (%s); its log says: %s"
                 .formatted(howItEnded(), lastLine()));
       }
       if (System.nanoTime() > deadline) {
         throw new ContainersException(
-            "containerd (pid %d) is not ready after %d s; its last line: %s"
+            "containerd (pid %d) is not ready after %d s; its log says: %s"
                 .formatted(process.pid(), within.toSeconds(), lastLine()));
       }
     }
@@ -148,8 +146,10 @@ final class RuntimeProcess implements AutoCloseable {
 
   /** Returns what is waited for while containerd is silent. */
   String silence() {
-    return "containerd (pid %d), which has not answered for %d s; after %d s it is ended and started again"
-        .formatted(process.pid(), ANSWER.toSeconds(), ANSWER.plus(LAST_CHANCE).toSeconds());
+    return "an answer: %s; after %d s it is ended and started again"
+        .formatted(
+            Silence.text(NAME, Optional.of(process.pid()), ANSWER),
+            ANSWER.plus(LAST_CHANCE).toSeconds());
   }
 
   /**
@@ -184,7 +184,7 @@ final class RuntimeProcess implements AutoCloseable {
   /** Returns the failure of a containerd that ended while it served. */
   ContainersException endedWhileServing() {
     return new ContainersException(
-        "containerd (pid %d) ended: %s; its last line: %s"
+        "containerd (pid %d) ended: %s; its log says: %s"
             .formatted(process.pid(), howItEnded(), lastLine()));
   }
 
@@ -193,15 +193,7 @@ final class RuntimeProcess implements AutoCloseable {
   }
 
   private String lastLine() {
-    try (RandomAccessFile log = new RandomAccessFile(process.log().toFile(), "r")) {
-      log.seek(Math.max(0, log.length() - SHOWN_BYTES));
-      byte[] end = new byte[(int) (log.length() - log.getFilePointer())];
-      log.readFully(end);
-      List<String> lines = new String(end, StandardCharsets.UTF_8).strip().lines().toList();
-      return lines.isEmpty() ? "none" : lines.getLast();
-    } catch (IOException unreadable) {
-      return "unreadable: " + unreadable.getMessage();
-    }
+    return LastWords.of(process.log(), 0);
   }
 
   @Override

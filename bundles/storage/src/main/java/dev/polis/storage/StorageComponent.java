@@ -88,6 +88,7 @@ public final class StorageComponent implements Storage {
     subtree.run("volume", service::watch);
     this.health = healths.organ("storage", subtree.dn());
     subtree.run("health", new StorageHealth(service, health)::run);
+    subtree.run("daemons", new DaemonHealth(processes, health)::run);
     this.audit = rpc.audit();
     subtree.run("audit", new AuditVolume(service, audit)::run);
     subtree.run("audit-health", StatusHealth.task(audit.status(), health, AuditVolume::judge));

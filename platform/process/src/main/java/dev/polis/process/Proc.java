@@ -50,10 +50,19 @@ final class Proc {
     }
   }
 
+  static Path folder(long pid) {
+    return ROOT.resolve(Long.toString(pid));
+  }
+
   static Optional<Stat> stat(long pid) {
+    return stat(folder(pid));
+  }
+
+  /** Reads it of the folder of a process, or of one of its threads. */
+  static Optional<Stat> stat(Path folder) {
     String line;
     try {
-      line = Files.readString(ROOT.resolve(pid + "/stat"), StandardCharsets.ISO_8859_1);
+      line = Files.readString(folder.resolve("stat"), StandardCharsets.ISO_8859_1);
     } catch (IOException gone) {
       return Optional.empty();
     }
@@ -63,7 +72,7 @@ final class Proc {
     // is 22.
     return Optional.of(
         new Stat(
-            pid,
+            Long.parseLong(folder.getFileName().toString()),
             fields[0].charAt(0),
             Long.parseLong(fields[3]),
             Integer.parseInt(fields[17]),

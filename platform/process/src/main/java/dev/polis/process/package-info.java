@@ -25,6 +25,10 @@
  * {@code stop} is called, or when its {@code ProcessTask} is stopped for a {@link
  * dev.polis.boot.StopReason} that ends work.
  *
+ * <p>Whose child does not answer measures that with {@link dev.polis.process.Silence}, which says
+ * what the kernel knows of it, and publishes it. Whose child has ended quotes its {@link
+ * dev.polis.process.LastWords}.
+ *
  * <p>Not promised: the exit code of an adopted process, which only its parent learns; resource
  * limits (no cgroups are made, the kernel at hand may offer none to write to); lines written in the
  * instant of a log's truncation, see {@link dev.polis.process.LogTail}; finding a descendant that
@@ -35,7 +39,7 @@
  * must never die.
  */
 @Export
-@Version("1.1.0")
+@Version("1.2.0")
 package dev.polis.process;
 
 import org.osgi.annotation.bundle.Export;

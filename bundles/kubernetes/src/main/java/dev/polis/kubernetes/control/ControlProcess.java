@@ -5,11 +5,13 @@ import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.logtree.convert.KlogConverter;
 import dev.polis.logtree.convert.LineConverter;
+import dev.polis.process.LastWords;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessException;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
 import dev.polis.process.ProcessTask;
+import dev.polis.process.Silence;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.io.IOException;
@@ -118,7 +120,7 @@ public final class ControlProcess implements Task {
     }
 
     private String lastError() {
-      return KlogTail.lastError(processes.log(spec.name()), logStart);
+      return LastWords.of(processes.log(spec.name()), logStart);
     }
 
     /** Returns why the process ended, for people. */
@@ -133,23 +135,22 @@ public final class ControlProcess implements Task {
     void watch(Context context) throws InterruptedException {
       context.healthy();
       try (HealthScope scope = health.role(role, "")) {
-        long heard = System.nanoTime();
+        Silence silence = new Silence(probe::alive);
         while (true) {
           if (processes.find(spec.name()).filter(ManagedProcess::adopted).isPresent()) {
             logStart = 0;
           }
-          if (probe.alive()) {
-            heard = System.nanoTime();
+          Duration silent = silence.ask();
+          if (silent.isZero()) {
             answered = true;
             scope.clear(STARTING);
             scope.clear(SILENT);
           }
-          Duration silence = Duration.ofNanos(System.nanoTime() - heard);
-          if (silence.compareTo(PATIENCE) > 0) {
-            publish(scope, silence);
+          if (silent.compareTo(PATIENCE) > 0) {
+            publish(scope, silent);
           }
-          if (silence.compareTo(answered ? HANGING : STUCK_AT_START) > 0) {
-            end(context, silence);
+          if (silent.compareTo(answered ? HANGING : STUCK_AT_START) > 0) {
+            end(context, silent);
           }
           Thread.sleep(POLL);
         }
@@ -158,8 +159,11 @@ public final class ControlProcess implements Task {
 
     private void publish(HealthScope scope, Duration silence) {
       String text =
-          "%s has not answered for %d s; the last error in its log: %s"
-              .formatted(spec.name(), silence.toSeconds(), lastError());
+          "%s; the last error in its log: %s"
+              .formatted(
+                  Silence.text(
+                      spec.name(), processes.find(spec.name()).map(ManagedProcess::pid), silence),
+                  lastError());
       scope.set(
           answered
               ? HealthCondition.down(

@@ -192,38 +192,4 @@ class ControlCommandsTest {
     assertTrue(providers.get(0).getAsJsonObject().has("secretbox"), "new values are encrypted");
     assertTrue(providers.get(1).getAsJsonObject().has("identity"), "old values can be read");
   }
-
-  @Test
-  @DisplayName("the line that says why a program ended is found among its last ones")
-  void lastError() throws Exception {
-    Path log = folder.resolve("x.log");
-    Files.writeString(
-        log,
-        """
-        I1122 14:00:00.000000       7 server.go:1] starting
-        E1122 14:00:01.000000       7 run.go:72] "command failed" err="failed to listen on 10.0.0.7:6443"
-        I1122 14:00:02.000000       7 server.go:1] bye
-        """);
-    assertEquals(
-        "\"command failed\" err=\"failed to listen on 10.0.0.7:6443\"", KlogTail.lastError(log, 0));
-    Files.writeString(log, "Error: unknown flag: --port\nUsage:\n");
-    assertEquals("Error: unknown flag: --port", KlogTail.lastError(log, 0));
-    Files.writeString(log, "[INFO] plugin/ready\n[ERROR] plugin/errors: no\n[INFO] bye\n");
-    assertEquals("[ERROR] plugin/errors: no", KlogTail.lastError(log, 0));
-    Files.writeString(log, "");
-    assertEquals("it has logged nothing", KlogTail.lastError(log, 0));
-  }
-
-  @Test
-  @DisplayName("what an earlier run has logged is not the reason why this one ended")
-  void lastErrorOfThisRun() throws Exception {
-    Path log = folder.resolve("x.log");
-    String earlier = "E1122 14:00:01.000000       7 run.go:72] an error of yesterday\n";
-    Files.writeString(log, earlier + "cannot open shared object file\n");
-    assertEquals("cannot open shared object file", KlogTail.lastError(log, earlier.length()));
-    Files.writeString(log, earlier);
-    assertEquals("it has logged nothing", KlogTail.lastError(log, earlier.length()));
-    Files.writeString(log, "truncated since\n");
-    assertEquals("truncated since", KlogTail.lastError(log, earlier.length()));
-  }
 }

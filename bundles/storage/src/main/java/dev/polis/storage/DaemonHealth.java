@@ -1,0 +1,65 @@
+package dev.polis.storage;
+
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthScope;
+import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessRecord;
+import dev.polis.process.Silence;
+import dev.polis.supervision.Context;
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * Publishes that a signal has stopped a program that serves the volume. The kernel alone is asked:
+ * a question to the volume would wait as long as everybody else who reads or writes there.
+ */
+final class DaemonHealth {
+
+  private static final String STOPPED = "volume-daemon-stopped";
+
+  /** What the names of all programs of volumes begin with. */
+  private static final String VOLUME = "volume-";
+
+  private static final Duration LOOK_EVERY = Duration.ofSeconds(2);
+
+  /** As for the other children. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private final ProcessManager processes;
+  private final HealthScope scope;
+
+  DaemonHealth(ProcessManager processes, HealthScope scope) {
+    this.processes = processes;
+    this.scope = scope;
+  }
+
+  /** Looks again and again until cancelled. */
+  void run(Context context) throws InterruptedException {
+    context.healthy();
+    Silence silence = new Silence(() -> stopped().isEmpty());
+    while (true) {
+      Duration lasts = silence.ask();
+      Optional<ProcessRecord> daemon = stopped();
+      if (daemon.isEmpty()) {
+        scope.clear(STOPPED);
+      } else if (lasts.compareTo(PATIENCE) > 0) {
+        scope.set(
+            HealthCondition.down(
+                STOPPED,
+                "reads and writes of the data volume wait: "
+                    + Silence.text(daemon.get().name(), Optional.of(daemon.get().pid()), lasts),
+                "let it go on with that command; nothing is lost, and the node does not end it, since"
+                    + " the volume would be gone"));
+      }
+      Thread.sleep(LOOK_EVERY);
+    }
+  }
+
+  private Optional<ProcessRecord> stopped() {
+    return processes.records().stream()
+        .filter(record -> record.name().startsWith(VOLUME))
+        .filter(ProcessRecord::alive)
+        .filter(record -> Silence.stopped(record.pid()))
+        .findFirst();
+  }
+}

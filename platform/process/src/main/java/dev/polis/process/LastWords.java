@@ -1,0 +1,100 @@
+package dev.polis.process;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+/**
+ * Finds the line of a child's log that says why it ended: of a crash the line that begins it, and
+ * not the stack trace that follows. Knows the formats of the children: zap, klog, logfmt, CoreDNS,
+ * and Go's own.
+ */
+public final class LastWords {
+
+  /** A trace of a few hundred goroutines, and the line before it. */
+  private static final int READ_BYTES = 256 << 10;
+
+  private static final int SHOWN_CHARACTERS = 600;
+
+  /** Lines after which a program ends by itself. */
+  private static final Pattern FATAL =
+      Pattern.compile(
+          "\\{.*\"level\":\"(fatal|panic)\".*|F\\d{4} .*|.*\\blevel=(fatal|panic)\\b.*|\\[FATAL] .*");
+
+  /** Lines with which Go's runtime begins a crash. */
+  private static final Pattern CRASH =
+      Pattern.compile("panic: .*|fatal error: .*|runtime: out of memory.*|SIG[A-Z]+: .*");
+
+  private static final Pattern ERROR =
+      Pattern.compile(
+          "\\{.*\"level\":\"error\".*|E\\d{4} .*|.*\\blevel=error\\b.*|\\[ERROR] .*|Error: .*");
+
+  private static final Pattern KLOG = Pattern.compile("^[IWEF]\\d{4} \\S+\\s+\\d+ \\S+\\] ");
+
+  private LastWords() {}
+
+  /**
+   * Returns the line, without the header of klog.
+   *
+   * @param from where to begin: what earlier runs of the program have logged is not the reason of
+   *     this one's end; a file that is shorter was truncated since, and is read from its beginning
+   * @return the last line that a program writes before it ends by itself or that begins a crash,
+   *     else the last error, else the last line; empty if there is none
+   * @throws IOException if the log cannot be read
+   */
+  public static Optional<String> find(Path log, long from) throws IOException {
+    List<String> lines = tail(log, from).lines().filter(line -> !line.isBlank()).toList();
+    return last(lines, FATAL, CRASH)
+        .map(at -> lines.get(begin(lines, at)))
+        .or(() -> last(lines, ERROR).map(lines::get))
+        .or(() -> lines.isEmpty() ? Optional.empty() : Optional.of(lines.getLast()))
+        .map(line -> KLOG.matcher(line).replaceFirst(""));
+  }
+
+  /** Returns the same for people, cut if it is long; it says so if there is none. */
+  public static String of(Path log, long from) {
+    try {
+      return find(log, from).map(LastWords::shown).orElse("it has logged nothing");
+    } catch (IOException unreadable) {
+      return "its log %s cannot be read: %s".formatted(log, unreadable.getMessage());
+    }
+  }
+
+  /** Returns a line, cut if it is long. */
+  public static String shown(String line) {
+    return line.length() <= SHOWN_CHARACTERS ? line : line.substring(0, SHOWN_CHARACTERS) + "…";
+  }
+
+  private static Optional<Integer> last(List<String> lines, Pattern... kinds) {
+    return IntStream.iterate(lines.size() - 1, at -> at >= 0, at -> at - 1)
+        .filter(at -> List.of(kinds).stream().anyMatch(kind -> matches(kind, lines.get(at))))
+        .boxed()
+        .findFirst();
+  }
+
+  private static boolean matches(Pattern kind, String line) {
+    return kind.matcher(line).matches();
+  }
+
+  /** A logger that panics has written its own line, which says more, just before Go's. */
+  private static int begin(List<String> lines, int at) {
+    return at > 0 && matches(CRASH, lines.get(at)) && matches(FATAL, lines.get(at - 1))
+        ? at - 1
+        : at;
+  }
+
+  private static String tail(Path log, long from) throws IOException {
+    try (RandomAccessFile file = new RandomAccessFile(log.toFile(), "r")) {
+      long start = Math.max(from <= file.length() ? from : 0, file.length() - READ_BYTES);
+      byte[] bytes = new byte[(int) (file.length() - start)];
+      file.seek(start);
+      file.readFully(bytes);
+      return new String(bytes, StandardCharsets.UTF_8);
+    }
+  }
+}
