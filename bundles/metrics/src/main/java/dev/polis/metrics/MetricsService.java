@@ -59,8 +59,9 @@ final class MetricsService {
                 new RpcMetrics(parts.rpc()::statistics),
                 new LogMetrics(parts.logs()::statistics)));
     this.log = parts.logs().log(subtree.dn());
+    this.health = parts.health().organ("metrics", subtree.dn());
     this.nodeExporter =
-        new NodeExporter(settings, parts.processes(), parts.network().status(), subtree);
+        new NodeExporter(settings, parts.processes(), parts.network().status(), subtree, health);
     exporters.add(nodeExporter);
     this.discovery =
         new NodeDiscovery(
@@ -80,7 +81,6 @@ final class MetricsService {
         "server",
         new HttpsTask<>(
             pages, access::awaitCredentials, parts.network().status(), NetworkStatus::address));
-    this.health = parts.health().organ("metrics", subtree.dn());
   }
 
   void add(MetricsExporter exporter) {

@@ -7,14 +7,21 @@ import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthScope;
+import dev.polis.logtree.Log;
 import dev.polis.logtree.convert.LineConverter;
+import dev.polis.process.LastWords;
 import dev.polis.process.LocalHttp;
+import dev.polis.process.ManagedProcess;
 import dev.polis.process.PortHolder;
 import dev.polis.process.ProcessException;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
 import dev.polis.process.ProcessTask;
 import dev.polis.process.ProgramPath;
+import dev.polis.process.RunAs;
+import dev.polis.process.Silence;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import java.io.IOException;
@@ -44,8 +51,24 @@ final class NodeExporter implements MetricsExporter {
   /** Debian's name, and that of the project's own archives. */
   private static final List<String> NAMES = List.of("prometheus-node-exporter", "node_exporter");
 
+  /** What it runs as where the node is root: it reads what everybody may read of the kernel. */
+  static final int ACCOUNT = 60_901;
+
   /** Half of Prometheus' own default of 10 s, so that its reader learns the reason. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  private static final String SILENT = "node-exporter-silent";
+
+  /** It is missed by a scrape alone, and these come each 15 s at most. */
+  private static final Duration POLL = Duration.ofSeconds(5);
+
+  private static final Duration ANSWER = Duration.ofSeconds(1);
+
+  /** Two questions may be missed on a busy machine. */
+  private static final Duration SILENCE = Duration.ofSeconds(9);
+
+  /** As for the programs of Kubernetes. */
+  private static final Duration HANGING = Duration.ofSeconds(40);
 
   /** Some forty times what a machine with a hundred disks and links answers. */
   private static final int MOST_BYTES = 16 << 20;
@@ -67,6 +90,7 @@ final class NodeExporter implements MetricsExporter {
   private final ProcessManager processes;
   private final Value<NetworkStatus> network;
   private final Subtree subtree;
+  private final HealthScope health;
   private final PortHolder ports = new PortHolder();
   private final MutableValue<State> state =
       new MutableValue<>(new State.Down("the node exporter has not been started yet"));
@@ -77,11 +101,13 @@ final class NodeExporter implements MetricsExporter {
       MetricsSettings settings,
       ProcessManager processes,
       Value<NetworkStatus> network,
-      Subtree subtree) {
+      Subtree subtree,
+      HealthScope health) {
     this.settings = settings;
     this.processes = processes;
     this.network = network;
     this.subtree = subtree;
+    this.health = health;
     if (processes.records().stream()
         .anyMatch(known -> known.name().equals(PROCESS) && known.alive())) {
       start();
@@ -150,17 +176,68 @@ final class NodeExporter implements MetricsExporter {
 
   private void run(Context context) throws Exception {
     InetSocketAddress address = new InetSocketAddress(loopback(), settings.nodeExporterPort());
+    Path log = processes.log(PROCESS);
+    long begin = Files.exists(log) ? Files.size(log) : 0;
+    context.run("watch", watch -> watch(address, watch));
     try {
-      new ProcessTask(processes, spec(address), () -> serves(address, context), LineConverter.raw())
+      new ProcessTask(
+              processes,
+              spec(address, context.log()),
+              () -> serves(address, context),
+              LineConverter.raw())
           .run(context);
     } catch (ProcessException failed) {
-      String reason = failed.getMessage() + takenPort(address);
+      String reason =
+          "%s; its log says: %s%s"
+              .formatted(failed.getMessage(), LastWords.of(log, begin), takenPort(address));
       state.set(new State.Down(reason));
       throw new ProcessException(reason, failed);
     } finally {
       if (state.peek().orElseThrow() instanceof State.Serving) {
         state.set(new State.Down("the node exporter was stopped"));
       }
+    }
+  }
+
+  /** Asks a serving exporter whether it answers, publishes if not, and ends one that hangs. */
+  private void watch(InetSocketAddress address, Context context) throws InterruptedException {
+    context.healthy();
+    Silence silence = new Silence(() -> answers(address));
+    try {
+      while (true) {
+        Duration silent = silence.ask();
+        Optional<ManagedProcess> process = processes.find(PROCESS);
+        if (silent.isZero() || process.isEmpty()) {
+          health.clear(SILENT);
+        } else if (silent.compareTo(SILENCE) > 0) {
+          String text = Silence.text(PROCESS, process.map(ManagedProcess::pid), silent);
+          health.set(
+              HealthCondition.degraded(
+                  SILENT,
+                  text,
+                  "nothing: it is ended and started again after %d s of silence"
+                      .formatted(HANGING.toSeconds())));
+          if (silent.compareTo(HANGING) > 0) {
+            context.log().warning("%s; it is ended and started again", text);
+            processes.stop(PROCESS);
+            // The run that this one belongs to ends with the process, and this one with it.
+            context.awaitCancelled();
+          }
+        }
+        Thread.sleep(POLL);
+      }
+    } finally {
+      health.clear(SILENT);
+    }
+  }
+
+  /** Its first page costs nothing, unlike its metrics. */
+  private static boolean answers(InetSocketAddress address) {
+    try {
+      LocalHttp.get(address, "/", ANSWER, MOST_BYTES);
+      return true;
+    } catch (IOException silent) {
+      return false;
     }
   }
 
@@ -174,10 +251,14 @@ final class NodeExporter implements MetricsExporter {
     }
   }
 
-  private ProcessSpec spec(InetSocketAddress address) {
+  private ProcessSpec spec(InetSocketAddress address, Log log) throws InterruptedException {
     Path program = program().orElseThrow(() -> new ProcessException(missing()));
-    return ProcessSpec.of(PROCESS, program.toString(), "--web.listen-address=" + text(address))
-        .withFingerprint(fingerprint(program));
+    ProcessSpec spec =
+        ProcessSpec.of(PROCESS, program.toString(), "--web.listen-address=" + text(address))
+            .withFingerprint(fingerprint(program));
+    Optional<String> obstacle = RunAs.obstacle(ACCOUNT, program);
+    obstacle.ifPresent(why -> log.warning("the node exporter runs as root: %s", why));
+    return obstacle.isPresent() ? spec : spec.withAccount(RunAs.number(ACCOUNT));
   }
 
   /** Differs after an upgrade, so that the old program is replaced and not adopted. */
@@ -191,8 +272,10 @@ final class NodeExporter implements MetricsExporter {
 
   private boolean serves(InetSocketAddress address, Context context) {
     try {
-      long pid = processes.find(PROCESS).orElseThrow().pid();
-      if (!ports.isHeldBy(address.getAddress(), address.getPort(), pid)) {
+      // One that has ended already is no longer found; its end says why.
+      Optional<ManagedProcess> process = processes.find(PROCESS);
+      if (process.isEmpty()
+          || !ports.isHeldBy(address.getAddress(), address.getPort(), process.get().pid())) {
         return false;
       }
     } catch (IOException unreadable) {

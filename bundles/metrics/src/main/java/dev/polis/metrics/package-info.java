@@ -21,6 +21,11 @@
  * each handshake and, as connections may be old, at each request: renewal and revocation need no
  * restart.
  *
+ * <p>The exporter reads what everybody may read of the kernel. Where the node is root it runs as an
+ * account that exists as a number alone; if other accounts cannot run its program, or a container
+ * keeps the account from the node, it runs as root, and the log says why. One that does not answer
+ * is named, ended and started again.
+ *
  * <p>Not promised: counts from before this organ was started, where the source does not keep them.
  * The counters of a runnable end with it; a runnable that starts again counts from zero.
  *

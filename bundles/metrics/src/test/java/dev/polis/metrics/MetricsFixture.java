@@ -11,7 +11,9 @@ import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.SilentBoot;
+import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthTable;
+import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
@@ -95,6 +97,7 @@ final class MetricsFixture implements AutoCloseable {
   private final MutableValue<ClusterStatus> cluster = new MutableValue<>();
   private volatile Optional<NodeCredentials> credentials = Optional.empty();
   private MetricsComponent organ; // null unless started
+  private HealthTable health; // null until it was started
 
   MetricsFixture(Path folder) {
     processes = ProcessManager.open(folder.resolve("processes"), logs);
@@ -118,6 +121,7 @@ final class MetricsFixture implements AutoCloseable {
   }
 
   private void activate(int port) {
+    health = HealthTable.open(tree);
     organ =
         new MetricsComponent(
             fake(BundleContext.class, method -> new Bundle[] {bundle()}),
@@ -125,7 +129,7 @@ final class MetricsFixture implements AutoCloseable {
             new SilentBoot(stopReason),
             logs,
             tree,
-            HealthTable.open(tree),
+            health,
             host,
             processes,
             fake(Storage.class, method -> data),
@@ -263,6 +267,24 @@ final class MetricsFixture implements AutoCloseable {
 
   InetSocketAddress address() {
     return announcements().getLast();
+  }
+
+  /** What is published about the organ now. */
+  List<HealthCondition> health() {
+    return health.all().peek().orElseThrow().stream()
+        .flatMap(status -> status.conditions().stream())
+        .toList();
+  }
+
+  /** What a runnable has logged, oldest first. */
+  List<String> logged(String dn) {
+    try (LogReader reader = logs.read(LogQuery.of(dn).backlogAll())) {
+      return reader.backlog().stream()
+          .map(LogEntry::payload)
+          .filter(LogPayload.Leveled.class::isInstance)
+          .map(line -> ((LogPayload.Leveled) line).message())
+          .toList();
+    }
   }
 
   Optional<RunnableStatus> runnable(String dn) {

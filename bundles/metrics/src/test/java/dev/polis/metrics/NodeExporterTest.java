@@ -1,29 +1,39 @@
 package dev.polis.metrics;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.StopReason;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.RunningProcess;
+import dev.polis.health.HealthCondition;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The machine's metrics, from a program in the place of Prometheus' node exporter. */
 class NodeExporterTest {
+
+  /** It is asked each 5 s, two questions may be missed, and a page waits for 5 s. */
+  private static final Duration NAMED = Duration.ofSeconds(30);
 
   @TempDir private Path folder;
   private MetricsFixture node;
@@ -116,6 +126,93 @@ class NodeExporterTest {
 
     awaitPage();
     assertNotEquals(exporter, RunningProcess.of(pid()));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("on a node that is root the exporter is not, gains no rights, and reads no key")
+  void notRoot() throws Exception {
+    Needs.root("running a process as another account");
+    Path key = Files.writeString(folder.resolve("key.pem"), "secret");
+    Files.setPosixFilePermissions(key, PosixFilePermissions.fromString("rw-------"));
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx--x--x"));
+    Files.writeString(
+        Path.of(node.nodeExporter),
+        "#!/bin/sh\ncat '%s' && echo it can read it\nexec sleep 600\n".formatted(key));
+    node.start();
+    page();
+
+    Await.until(
+        MetricsFixture.PATIENCE,
+        "the program to have tried to read the key",
+        () -> Files.readString(node.processes.log("node-exporter")).contains("ermission denied"));
+    List<String> status = Files.readAllLines(Path.of("/proc/" + pid() + "/status"));
+
+    assertTrue(status.contains("Uid:\t60901\t60901\t60901\t60901"), status::toString);
+    assertTrue(status.contains("Gid:\t60901\t60901\t60901\t60901"), status::toString);
+    assertTrue(status.contains("NoNewPrivs:\t1"), status::toString);
+    assertTrue(status.contains("CapEff:\t0000000000000000"), status::toString);
+    assertFalse(Files.readString(node.processes.log("node-exporter")).contains("it can read"));
+  }
+
+  @Test
+  @DisplayName("an exporter that no other account reaches runs as root, and the log says why")
+  void unreachable() throws Exception {
+    Needs.root("running a process as another account");
+    node.start();
+    awaitPage();
+
+    assertTrue(
+        Files.readAllLines(Path.of("/proc/" + pid() + "/status")).contains("Uid:\t0\t0\t0\t0"));
+    assertTrue(
+        node.logged("root.metrics.node-exporter").stream()
+            .anyMatch(
+                line ->
+                    line.contains(
+                        "runs as root: other accounts may not run " + node.nodeExporter)));
+  }
+
+  @Test
+  @Tag("full")
+  @DisplayName("an exporter that a signal stopped is named in health, and not when it goes on")
+  void stoppedIsNamed() throws Exception {
+    node.start();
+    awaitPage();
+    long pid = pid();
+    assertEquals(0, new ProcessBuilder("kill", "-STOP", Long.toString(pid)).start().waitFor());
+
+    Await.until(
+        NAMED,
+        "health names the exporter",
+        () -> silence().contains("(pid " + pid + ") has not answered for "));
+    assertTrue(silence().contains("a signal has stopped it (state T)"), this::silence);
+
+    assertEquals(0, new ProcessBuilder("kill", "-CONT", Long.toString(pid)).start().waitFor());
+    Await.until(NAMED, "health is well", () -> silence().isEmpty());
+    assertEquals(pid, pid());
+  }
+
+  private String silence() {
+    return node.health().stream()
+        .filter(condition -> condition.code().equals("node-exporter-silent"))
+        .map(HealthCondition::reason)
+        .findFirst()
+        .orElse("");
+  }
+
+  @Test
+  @Tag("full")
+  @DisplayName("of an exporter that crashes at its start the line that says why is quoted")
+  void crashed() throws Exception {
+    Files.writeString(
+        Path.of(node.nodeExporter),
+        "#!/bin/sh\nprintf 'panic: no collectors\\n\\ngoroutine 1 [running]:\\nmain.main()\\n'; exit 2\n");
+    node.start();
+
+    // Each page waits for the exporter as long as its reader would.
+    Await.until(
+        NAMED, "the reason", () -> page().body().contains("exit code 2; see the end of its log"));
+    assertTrue(page().body().contains("its log says: panic: no collectors"), page().body());
   }
 
   @Test

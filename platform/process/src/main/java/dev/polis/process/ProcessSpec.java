@@ -25,8 +25,9 @@ import java.util.regex.Pattern;
  * @param scope what a stop ends
  * @param grace how long a process may take to end after SIGTERM, before SIGKILL
  * @param logLimit size in bytes at which the log file is rotated
- * @param account whose process it is where the node is root; empty for root's own. A node that is
- *     not root starts all its processes as its own user
+ * @param account whose process it is where the node is root: a name, or a number of {@link
+ *     RunAs#number}; empty for root's own. A node that is not root starts all its processes as its
+ *     own user
  * @param stopSignal what asks it to end
  */
 public record ProcessSpec(
@@ -64,8 +65,9 @@ public record ProcessSpec(
    */
   public static final long DEFAULT_LOG_LIMIT = 8L << 20;
 
-  // No option of setpriv, and no number, which it would take for an id without a look.
-  private static final Pattern ACCOUNT = Pattern.compile("[A-Za-z_][A-Za-z0-9_.-]{0,31}");
+  // No option of setpriv, and no number that could be meant as a name.
+  private static final Pattern ACCOUNT =
+      Pattern.compile("[A-Za-z_][A-Za-z0-9_.-]{0,31}|#[1-9][0-9]{0,8}");
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9_.-]{0,63}");
 

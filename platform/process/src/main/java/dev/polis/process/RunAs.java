@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -16,12 +17,65 @@ public final class RunAs {
   /** id reads a file; a directory service in the network may need a second. */
   private static final Duration LOOKUP = Duration.ofSeconds(5);
 
+  /** CAP_KILL and CAP_SYS_PTRACE, in the kernel's mask; without them no child is adopted. */
+  private static final long LOOKS_AFTER = 1L << 5 | 1L << 19;
+
+  private static final String NUMBER = "#";
+  private static final int HEXADECIMAL = 16;
+
   private RunAs() {}
+
+  /**
+   * Returns the name for {@link ProcessSpec#withAccount} of an account that exists as a number
+   * alone, so that a child is nobody whom the machine knows.
+   *
+   * @param number from 60578 to 61183, which neither Debian nor systemd gives to anybody, and which
+   *     is within the numbers that a container has
+   */
+  public static String number(int number) {
+    return NUMBER + number;
+  }
+
+  /**
+   * Returns why a program cannot be run as such an account and looked after, as a clause; empty if
+   * it can, or if this is not root, which alone can change the account. It is found out by trying:
+   * a container may keep the account from root, and a folder the program from the account.
+   *
+   * @throws ProcessException if it cannot be tried, as there is no setpriv
+   */
+  public static Optional<String> obstacle(int number, Path program) throws InterruptedException {
+    if (!isRoot()) {
+      return Optional.empty();
+    }
+    try {
+      if (!looksAfterOthers()) {
+        return Optional.of("this root may neither look at processes of others nor end them");
+      }
+      List<String> test = Commands.located(List.of("test", "-x", program.toString()));
+      Commands.Result tried = new Commands().run(LOOKUP, command(number(number), test));
+      return tried.ok()
+          ? Optional.empty()
+          : Optional.of(
+              tried.output().isEmpty()
+                  ? "other accounts may not run " + program
+                  : "the account cannot be changed: " + tried.output());
+    } catch (IOException e) {
+      throw new ProcessException(
+          "cannot try another account for " + program + ": " + e.getMessage(), e);
+    }
+  }
+
+  private static boolean looksAfterOthers() throws IOException {
+    return Files.readAllLines(Path.of("/proc/self/status")).stream()
+        .filter(line -> line.startsWith("CapEff:"))
+        .map(line -> Long.parseUnsignedLong(line.split("\\s+")[1], HEXADECIMAL))
+        .allMatch(held -> (held & LOOKS_AFTER) == LOOKS_AFTER);
+  }
 
   /**
    * Returns the command that runs another one as an account.
    *
-   * @param account its name; empty for the user of this node
+   * @param account its name, or one of {@link #number}; empty for the user of this node
    * @param command with the program's absolute path
    * @return the same command if no account is named, or if this is not root, which alone can change
    *     the account
@@ -34,13 +88,14 @@ public final class RunAs {
       return List.copyOf(command);
     }
     List<String> change =
-        List.of(
-            setpriv(),
-            "--reuid=" + account,
-            "--regid=" + group(account),
-            "--init-groups",
-            "--no-new-privs");
+        account.startsWith(NUMBER)
+            ? change(account.substring(1), account.substring(1), "--clear-groups")
+            : change(account, group(account), "--init-groups");
     return Stream.concat(change.stream(), command.stream()).toList();
+  }
+
+  private static List<String> change(String user, String group, String groups) {
+    return List.of(setpriv(), "--reuid=" + user, "--regid=" + group, groups, "--no-new-privs");
   }
 
   private static boolean isRoot() {
