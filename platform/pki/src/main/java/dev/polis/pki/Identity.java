@@ -116,6 +116,21 @@ public sealed interface Identity {
     verifyLeaf(certificate, ca, "peer");
   }
 
+  /**
+   * Checks that the authority signed this certificate for servers of a DNS name.
+   *
+   * @throws IdentityException naming the broken rule
+   */
+  static void verifyServer(X509Certificate certificate, X509Certificate ca, String name) {
+    verifyIssued(certificate, ca, SERVER_AUTH, "server");
+    List<String> names = dnsNames(certificate);
+    if (!names.contains(name)) {
+      throw new IdentityException(
+          "server certificate %s is for %s, dialled was \"%s\""
+              .formatted(subject(certificate), names, name));
+    }
+  }
+
   /** Returns the CN of the subject, if it has one. */
   static Optional<String> commonName(X509Certificate certificate) {
     return ofSubject(certificate, "CN").stream().findFirst();

@@ -133,6 +133,15 @@ public final class TlsTrust extends X509ExtendedTrustManager {
         });
   }
 
+  /** Accepts a server that this authority has given the DNS name, such as an API server. */
+  public static TlsTrust server(Source source, String name) {
+    return new TlsTrust(
+        peer -> {
+          Identity.verifyServer(peer, source.ca.get(), name);
+          source.checkFresh(peer);
+        });
+  }
+
   private static NodeId requireNode(Source source, X509Certificate peer) {
     NodeId id = Identity.verifyNode(peer, source.ca.get());
     source.checkFresh(peer);

@@ -26,6 +26,7 @@ import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSession;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class TlsTest {
@@ -182,6 +183,31 @@ class TlsTest {
     refused(
         context(node(CertificateAuthority.create("Cluster CA")), TlsTrust.authority(source)),
         context(etcd, TlsTrust.authority(source)));
+  }
+
+  private TlsIdentity issued(CertificateTemplate template) {
+    KeyPair pair = Ed25519.generate();
+    return TlsIdentity.of(pair.getPrivate(), ca.issue(template, pair.getPublic()));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a server is admitted by its name, and not by another's, a client's or a peer's")
+  void serverName() throws Exception {
+    SSLContext client = context(user, TlsTrust.server(source, "api"));
+
+    connect(
+        context(
+            issued(CertificateTemplate.server("x", List.of("a", "api"), List.of())),
+            TlsTrust.anyKey()),
+        client);
+    for (CertificateTemplate other :
+        List.of(
+            CertificateTemplate.server("api", List.of("kubelet"), List.of()),
+            CertificateTemplate.peer("api", List.of("api"), List.of()),
+            CertificateTemplate.client("api"))) {
+      refused(context(issued(other), TlsTrust.anyKey()), client);
+    }
   }
 
   @Test

@@ -8,7 +8,10 @@ import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.net.ConnectException;
 import java.net.HttpURLConnection;
@@ -25,8 +28,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -42,10 +49,10 @@ import javax.net.ssl.SSLContext;
  */
 public final class KubeClient implements AutoCloseable {
 
-  /** The API server ends what takes it longer than a minute itself. */
-  private static final Duration ANSWER = Duration.ofSeconds(70);
-
   private static final Duration CONNECT = Duration.ofSeconds(5);
+
+  /** The objects of one page: clients of Kubernetes ask for as many. */
+  private static final int PAGE = 500;
 
   private static final String JSON = "application/json";
   private static final String MERGE = "application/merge-patch+json";
@@ -59,6 +66,7 @@ public final class KubeClient implements AutoCloseable {
   private final URI server;
   private final Supplier<Optional<TlsIdentity>> user;
   private final TlsTrust trust;
+  private final KubeDeadlines deadlines;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
   // Guarded by this.
@@ -82,9 +90,15 @@ public final class KubeClient implements AutoCloseable {
    * @param trust which server is the right one
    */
   public KubeClient(URI server, Supplier<Optional<TlsIdentity>> user, TlsTrust trust) {
+    this(server, user, trust, KubeDeadlines.STANDARD);
+  }
+
+  KubeClient(
+      URI server, Supplier<Optional<TlsIdentity>> user, TlsTrust trust, KubeDeadlines deadlines) {
     this.server = server;
     this.user = user;
     this.trust = trust;
+    this.deadlines = deadlines;
     this.latest = connections(user.get());
     this.before = latest;
   }
@@ -120,7 +134,7 @@ public final class KubeClient implements AutoCloseable {
   public boolean answers(String path) throws InterruptedException {
     try {
       HttpResponse<String> response =
-          http().send(request(path).timeout(CONNECT).GET().build(), BodyHandlers.ofString());
+          exchange(request(path).GET().build(), BodyHandlers.ofString(), CONNECT);
       return response.statusCode() == HttpURLConnection.HTTP_OK;
     } catch (IOException unreachable) {
       return false;
@@ -140,12 +154,30 @@ public final class KubeClient implements AutoCloseable {
   }
 
   /**
-   * Returns a list object; its {@code items} are the objects.
+   * Returns a list object; its {@code items} are the objects. It is read page by page, all of the
+   * same moment.
    *
    * @param path of the collection, with its query
+   * @throws KubeException with the code 410 if the API server has forgotten that moment before the
+   *     last page; list again
    */
   public JsonObject list(String path) throws IOException, InterruptedException {
-    return send(request(path).GET());
+    String first = path + (path.contains("?") ? "&" : "?") + "limit=" + PAGE;
+    JsonObject list = send(request(first).GET());
+    JsonObject page = list;
+    for (String next = next(page); !next.isEmpty(); next = next(page)) {
+      page =
+          send(
+              request(first + "&continue=" + URLEncoder.encode(next, StandardCharsets.UTF_8))
+                  .GET());
+      list.getAsJsonArray("items").addAll(page.getAsJsonArray("items"));
+    }
+    return list;
+  }
+
+  /** Returns what the next page is asked for with; empty after the last one. */
+  private static String next(JsonObject page) {
+    return page.has("metadata") ? text(page.getAsJsonObject("metadata"), "continue") : "";
   }
 
   /** Returns the objects of a list. */
@@ -191,7 +223,8 @@ public final class KubeClient implements AutoCloseable {
   }
 
   /**
-   * Watches a collection until the server ends the watch; the caller lists again then.
+   * Watches a collection until the server ends the watch, which it is asked to do after five
+   * minutes; the caller lists again then. A server that says nothing more is left a moment later.
    *
    * @param path of the collection, with its query and {@code resourceVersion}, without {@code
    *     watch}
@@ -200,22 +233,42 @@ public final class KubeClient implements AutoCloseable {
    */
   public void watch(String path, Consumer<JsonObject> events)
       throws IOException, InterruptedException {
-    String query = (path.contains("?") ? "&" : "?") + "watch=true&allowWatchBookmarks=true";
-    HttpResponse<Stream<String>> response =
-        exchange(request(path + query).GET().build(), BodyHandlers.ofLines());
-    try (Stream<String> lines = response.body()) {
+    String query =
+        "%swatch=true&allowWatchBookmarks=true&timeoutSeconds=%d"
+            .formatted(path.contains("?") ? "&" : "?", deadlines.watch().toSeconds());
+    HttpResponse<InputStream> response =
+        exchange(
+            request(path + query).GET().build(), BodyHandlers.ofInputStream(), deadlines.answer());
+    CompletableFuture<Void> ended = new CompletableFuture<>();
+    try (InputStream body = response.body();
+        Stream<String> lines =
+            new BufferedReader(new InputStreamReader(body, StandardCharsets.UTF_8)).lines()) {
+      ended
+          .orTimeout(deadlines.watch().plus(deadlines.answer()).toMillis(), TimeUnit.MILLISECONDS)
+          .exceptionally(late -> abandon(body));
       if (response.statusCode() != HttpURLConnection.HTTP_OK) {
         throw refusal(
             response.statusCode(), String.join("\n", lines.toList()), "GET " + path + query);
       }
       lines.map(JsonParser::parseString).map(JsonElement::getAsJsonObject).forEach(events);
-    } catch (UncheckedIOException ended) {
+    } catch (UncheckedIOException broken) {
       // An interrupted reader of the JDK's client leaves the flag and throws this.
       if (Thread.interrupted()) {
         throw new InterruptedException("the watch of " + path + " was interrupted");
       }
-      throw ended.getCause();
+      throw broken.getCause();
+    } finally {
+      ended.complete(null);
     }
+  }
+
+  private static Void abandon(InputStream body) {
+    try {
+      body.close();
+    } catch (IOException closed) {
+      // The reader is told the same.
+    }
+    return null;
   }
 
   private HttpRequest.Builder request(String path) {
@@ -231,8 +284,8 @@ public final class KubeClient implements AutoCloseable {
   }
 
   private JsonObject send(HttpRequest.Builder builder) throws IOException, InterruptedException {
-    HttpRequest request = builder.timeout(ANSWER).build();
-    HttpResponse<String> response = exchange(request, BodyHandlers.ofString());
+    HttpRequest request = builder.build();
+    HttpResponse<String> response = exchange(request, BodyHandlers.ofString(), deadlines.answer());
     if (response.statusCode() / 100 != HttpURLConnection.HTTP_OK / 100) {
       throw refusal(
           response.statusCode(), response.body(), request.method() + " " + request.uri().getPath());
@@ -240,13 +293,31 @@ public final class KubeClient implements AutoCloseable {
     return JsonParser.parseString(response.body()).getAsJsonObject();
   }
 
-  private <T> HttpResponse<T> exchange(HttpRequest request, HttpResponse.BodyHandler<T> reader)
+  /**
+   * Makes a request and waits for its answer. The timeout of a request of the JDK's client ends
+   * with the head of the answer; this one covers the body, as far as the reader waits for it.
+   */
+  private <T> HttpResponse<T> exchange(
+      HttpRequest request, HttpResponse.BodyHandler<T> reader, Duration within)
       throws IOException, InterruptedException {
+    CompletableFuture<HttpResponse<T>> answer = http().sendAsync(request, reader);
     try {
-      return http().send(request, reader);
-    } catch (ConnectException wordless) {
-      // The JDK's client does not say where nobody listens, nor that nobody does.
-      throw new IOException("no connection to the API server at " + server, wordless);
+      return answer.get(within.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException late) {
+      throw new IOException(
+          "the API server at %s has not answered %s %s within %d s"
+              .formatted(server, request.method(), request.uri().getPath(), within.toSeconds()),
+          late);
+    } catch (ExecutionException failed) {
+      if (failed.getCause() instanceof ConnectException wordless) {
+        // The JDK's client does not say where nobody listens, nor that nobody does.
+        throw new IOException("no connection to the API server at " + server, wordless);
+      }
+      throw failed.getCause() instanceof IOException broken
+          ? new IOException(broken.getMessage(), broken)
+          : new IOException("the request to the API server failed", failed.getCause());
+    } finally {
+      answer.cancel(true);
     }
   }
 

@@ -13,6 +13,7 @@ import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.kubernetes.address.HostAddress;
 import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.pki.KubeKeys;
 import dev.polis.kubernetes.pki.KubeLifetimes;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
@@ -205,8 +206,12 @@ public final class ControlPlane {
       ControlAccess way = new ControlAccess(place.api(), keys::get);
       ControlSpecs specs = specs(made);
       try (KubeClient api = way.open();
-          KubeClient manager = way.open(local(ControlCommands.CONTROLLER_MANAGER_PORT));
-          KubeClient scheduler = way.open(local(ControlCommands.SCHEDULER_PORT))) {
+          KubeClient manager =
+              way.open(
+                  local(ControlCommands.CONTROLLER_MANAGER_PORT),
+                  KubeIdentity.CONTROLLER_MANAGER.userName());
+          KubeClient scheduler =
+              way.open(local(ControlCommands.SCHEDULER_PORT), KubeIdentity.SCHEDULER.userName())) {
         start(specs.apiServer(), new ApiServerProbe(api));
         awaitReady(api);
         access.set(Optional.of(way));

@@ -107,23 +107,24 @@ public final class KubeKeys {
   }
 
   /**
-   * Returns a TLS context that presents an identity of the newest keys, and trusts what their
-   * authority has signed.
+   * Returns a TLS context that presents an identity of the newest keys, and trusts API servers.
    *
    * @param newest gives the keys at each handshake
    */
   public static SSLContext client(Supplier<KubeKeys> newest, KubeIdentity which) {
     return TlsContexts.context(
-        new TlsKeys(() -> Optional.of(newest.get().identity(which))), trust(newest));
+        new TlsKeys(() -> Optional.of(newest.get().identity(which))),
+        trust(newest, KubernetesNames.SERVER_NAME));
   }
 
   /**
-   * Returns the trust in what the authority of the newest keys has signed.
+   * Returns the trust in a server of a DNS name. The authority signs kubelets and clients, too, and
+   * a worker that was broken into has their keys: none of them passes for an API server.
    *
    * @param newest gives the keys at each handshake
    */
-  public static TlsTrust trust(Supplier<KubeKeys> newest) {
-    return TlsTrust.authority(TlsTrust.Source.of(() -> newest.get().ca(), Optional::empty));
+  public static TlsTrust trust(Supplier<KubeKeys> newest, String name) {
+    return TlsTrust.server(TlsTrust.Source.of(() -> newest.get().ca(), Optional::empty), name);
   }
 
   @Override

@@ -17,6 +17,10 @@
  * start at the same instant, as threads or as processes, one wins, and all use the winner's. A
  * certificate is issued anew for the same key when a third of its life is left.
  *
+ * <p>The authority id-ca signs clients, kubelets and API servers. So this code's clients look at
+ * what a server's certificate is for: its usage, and the name {@code kubernetes.default.svc} or
+ * that of the program.
+ *
  * <p>The API server's own certificate names the addresses of one node, so it is made on that node,
  * for a key that never leaves it, and is in no store. The same goes for workers, whose certificates
  * the curator issues.

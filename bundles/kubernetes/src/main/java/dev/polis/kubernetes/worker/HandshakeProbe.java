@@ -1,5 +1,6 @@
 package dev.polis.kubernetes.worker;
 
+import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsTrust;
 import java.io.IOException;
@@ -40,7 +41,7 @@ final class HandshakeProbe implements BackendProbe {
       plain.setSoTimeout(MILLIS);
       try (SSLSocket tls =
           (SSLSocket)
-              TlsContexts.anonymous(TlsTrust.authority(source))
+              TlsContexts.anonymous(TlsTrust.server(source, KubernetesNames.SERVER_NAME))
                   .getSocketFactory()
                   .createSocket(
                       plain, server.getAddress().getHostAddress(), server.getPort(), true)) {

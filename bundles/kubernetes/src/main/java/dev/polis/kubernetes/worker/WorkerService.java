@@ -4,6 +4,7 @@ import com.google.gson.JsonObject;
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.containers.Containers;
+import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.api.network.Network;
 import dev.polis.api.roles.RolePlugin;
 import dev.polis.api.storage.Storage;
@@ -267,7 +268,9 @@ public final class WorkerService implements RolePlugin {
         TlsTrust.Source.of(
             () -> credentials.peek().orElseThrow().certificates().ca(), Optional::empty);
     return new KubeClient(
-        plan.balancer(), () -> credentials.peek().map(user), TlsTrust.authority(trust));
+        plan.balancer(),
+        () -> credentials.peek().map(user),
+        TlsTrust.server(trust, KubernetesNames.SERVER_NAME));
   }
 
   // ---- the end of the role

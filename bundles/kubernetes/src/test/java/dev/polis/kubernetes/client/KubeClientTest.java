@@ -1,7 +1,11 @@
 package dev.polis.kubernetes.client;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonObject;
 import com.sun.net.httpserver.HttpServer;
 import dev.polis.fixtures.Await;
 import dev.polis.pki.CertificateAuthority;
@@ -9,20 +13,31 @@ import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsTrust;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class KubeClientTest {
 
@@ -77,6 +92,101 @@ class KubeClientTest {
       assertTrue(slow.get());
     } finally {
       server.stop(0);
+    }
+  }
+
+  /** Plays an API server that answers each connection with the next text and leaves it open. */
+  private static final class Silent implements AutoCloseable {
+    final List<String> asked = new CopyOnWriteArrayList<>();
+    private final ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    private final List<Socket> open = new CopyOnWriteArrayList<>();
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+
+    Silent(Function<String, String> answer) throws IOException {
+      threads.execute(
+          () -> {
+            while (!server.isClosed()) {
+              try {
+                Socket socket = server.accept();
+                open.add(socket);
+                var in = new BufferedReader(new InputStreamReader(socket.getInputStream()));
+                String line = in.readLine();
+                asked.add(line);
+                socket.getOutputStream().write(answer.apply(line).getBytes(StandardCharsets.UTF_8));
+              } catch (IOException closed) {
+                // The loop ends with the server.
+              }
+            }
+          });
+    }
+
+    KubeClient client(Duration answer, Duration watch) {
+      return new KubeClient(
+          URI.create("http://127.0.0.1:" + server.getLocalPort()),
+          Optional::empty,
+          TlsTrust.anyKey(),
+          new KubeDeadlines(answer, watch));
+    }
+
+    @Override
+    public void close() throws IOException {
+      server.close();
+      for (Socket each : open) {
+        each.close();
+      }
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  @Timeout(30)
+  @DisplayName("an answer whose body does not end is given up, with the path and the time")
+  void endlessBody() throws Exception {
+    try (Silent server = new Silent(line -> "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{");
+        KubeClient client = server.client(Duration.ofSeconds(1), Duration.ofSeconds(1))) {
+      IOException late = assertThrows(IOException.class, () -> client.find("/api/v1/nodes/a"));
+      assertTrue(late.getMessage().contains("/api/v1/nodes/a within 1 s"), late.getMessage());
+      assertFalse(client.answers("/readyz"));
+    }
+  }
+
+  @Test
+  @Timeout(30)
+  @DisplayName("a watch whose server falls silent ends after its time")
+  void silentWatch() throws Exception {
+    String event = "{\"type\": \"ADDED\", \"object\": {}}\n";
+    List<JsonObject> events = new ArrayList<>();
+    try (Silent server =
+            new Silent(line -> "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + event);
+        KubeClient client = server.client(Duration.ofSeconds(1), Duration.ofSeconds(1))) {
+      assertThrows(IOException.class, () -> client.watch("/api/v1/nodes", events::add));
+      assertEquals(1, events.size());
+      assertTrue(server.asked.getFirst().contains("timeoutSeconds=1"), server.asked::toString);
+    }
+  }
+
+  @Test
+  @Timeout(30)
+  @DisplayName("a list is asked for page by page")
+  void pages() throws Exception {
+    try (Silent server =
+            new Silent(
+                line -> {
+                  String body =
+                      line.contains("continue=to%2Fken")
+                          ? "{\"metadata\": {\"resourceVersion\": \"7\"}, \"items\": [{}]}"
+                          : "{\"metadata\": {\"resourceVersion\": \"7\", \"continue\": \"to/ken\"},"
+                              + " \"items\": [{}, {}]}";
+                  return "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+                      .formatted(body.length(), body);
+                });
+        KubeClient client = server.client(Duration.ofSeconds(9), Duration.ofSeconds(9))) {
+      JsonObject list = client.list("/api/v1/nodes?fieldSelector=a");
+      assertEquals(3, KubeClient.items(list).size());
+      assertEquals(2, server.asked.size());
+      assertTrue(
+          server.asked.stream().allMatch(each -> each.contains("fieldSelector=a&limit=")),
+          server.asked::toString);
     }
   }
 }
