@@ -19,13 +19,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
 /**
  * Makes a persistent volume, a directory on the node's data volume, for each claim whose Pod was
- * scheduled to this node, and deletes it with its claim.
+ * scheduled to this node, and deletes it with its claim, unless its storage class says that it is
+ * to be retained. A claim for what a directory cannot be gets an event that says so.
  */
 final class VolumeProvisioner implements Task {
 
@@ -42,6 +44,7 @@ final class VolumeProvisioner implements Task {
 
   private static final String CLAIMS = "/api/v1/persistentvolumeclaims";
   private static final String VOLUMES = "/api/v1/persistentvolumes";
+  private static final String CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
 
   // Programs of any user may write into a volume, as into one that a cloud formats.
   private static final String MODE = "rwxrwxrwx";
@@ -135,19 +138,55 @@ final class VolumeProvisioner implements Task {
     if (!waitsForUs(claim, plan.node().text())) {
       return;
     }
+    Optional<String> refusal = VolumeRefusal.of(claim);
+    String storageClass = claim.getAsJsonObject("spec").get("storageClassName").getAsString();
+    Optional<JsonObject> found = client.find(CLASSES + "/" + storageClass);
+    if (refusal.isPresent() || found.isEmpty()) {
+      // What becomes of the data is said by the class; a guess could delete it.
+      refuse(
+          claim,
+          refusal.orElse(
+              "there is no StorageClass \"%s\"; make it, and then this claim anew"
+                  .formatted(storageClass)),
+          log);
+      return;
+    }
     JsonObject metadata = claim.getAsJsonObject("metadata");
     String name = "pvc-" + metadata.get("uid").getAsString();
     Path directory = folder.resolve(name);
     makeDirectory(directory);
-    try {
-      client.create(VOLUMES, volume(claim, name, directory, plan.node().text()));
+    String reclaim = found.get().get("reclaimPolicy").getAsString();
+    if (create(VOLUMES, volume(claim, name, directory, plan.node().text(), reclaim))) {
       log.info(
           "Volume %s was made for the claim %s/%s; nothing enforces its size.",
           name, metadata.get("namespace").getAsString(), metadata.get("name").getAsString());
+    }
+  }
+
+  /** Tells the owner of a claim, by an event, why it gets no volume. */
+  private void refuse(JsonObject claim, String why, Log log)
+      throws IOException, InterruptedException {
+    JsonObject metadata = claim.getAsJsonObject("metadata");
+    String namespace = metadata.get("namespace").getAsString();
+    if (create(
+        "/api/v1/namespaces/" + namespace + "/events",
+        VolumeRefusal.event(claim, why, Instant.now()))) {
+      log.info(
+          "The claim %s/%s gets no volume: %s", namespace, metadata.get("name").getAsString(), why);
+    }
+  }
+
+  /** Makes an object; false if it is there. */
+  private boolean create(String collection, JsonObject object)
+      throws IOException, InterruptedException {
+    try {
+      client.create(collection, object);
+      return true;
     } catch (KubeException e) {
       if (e.code() != HttpURLConnection.HTTP_CONFLICT) {
         throw e;
       }
+      return false;
     }
   }
 
@@ -167,8 +206,13 @@ final class VolumeProvisioner implements Task {
         .map(JsonElement::getAsString);
   }
 
-  /** Returns the volume that fulfils a claim. */
-  static JsonObject volume(JsonObject claim, String name, Path directory, String node) {
+  /**
+   * Returns the volume that fulfils a claim.
+   *
+   * @param reclaim what becomes of it when the claim is deleted: {@code Delete} or {@code Retain}
+   */
+  static JsonObject volume(
+      JsonObject claim, String name, Path directory, String node, String reclaim) {
     JsonObject metadata = claim.getAsJsonObject("metadata");
     JsonObject spec = claim.getAsJsonObject("spec");
     return JsonText.object(
@@ -190,11 +234,11 @@ final class VolumeProvisioner implements Task {
                 "accessModes",
                 spec.getAsJsonArray("accessModes"),
                 "volumeMode",
-                spec.has("volumeMode") ? spec.get("volumeMode").getAsString() : "Filesystem",
+                "Filesystem",
                 "storageClassName",
                 spec.get("storageClassName").getAsString(),
                 "persistentVolumeReclaimPolicy",
-                "Delete",
+                reclaim,
                 "claimRef",
                 Map.of(
                     "apiVersion", "v1",

@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -50,7 +53,8 @@ class VolumeProvisionerTest {
   @DisplayName(
       "a volume is bound to its claim and its node, and says in words that it has no quota")
   void volume() {
-    JsonObject volume = VolumeProvisioner.volume(claim(), "pvc-u-1", Path.of("/v/pvc-u-1"), NODE);
+    JsonObject volume =
+        VolumeProvisioner.volume(claim(), "pvc-u-1", Path.of("/v/pvc-u-1"), NODE, "Delete");
     JsonObject spec = volume.getAsJsonObject("spec");
     assertEquals("/v/pvc-u-1", spec.getAsJsonObject("local").get("path").getAsString());
     assertEquals("16Mi", spec.getAsJsonObject("capacity").get("storage").getAsString());
@@ -62,13 +66,44 @@ class VolumeProvisionerTest {
   @Test
   @DisplayName("a volume is deleted by its own node, once released, unless it is to be retained")
   void released() {
-    JsonObject volume = VolumeProvisioner.volume(claim(), "pvc-u-1", Path.of("/v/pvc-u-1"), NODE);
+    JsonObject volume =
+        VolumeProvisioner.volume(claim(), "pvc-u-1", Path.of("/v/pvc-u-1"), NODE, "Delete");
     assertFalse(VolumeProvisioner.released(volume, NODE));
     volume.add("status", JsonParser.parseString("{\"phase\": \"Released\"}"));
     assertTrue(VolumeProvisioner.released(volume, NODE));
     assertFalse(VolumeProvisioner.released(volume, "metropolis-1"));
     volume.getAsJsonObject("spec").addProperty("persistentVolumeReclaimPolicy", "Retain");
     assertFalse(VolumeProvisioner.released(volume, NODE));
+  }
+
+  @Test
+  @DisplayName("a volume of a class that retains is kept, with its data, when its claim is deleted")
+  void retained() {
+    JsonObject volume =
+        VolumeProvisioner.volume(claim(), "pvc-u-1", Path.of("/v/pvc-u-1"), NODE, "Retain");
+    volume.add("status", JsonParser.parseString("{\"phase\": \"Released\"}"));
+    assertFalse(VolumeProvisioner.released(volume, NODE));
+  }
+
+  @Test
+  @DisplayName("a claim for what no directory can be is refused by name, with what to do")
+  void refused() {
+    assertEquals(Optional.empty(), VolumeRefusal.of(claim()));
+    Map<String, String> wrong =
+        Map.of(
+            "dataSource", "{\"kind\": \"VolumeSnapshot\", \"name\": \"s\"}",
+            "dataSourceRef", "{\"kind\": \"PersistentVolumeClaim\", \"name\": \"s\"}",
+            "volumeMode", "\"Block\"",
+            "accessModes", "[\"ReadWriteOnce\", \"ReadWriteMany\"]");
+    wrong.forEach(
+        (field, value) -> {
+          JsonObject claim = claim();
+          claim.getAsJsonObject("spec").add(field, JsonParser.parseString(value));
+          String why = VolumeRefusal.of(claim).orElseThrow();
+          JsonObject event = VolumeRefusal.event(claim, why, Instant.EPOCH);
+          assertTrue(event.toString().contains("u-1"), event::toString);
+          assertTrue(why.contains(";"), why);
+        });
   }
 
   @Test
