@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
@@ -129,6 +130,13 @@ abstract class SharedPort<H> {
       tenant = awaitTenant();
     }
     return tenant;
+  }
+
+  /** Returns who serves; empty while the port is kept open for the next one. */
+  final Optional<PortTenant<H>> newest() {
+    synchronized (OPEN) {
+      return tenants.isEmpty() ? Optional.empty() : Optional.of(tenants.getLast());
+    }
   }
 
   /** Returns who serves, and waits while the port is kept open for the next one. */

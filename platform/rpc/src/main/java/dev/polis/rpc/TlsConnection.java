@@ -45,6 +45,7 @@ public final class TlsConnection implements AutoCloseable {
   private InputStream in; // null before the handshake
   private OutputStream out; // null before the handshake
   private boolean finished;
+  private boolean ofMember;
 
   /** When {@link #overdue} begins, in nanoseconds since {@code began}. */
   private volatile long limit = NEVER;
@@ -150,6 +151,16 @@ public final class TlsConnection implements AutoCloseable {
     } catch (SSLPeerUnverifiedException none) {
       return Optional.empty();
     }
+  }
+
+  /** Notes that the peer was a member of the cluster when it came. */
+  void setOfMember() {
+    ofMember = true;
+  }
+
+  /** Returns whether the peer was a member of the cluster when it came. */
+  boolean ofMember() {
+    return ofMember;
   }
 
   /** Returns the session of the connection; there was a handshake. */

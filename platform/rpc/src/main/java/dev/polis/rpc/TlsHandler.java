@@ -23,6 +23,15 @@ public interface TlsHandler {
      * @param other closed with the first one
      */
     record Join(TlsConnection other) implements Next {}
+
+    /**
+     * Passes what another connection sends until it ends, as {@link Join} does, and nothing the
+     * other way: a byte of the peer, or its end, ends both. For an answer that goes on, behind
+     * which no request of the peer may reach the other side unread.
+     *
+     * @param other closed with the first one
+     */
+    record Stream(TlsConnection other) implements Next {}
   }
 
   /**
@@ -37,6 +46,9 @@ public interface TlsHandler {
    * Returns whether the owner of a certificate belongs to the cluster. Asked after the handshake,
    * which proved that the peer owns it. Connections of members have room of their own; all others,
    * which is what this takes everybody for, give way to newer ones.
+   *
+   * <p>Asked twice a second, too, while bytes of a member are passed: the connection of one that
+   * belongs to the cluster no more is closed.
    */
   default boolean isMember(X509Certificate certificate) {
     return false;

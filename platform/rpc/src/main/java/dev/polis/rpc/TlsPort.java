@@ -40,6 +40,10 @@ final class TlsPort extends SharedPort<TlsHandler> {
   private final InetSocketAddress address;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final Set<TlsConnection> open = ConcurrentHashMap.newKeySet();
+
+  /** Those of members whose bytes are passed, which no request reads any more. */
+  private final Set<TlsConnection> passed = ConcurrentHashMap.newKeySet();
+
   private final ConnectionGate gate = new ConnectionGate(ConnectionLimits.DEFAULT);
   private final Thread acceptor = Thread.ofVirtual().name("tls port").unstarted(this::acceptAll);
 
@@ -132,6 +136,13 @@ final class TlsPort extends SharedPort<TlsHandler> {
   private void enforceLimits() {
     while (server.isOpen()) {
       open.stream().filter(TlsConnection::overdue).forEach(TlsConnection::abort);
+      newest()
+          .map(PortTenant::handler)
+          .ifPresent(
+              handler ->
+                  passed.stream()
+                      .filter(each -> !isMember(each, handler))
+                      .forEach(TlsConnection::abort));
       pause();
     }
   }
@@ -171,7 +182,8 @@ final class TlsPort extends SharedPort<TlsHandler> {
     PortTenant<TlsHandler> tenant = awaitTenant();
     try {
       connection.accept(first, tenant.context(), tenant.parameters());
-      if (connection.certificate().filter(tenant.handler()::isMember).isPresent()) {
+      if (isMember(connection, tenant.handler())) {
+        connection.setOfMember();
         pass.member();
       } else {
         pass.greeted();
@@ -183,6 +195,10 @@ final class TlsPort extends SharedPort<TlsHandler> {
       }
       return false;
     }
+  }
+
+  private static boolean isMember(TlsConnection connection, TlsHandler handler) {
+    return connection.certificate().filter(handler::isMember).isPresent();
   }
 
   private static void report(TlsConnection connection, HandshakeLog log, IOException failed) {
@@ -205,7 +221,11 @@ final class TlsPort extends SharedPort<TlsHandler> {
           return;
         }
         case Next.Join(TlsConnection other) -> {
-          join(connection, other);
+          pass(connection, other, () -> send(connection, other));
+          return;
+        }
+        case Next.Stream(TlsConnection other) -> {
+          pass(connection, other, () -> awaitEnd(connection, other));
           return;
         }
       }
@@ -230,15 +250,34 @@ final class TlsPort extends SharedPort<TlsHandler> {
     connection.drain();
   }
 
-  /** Passes bytes between two connections until both directions have ended. */
-  private void join(TlsConnection near, TlsConnection far) throws IOException {
+  /**
+   * Passes what the far connection sends until it ends.
+   *
+   * @param way deals with what the near one sends meanwhile
+   */
+  private void pass(TlsConnection near, TlsConnection far, Runnable way) throws IOException {
     near.unlimited();
+    if (near.ofMember()) {
+      passed.add(near);
+    }
     try (far) {
-      threads.execute(() -> send(near, far));
+      threads.execute(way);
       TlsConnection.copy(far, near);
       // The far end has said all: the near one has to close now.
       part(near);
+    } finally {
+      passed.remove(near);
     }
+  }
+
+  /** Waits until the near peer says anything or goes, which ends both connections. */
+  private static void awaitEnd(TlsConnection near, TlsConnection far) {
+    try {
+      near.awaitRequest();
+    } catch (IOException gone) {
+      // As good as its end.
+    }
+    far.abort();
   }
 
   private static void send(TlsConnection near, TlsConnection far) {

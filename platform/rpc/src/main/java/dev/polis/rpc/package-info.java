@@ -74,7 +74,7 @@
  * close a call, and see a call only after it found a handler.
  */
 @Export
-@Version("1.5.0")
+@Version("1.6.0")
 package dev.polis.rpc;
 
 import org.osgi.annotation.bundle.Export;

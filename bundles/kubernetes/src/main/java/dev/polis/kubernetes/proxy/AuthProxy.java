@@ -49,7 +49,8 @@ public final class AuthProxy implements Task {
   /** Waits for credentials and an address, then serves until cancelled. */
   @Override
   public void run(Context context) throws InterruptedException, IOException, RestartRequest {
-    try (ProxyPool pool = new ProxyPool()) {
+    try (ProxyPool users = new ProxyPool(ProxyBackend.Present::tls);
+        ProxyPool bearers = new ProxyPool(ProxyBackend.Present::anonymous)) {
       new TlsTask<>(
               new TlsTask.Service(
                   pid,
@@ -57,7 +58,7 @@ public final class AuthProxy implements Task {
                   "Kubernetes clients are answered at https://%s, for users of the cluster",
                   access::context,
                   ProxyTls.ofClients(),
-                  log -> new ProxyHandler(access, backend, pool, log)),
+                  log -> new ProxyHandler(access, backend, users, bearers, log)),
               access::awaitCredentials,
               network,
               NetworkStatus::address)

@@ -1,10 +1,12 @@
 package dev.polis.kubernetes.proxy;
 
+import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.kubernetes.control.ControlAccess;
 import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.pki.KubeKeys;
+import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -64,7 +66,9 @@ public final class ControlBackend implements ProxyBackend.Source {
               proxy,
               new ProxyBackend.Present(
                   new InetSocketAddress(server.getHost(), server.getPort()),
-                  KubeKeys.client(access.keys(), KubeIdentity.AUTH_PROXY_CLIENT)));
+                  KubeKeys.client(access.keys(), KubeIdentity.AUTH_PROXY_CLIENT),
+                  TlsContexts.anonymous(
+                      KubeKeys.trust(access.keys(), KubernetesNames.SERVER_NAME))));
     }
     return latest.backend();
   }

@@ -28,6 +28,8 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
   private static final Set<String> METHODS =
       Set.of("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE");
 
+  private static final String BEARER = "Bearer ";
+
   private static final Set<String> TRUE = Set.of("1", "t", "true");
 
   /** Parameters of requests whose answer goes on: watches and followed logs. */
@@ -128,6 +130,26 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
                     parameter.length == 2
                         && LASTING.contains(parameter[0])
                         && TRUE.contains(parameter[1].toLowerCase(Locale.ROOT)));
+  }
+
+  /**
+   * Returns whether it is passed on to a Pod, a Service or a node, which may take any time to
+   * answer: {@code /api/v1/nodes/NAME/proxy/...}, {@code /api/v1/namespaces/NAME/pods/NAME/proxy}.
+   */
+  boolean proxied() {
+    String[] steps = target.split("[?]", 2)[0].split("/");
+    int place = steps.length > 3 && steps[3].equals("namespaces") ? 7 : 5;
+    return steps.length > place && steps[1].equals("api") && steps[place].equals("proxy");
+  }
+
+  /**
+   * Returns the token that says who the client is, as the header field Authorization holds it.
+   *
+   * @throws HttpSyntaxException if there are several
+   */
+  Optional<String> bearer() throws HttpSyntaxException {
+    return head.single("Authorization")
+        .filter(value -> value.regionMatches(true, 0, BEARER, 0, BEARER.length()));
   }
 
   /** Returns whether it may be made twice without harm, and can be. */

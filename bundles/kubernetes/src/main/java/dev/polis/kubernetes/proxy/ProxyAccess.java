@@ -15,7 +15,9 @@ import java.nio.charset.StandardCharsets;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -67,15 +69,35 @@ final class ProxyAccess {
   }
 
   /**
-   * Returns the user that a certificate belongs to, in the form in which a header holds it.
+   * Returns whose request it is: that of the user whose certificate was shown, and without one that
+   * of the token's owner, which the API server finds out.
+   *
+   * @param bearer the token of the request
+   * @throws ProxyRefusal if it is nobody's
+   */
+  ProxySender sender(Optional<X509Certificate> shown, Optional<String> bearer) throws ProxyRefusal {
+    return shown.isPresent()
+        ? user(shown.get())
+        : bearer
+            .map(ProxySender.Bearer::new)
+            .orElseThrow(
+                () -> ProxyRefusal.unauthorized("no certificate was shown, and no token; " + SHOW));
+  }
+
+  /**
+   * Returns the user that a certificate belongs to.
    *
    * @throws ProxyRefusal if it belongs to none
    */
-  String user(Optional<X509Certificate> shown) throws ProxyRefusal {
-    X509Certificate certificate =
-        shown.orElseThrow(() -> ProxyRefusal.unauthorized("no certificate was shown; " + SHOW));
+  ProxySender.User user(X509Certificate certificate) throws ProxyRefusal {
     return switch (identity(certificate)) {
-      case Identity.User(String name) -> header(name);
+      case Identity.User(String name) -> {
+        List<String> groups = new ArrayList<>();
+        for (String group : Identity.organizations(certificate)) {
+          groups.add(header(group));
+        }
+        yield new ProxySender.User(header(name), groups);
+      }
       case Identity.Node(var id) ->
           throw ProxyRefusal.unauthorized(
               "the certificate is that of node %s, which is no user of Kubernetes; %s"
@@ -130,7 +152,7 @@ final class ProxyAccess {
   private static String header(String name) throws ProxyRefusal {
     if (name.codePoints().anyMatch(Character::isISOControl) || !name.strip().equals(name)) {
       throw ProxyRefusal.unauthorized(
-          "the name in the certificate has control characters, or space around it; " + SHOW);
+          "a name in the certificate has control characters, or space around it; " + SHOW);
     }
     if (name.startsWith("system:")) {
       throw ProxyRefusal.unauthorized(

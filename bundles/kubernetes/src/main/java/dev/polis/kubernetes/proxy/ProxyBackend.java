@@ -11,8 +11,10 @@ public sealed interface ProxyBackend {
    *
    * @param address where it listens
    * @param tls presents the proxy's certificate of the aggregation CA, and takes the API server's
+   * @param anonymous presents no certificate: for requests whose own token says who the client is
    */
-  record Present(InetSocketAddress address, SSLContext tls) implements ProxyBackend {}
+  record Present(InetSocketAddress address, SSLContext tls, SSLContext anonymous)
+      implements ProxyBackend {}
 
   /**
    * There is none.

@@ -12,7 +12,6 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /** Passes requests of users to the API server, and its answers back. */
 final class ProxyHandler implements TlsHandler {
@@ -35,29 +34,37 @@ final class ProxyHandler implements TlsHandler {
   /** An API server that is started anew is back after about 3 s; clients try ten times. */
   private static final Duration AGAIN = Duration.ofSeconds(1);
 
-  private static final String USER = "X-Remote-User";
-  private static final String GROUP = "X-Remote-Group";
   private static final String FROM = "X-Forwarded-For";
-
-  /** The API server would add it by itself; said here, it holds whatever its version does. */
-  private static final String AUTHENTICATED = "system:authenticated";
 
   private final ProxyAccess access;
   private final ProxyBackend.Source backend;
-  private final ProxyPool pool;
+  private final ProxyPool users;
+  private final ProxyPool bearers;
   private final Log log;
 
-  ProxyHandler(ProxyAccess access, ProxyBackend.Source backend, ProxyPool pool, Log log) {
+  /**
+   * Makes a handler.
+   *
+   * @param users connections that say who the user is
+   * @param bearers connections that do not, for requests with a token
+   */
+  ProxyHandler(
+      ProxyAccess access,
+      ProxyBackend.Source backend,
+      ProxyPool users,
+      ProxyPool bearers,
+      Log log) {
     this.access = access;
     this.backend = backend;
-    this.pool = pool;
+    this.users = users;
+    this.bearers = bearers;
     this.log = log;
   }
 
   @Override
   public boolean isMember(X509Certificate certificate) {
     try {
-      access.user(Optional.of(certificate));
+      access.user(certificate);
       return true;
     } catch (ProxyRefusal stranger) {
       return false;
@@ -96,10 +103,14 @@ final class ProxyHandler implements TlsHandler {
           case ProxyBackend.Starting(String why) -> throw ProxyRefusal.unreached(why, AGAIN);
           case ProxyBackend.Present present -> present;
         };
-    String user = access.user(client.certificate());
-    ProxyPool.Taken taken = connect(server, false);
+    ProxySender sender = access.sender(client.certificate(), request.bearer());
+    ProxyPool pool = sender instanceof ProxySender.User ? users : bearers;
+    if (request.proxied() && request.upgrade().isEmpty()) {
+      return stream(request, sender, client, connect(pool, server, true).connection());
+    }
+    ProxyPool.Taken taken = connect(pool, server, false);
     try {
-      return exchange(request, user, client, server, taken.connection());
+      return exchange(request, sender, client, new Upstream(pool, server, taken.connection()));
     } catch (EndedUnused ended) {
       if (!taken.used() || !request.repeatable()) {
         throw ProxyRefusal.brokenOff(ended.getMessage());
@@ -107,7 +118,11 @@ final class ProxyHandler implements TlsHandler {
     }
     // The connection had ended before the request: it is made once more, on a new one.
     try {
-      return exchange(request, user, client, server, connect(server, true).connection());
+      return exchange(
+          request,
+          sender,
+          client,
+          new Upstream(pool, server, connect(pool, server, true).connection()));
     } catch (EndedUnused ended) {
       throw ProxyRefusal.brokenOff(ended.getMessage());
     }
@@ -122,7 +137,37 @@ final class ProxyHandler implements TlsHandler {
     }
   }
 
-  private ProxyPool.Taken connect(ProxyBackend.Present server, boolean fresh) throws ProxyRefusal {
+  /**
+   * A connection to the API server, and where it goes after the request.
+   *
+   * @param pool that keeps it
+   */
+  private record Upstream(ProxyPool pool, ProxyBackend.Present server, TlsConnection connection) {}
+
+  /**
+   * Sends a request whose answer may begin at any time, and leaves all that comes of it to the
+   * platform, which notices meanwhile that the client goes or belongs to the cluster no more.
+   */
+  private static Next stream(
+      HttpRequest request, ProxySender sender, TlsConnection client, TlsConnection upstream)
+      throws IOException, ProxyRefusal {
+    boolean sent = false;
+    try {
+      send(request, sender, client, upstream);
+      upstream.readWithin(Duration.ZERO);
+      sent = true;
+      return new Next.Stream(upstream);
+    } catch (EndedUnused ended) {
+      throw ProxyRefusal.brokenOff(ended.getMessage());
+    } finally {
+      if (!sent) {
+        upstream.abort();
+      }
+    }
+  }
+
+  private static ProxyPool.Taken connect(ProxyPool pool, ProxyBackend.Present server, boolean fresh)
+      throws ProxyRefusal {
     try {
       ProxyPool.Taken taken = fresh ? pool.fresh(server) : pool.take(server);
       taken.connection().readWithin(ANSWER);
@@ -147,24 +192,20 @@ final class ProxyHandler implements TlsHandler {
     }
   }
 
-  private Next exchange(
-      HttpRequest request,
-      String user,
-      TlsConnection client,
-      ProxyBackend.Present server,
-      TlsConnection upstream)
+  private Next exchange(HttpRequest request, ProxySender sender, TlsConnection client, Upstream to)
       throws IOException, ProxyRefusal, EndedUnused {
+    TlsConnection upstream = to.connection();
     boolean kept = false;
     try {
-      boolean whole = send(request, user, client, upstream);
+      boolean whole = send(request, sender, client, upstream);
       client.limit(PART);
       HttpResponse response = whole ? receive(upstream) : receiveEarly(upstream);
       Next next = answer(request, response, client, upstream);
-      if (next instanceof Next.Join) {
+      if (next instanceof Next.Join || next instanceof Next.Stream) {
         kept = true;
       } else if (whole && reusable(request, response)) {
         kept = true;
-        pool.give(server, upstream);
+        to.pool().give(to.server(), upstream);
       }
       return whole ? next : new Next.Close();
     } finally {
@@ -185,10 +226,10 @@ final class ProxyHandler implements TlsHandler {
 
   /** Sends a request; false if the server took only a part of the body. */
   private static boolean send(
-      HttpRequest request, String user, TlsConnection client, TlsConnection upstream)
+      HttpRequest request, ProxySender sender, TlsConnection client, TlsConnection upstream)
       throws IOException, EndedUnused {
     try {
-      writeRequest(request, user, client.peer().getAddress(), upstream.output());
+      writeRequest(request, sender, client.peer().getAddress(), upstream.output());
       upstream.output().flush();
     } catch (IOException ended) {
       throw new EndedUnused(ended);
@@ -209,22 +250,25 @@ final class ProxyHandler implements TlsHandler {
   }
 
   /** Writes a request, up to its body, as the API server gets it. */
-  static void writeRequest(HttpRequest request, String user, InetAddress from, OutputStream out)
+  static void writeRequest(
+      HttpRequest request, ProxySender sender, InetAddress from, OutputStream out)
       throws IOException {
     writeHead(
-        request.method() + " " + request.target() + " HTTP/1.1", out, fields(request, user, from));
+        request.method() + " " + request.target() + " HTTP/1.1",
+        out,
+        fields(request, sender, from));
   }
 
-  private static List<HttpHead.Field> fields(HttpRequest request, String user, InetAddress from) {
+  private static List<HttpHead.Field> fields(
+      HttpRequest request, ProxySender sender, InetAddress from) {
     List<HttpHead.Field> fields = new ArrayList<>(request.fields());
     fields.addAll(request.body().fields());
-    fields.add(new HttpHead.Field(USER, user));
-    fields.add(new HttpHead.Field(GROUP, AUTHENTICATED));
+    fields.addAll(sender.fields());
     fields.add(new HttpHead.Field(FROM, from.getHostAddress()));
     if (request.upgrade().isPresent()) {
       fields.add(new HttpHead.Field("Connection", "Upgrade"));
       fields.add(new HttpHead.Field("Upgrade", request.upgrade().get()));
-    } else if (request.lasts()) {
+    } else if (request.lasts() || request.proxied()) {
       // The end of the connection ends the answer, so that its bytes can be passed as they are.
       fields.add(new HttpHead.Field("Connection", "close"));
     }
@@ -261,7 +305,7 @@ final class ProxyHandler implements TlsHandler {
       return switched(request, response, client, upstream);
     }
     return request.lasts() && request.upgrade().isEmpty()
-        ? stream(request, response, client, upstream)
+        ? follow(request, response, client, upstream)
         : relay(request, response, client, upstream);
   }
 
@@ -278,10 +322,11 @@ final class ProxyHandler implements TlsHandler {
     List<HttpHead.Field> fields = new ArrayList<>(response.head().endToEnd());
     fields.add(new HttpHead.Field("Connection", "Upgrade"));
     fields.add(new HttpHead.Field("Upgrade", response.head().single("Upgrade").orElse(wanted)));
-    return joined(response, fields, client, upstream);
+    joined(response, fields, client, upstream);
+    return new Next.Join(upstream);
   }
 
-  private static Next stream(
+  private static Next follow(
       HttpRequest request, HttpResponse response, TlsConnection client, TlsConnection upstream)
       throws IOException, ProxyRefusal {
     HttpBody body = framing(request, response);
@@ -291,10 +336,11 @@ final class ProxyHandler implements TlsHandler {
     List<HttpHead.Field> fields = new ArrayList<>(response.head().endToEnd());
     fields.addAll(body.fields());
     fields.add(new HttpHead.Field("Connection", "close"));
-    return joined(response, fields, client, upstream);
+    joined(response, fields, client, upstream);
+    return new Next.Stream(upstream);
   }
 
-  private static Next joined(
+  private static void joined(
       HttpResponse response,
       List<HttpHead.Field> fields,
       TlsConnection client,
@@ -303,7 +349,6 @@ final class ProxyHandler implements TlsHandler {
     writeHead(response.head().line(), client.output(), fields);
     client.output().flush();
     upstream.readWithin(Duration.ZERO);
-    return new Next.Join(upstream);
   }
 
   private static Next relay(

@@ -6,6 +6,8 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
+import java.util.function.Function;
+import javax.net.ssl.SSLContext;
 
 /**
  * Keeps connections to the API server that are free, so that a request does not wait for a
@@ -42,6 +44,17 @@ final class ProxyPool implements AutoCloseable {
   private ProxyBackend.Present backend; // null before the first request
   private boolean closed;
 
+  private final Function<ProxyBackend.Present, SSLContext> tls;
+
+  /**
+   * Makes a pool without connections.
+   *
+   * @param tls chooses with which certificate they are made
+   */
+  ProxyPool(Function<ProxyBackend.Present, SSLContext> tls) {
+    this.tls = tls;
+  }
+
   /** Returns a connection, a free one if there is any. */
   Taken take(ProxyBackend.Present to) throws IOException {
     for (Optional<Free> next = pop(to); next.isPresent(); next = pop(to)) {
@@ -56,7 +69,8 @@ final class ProxyPool implements AutoCloseable {
 
   /** Returns a new connection. */
   Taken fresh(ProxyBackend.Present to) throws IOException {
-    return new Taken(TlsConnection.dial(to.address(), to.tls(), ProxyTls.toServer(), DIAL), false);
+    return new Taken(
+        TlsConnection.dial(to.address(), tls.apply(to), ProxyTls.toServer(), DIAL), false);
   }
 
   /** Takes a connection back that waits for the next request. */

@@ -3,7 +3,8 @@
  *
  * <pre>
  *   kubectl ──TLS 1.3, certificate of a user──▶ TlsTask ──▶ ProxyHandler ──mutual TLS──▶ API server
- *                                                 │            │  X-Remote-User, X-Remote-Group
+ *   others ───TLS 1.3, token──────────────────▶   │            │  X-Remote-User, X-Remote-Group
+ *                                                 │            │  (a token: TLS without certificate)
  *            port and connections belong          │            ├ ProxyAccess: who is it?
  *            to the platform                      │            ├ HttpHead, HttpRequest, HttpBody: one framing
  *                                                 │            └ ProxyPool: connections that are kept
@@ -15,15 +16,23 @@
  * metropolis-auth-proxy-client} of the aggregation CA, and whoever its bearer names. So the proxy
  * is the place where a certificate, its lifetime and its revocation are checked, with each request.
  *
+ * <p>A client without a certificate may have a token, such as one of a service account. The API
+ * server judges it; it gets it on a connection that shows no certificate, so that nothing in the
+ * request can name another user.
+ *
  * <p>Requests are parsed strictly and written anew. A message with two framings, a folded header, a
  * bare line end or an oversized head is refused, so that proxy and API server never disagree on
  * where a request ends. What the client says of identities ({@code X-Remote-*}, {@code
  * Authorization}, {@code X-Forwarded-*}) is dropped.
  *
  * <p>A request that lasts (a watch, a followed log, an upgrade to SPDY or WebSocket) has a
- * connection of its own to the API server, and once it is answered the platform passes its bytes.
- * So it goes on while this code is replaced. Others are answered within two seconds of a
- * replacement, or begin with the next instance.
+ * connection of its own to the API server, and once it is answered the platform passes its bytes:
+ * those of the client only if both sides have changed the protocol, since behind a watch they would
+ * be a request that nobody has read. A request that is passed on to a Pod, a Service or a node may
+ * be answered at any time; it is left to the platform before its answer. So all of these go on
+ * while this code is replaced, and end within a second when the user's certificate ends or is
+ * revoked. Others are answered within two seconds of a replacement, or begin with the next
+ * instance.
  *
  * <p>Not promised: HTTP/2, to which clients do not insist on: they are told HTTP/1.1 in the
  * handshake (ALPN). Trailers are dropped, no API of Kubernetes has any. A peer that stops reading a

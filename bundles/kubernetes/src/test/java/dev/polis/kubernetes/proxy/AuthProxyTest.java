@@ -1,6 +1,7 @@
 package dev.polis.kubernetes.proxy;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
@@ -16,6 +17,7 @@ import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
@@ -43,12 +45,15 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -66,6 +71,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Runs the proxy as a role does, between real TLS clients and an API server that a test plays. */
 @Timeout(60)
@@ -267,7 +273,7 @@ class AuthProxyTest {
             CertificateAuthority.create("Other cluster").issueUser("owner", pair.getPublic()));
     Map<SSLContext, String> refused =
         Map.of(
-            anonymous(), "no certificate was shown",
+            anonymous(), "no certificate was shown, and no token",
             as(node), "which is no user of Kubernetes",
             as(stranger), "is issued by",
             as(user("system:admin")), "belong to the parts of Kubernetes");
@@ -302,6 +308,219 @@ class AuthProxyTest {
     }
   }
 
+  private void revokeOwner() {
+    revoked =
+        Optional.of(
+            ca.revocationList(BigInteger.ONE, List.of(owner.certificate().getSerialNumber())));
+  }
+
+  @Test
+  @DisplayName("the groups of a certificate are passed on; those of Kubernetes' parts are refused")
+  void groups() throws Exception {
+    try (Raw client = new Raw(as(member("jane", List.of("dev", "ops"))))) {
+      client.body(client.send(get("/api", "X-Remote-Group: admins")).read());
+    }
+    assertEquals(
+        Set.of("dev", "ops", "system:authenticated"),
+        Set.copyOf(server.last().orElseThrow().header("X-Remote-Group")));
+    try (Raw client = new Raw(as(member("jane", List.of("system:masters"))))) {
+      assertEquals(401, answered(client, "/api"));
+    }
+  }
+
+  private TlsIdentity member(String name, List<String> groups) {
+    KeyPair pair = Ed25519.generate();
+    return TlsIdentity.of(
+        pair.getPrivate(),
+        ca.issue(CertificateTemplate.user(name).withOrganizations(groups), pair.getPublic()));
+  }
+
+  @Test
+  @DisplayName("a token reaches the API server on a connection that cannot say who its owner is")
+  void tokens() throws Exception {
+    try (Raw client = new Raw(anonymous())) {
+      client.body(
+          client
+              .send(get("/api", "Authorization: Bearer of-a-service-account", "X-Remote-User: me"))
+              .read());
+    }
+    FakeApiServer.Request request = server.last().orElseThrow();
+    assertEquals(List.of("Bearer of-a-service-account"), request.header("Authorization"));
+    assertEquals(List.of(), request.header("X-Remote-User"));
+    assertEquals(List.of(), request.header("X-Remote-Group"));
+    assertFalse(request.certified(), "the proxy's certificate would let headers name the user");
+    try (Raw client = new Raw(anonymous())) {
+      assertEquals(401, client.send(get("/api", "Authorization: Basic b3duZXI6")).read().code());
+      assertEquals(1, server.requests.size());
+    }
+  }
+
+  private static final String FORGED =
+      "GET /api/v1/secrets HTTP/1.1\r\nHost: k\r\nX-Remote-User: root\r\n"
+          + "X-Remote-Group: system:masters\r\nImpersonate-User: system:admin\r\n\r\n";
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a second request with forged names, behind a watch, reaches no API server")
+  void forgedBehindAWatch() throws Exception {
+    Semaphore ended = new Semaphore(0);
+    StringBuffer behind = new StringBuffer();
+    server.answer =
+        (request, connection, in, out) -> {
+          FakeApiServer.write(
+              out, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n.\r\n");
+          try {
+            for (int next = in.read(); next >= 0; next = in.read()) {
+              behind.append((char) next);
+            }
+          } finally {
+            ended.release();
+          }
+          return false;
+        };
+    for (String path : List.of("/api/v1/pods?watch=1", "/api/v1/nodes/n/proxy/?watch=1")) {
+      try (Raw client = new Raw()) {
+        client.send(get(path)).read();
+        client.send(FORGED);
+        assertTrue(ended.tryAcquire(SOON.toSeconds(), TimeUnit.SECONDS));
+      }
+    }
+    assertEquals("", behind.toString());
+    assertEquals(2, server.requests.size());
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "forged names in a second request of a kept connection, or behind a body, name nobody")
+  void forgedBehindARequest() throws Exception {
+    try (Raw client = new Raw()) {
+      client.send(get("/api") + FORGED);
+      client.body(client.read());
+      client.body(client.read());
+      client.send("POST /api HTTP/1.1\r\nHost: k\r\nContent-Length: 2\r\n\r\n{}" + FORGED);
+      client.body(client.read());
+      client.body(client.read());
+    }
+    assertEquals(4, server.requests.size());
+    for (FakeApiServer.Request request : server.requests) {
+      assertEquals(List.of("owner"), request.header("X-Remote-User"));
+      assertEquals(List.of("system:authenticated"), request.header("X-Remote-Group"));
+    }
+    // Whether the user may act for another one is decided by the API server, for the user.
+    assertEquals(List.of("system:admin"), server.last().orElseThrow().header("Impersonate-User"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/api/v1/pods?watch=true",
+        "/api/v1/namespaces/n/pods/p/log?follow=true",
+        "/api/v1/namespaces/n/pods/p/exec",
+        "/api/v1/namespaces/n/pods/p/attach",
+        "/api/v1/namespaces/n/pods/p/portforward",
+        "/api/v1/namespaces/n/services/s/proxy/wait"
+      })
+  @Tag("attack")
+  @Tag("alone")
+  @DisplayName("what goes on ends within a second of the revocation of its user's certificate")
+  void revocationEnds(String path) throws Exception {
+    boolean upgrades = !path.contains("?") && !path.contains("/proxy/");
+    CountDownLatch asked = new CountDownLatch(1);
+    CountDownLatch ended = new CountDownLatch(1);
+    server.answer =
+        (request, connection, in, out) -> {
+          FakeApiServer.write(
+              out,
+              upgrades
+                  ? "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n"
+                  : "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n.\r\n");
+          asked.countDown();
+          try {
+            in.read();
+          } finally {
+            ended.countDown();
+          }
+          return false;
+        };
+    try (Raw client = new Raw()) {
+      client.send(upgrades ? get(path, "Connection: Upgrade", "Upgrade: SPDY/3.1") : get(path));
+      client.read();
+      assertTrue(asked.await(SOON.toSeconds(), TimeUnit.SECONDS));
+      revokeOwner();
+      long before = System.nanoTime();
+      assertTrue(ended.await(SOON.toSeconds(), TimeUnit.SECONDS));
+      readToTheEnd(client);
+      Duration took = Duration.ofNanos(System.nanoTime() - before);
+      assertTrue(took.compareTo(Duration.ofSeconds(1)) < 0, took::toString);
+    }
+  }
+
+  private static void readToTheEnd(Raw client) {
+    try {
+      client.in.readAllBytes();
+    } catch (IOException cut) {
+      // As good as an end.
+    }
+  }
+
+  @Test
+  @DisplayName("a watch ends when its user's certificate does")
+  void endOfCertificate() throws Exception {
+    KeyPair pair = Ed25519.generate();
+    TlsIdentity brief =
+        TlsIdentity.of(
+            pair.getPrivate(),
+            ca.issue(
+                CertificateTemplate.user("jane").withLifetime(Duration.ofSeconds(3)),
+                pair.getPublic()));
+    CountDownLatch ended = new CountDownLatch(1);
+    server.answer =
+        (request, connection, in, out) -> {
+          FakeApiServer.write(
+              out, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n.\r\n");
+          try {
+            in.read();
+          } finally {
+            ended.countDown();
+          }
+          return false;
+        };
+    try (Raw client = new Raw(as(brief))) {
+      assertEquals(200, client.send(get("/api/v1/pods?watch=true")).read().code());
+      assertTrue(ended.await(SOON.toSeconds(), TimeUnit.SECONDS));
+      assertTrue(
+          Instant.now().isAfter(brief.certificate().getNotAfter().toInstant()),
+          "not before its end");
+    }
+  }
+
+  @Test
+  @DisplayName("a long poll through a Service outlives the code that passed it on")
+  void longPoll() throws Exception {
+    CountDownLatch asked = new CountDownLatch(1);
+    CountDownLatch replaced = new CountDownLatch(1);
+    server.answer =
+        (request, connection, in, out) -> {
+          asked.countDown();
+          await(replaced);
+          FakeApiServer.text(out, "at last");
+          return false;
+        };
+    try (Raw client = new Raw()) {
+      client.send(
+          "POST /api/v1/namespaces/n/services/s/proxy/poll?w=1 HTTP/1.1\r\nHost: k\r\n"
+              + "Content-Length: 2\r\n\r\nhi");
+      assertTrue(asked.await(SOON.toSeconds(), TimeUnit.SECONDS));
+      role.close(StopReason.CODE_REPLACED);
+      role = run(here.getPort());
+      replaced.countDown();
+      assertEquals("at last", client.body(client.read()));
+    }
+    assertEquals("hi", server.last().orElseThrow().body());
+    assertEquals(List.of("close"), server.last().orElseThrow().header("Connection"));
+  }
+
   private static int answered(Raw client, String path) throws IOException {
     HttpResponse response = client.send(get(path)).read();
     client.body(response);
@@ -319,7 +538,8 @@ class AuthProxyTest {
     backend =
         new ProxyBackend.Present(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), nobody),
-            server.backend().tls());
+            server.backend().tls(),
+            server.backend().anonymous());
     try (Raw client = new Raw()) {
       HttpResponse response = client.send(get("/api")).read();
       assertEquals(503, response.code());

@@ -1,5 +1,6 @@
 package dev.polis.kubernetes.proxy;
 
+import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
@@ -25,6 +26,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
 
@@ -38,7 +41,7 @@ final class FakeApiServer implements AutoCloseable {
   }
 
   /** A request, with its body as it was after the framing was taken off. */
-  record Request(String line, HttpHead head, String body) {
+  record Request(String line, HttpHead head, String body, boolean certified) {
     List<String> header(String name) {
       return head.values(name);
     }
@@ -60,13 +63,16 @@ final class FakeApiServer implements AutoCloseable {
             TlsKeys.fixed(
                 issue(
                     identities,
-                    CertificateTemplate.server("kubernetes", List.of("kubernetes"), List.of()))),
+                    CertificateTemplate.server(
+                        "kubernetes", List.of(KubernetesNames.SERVER_NAME), List.of()))),
             TlsTrust.authority(TlsTrust.Source.of(aggregation.certificate())));
     server =
         (SSLServerSocket)
             tls.getServerSocketFactory()
                 .createServerSocket(0, 50, InetAddress.getLoopbackAddress());
-    server.setSSLParameters(TlsContexts.serverParameters());
+    SSLParameters parameters = TlsContexts.serverParameters();
+    parameters.setWantClientAuth(true);
+    server.setSSLParameters(parameters);
     threads.execute(this::acceptAll);
   }
 
@@ -81,8 +87,8 @@ final class FakeApiServer implements AutoCloseable {
     return new ProxyBackend.Present(
         new InetSocketAddress(InetAddress.getLoopbackAddress(), server.getLocalPort()),
         TlsContexts.context(
-            TlsKeys.fixed(proxy),
-            TlsTrust.authority(TlsTrust.Source.of(identities.certificate()))));
+            TlsKeys.fixed(proxy), TlsTrust.authority(TlsTrust.Source.of(identities.certificate()))),
+        TlsContexts.anonymous(TlsTrust.authority(TlsTrust.Source.of(identities.certificate()))));
   }
 
   private void acceptAll() {
@@ -108,7 +114,11 @@ final class FakeApiServer implements AutoCloseable {
         ByteArrayOutputStream body = new ByteArrayOutputStream();
         HttpBody.ofRequest(head).copy(in, body, () -> {});
         Request request =
-            new Request(head.line(), head, body.toString(StandardCharsets.ISO_8859_1));
+            new Request(
+                head.line(),
+                head,
+                body.toString(StandardCharsets.ISO_8859_1),
+                certified(connection));
         requests.add(request);
         more = answer.to(request, connection, in, out);
       }
@@ -116,6 +126,14 @@ final class FakeApiServer implements AutoCloseable {
       // The proxy has gone.
     } finally {
       open.remove(connection);
+    }
+  }
+
+  private static boolean certified(SSLSocket connection) {
+    try {
+      return connection.getSession().getPeerCertificates().length > 0;
+    } catch (SSLPeerUnverifiedException none) {
+      return false;
     }
   }
 

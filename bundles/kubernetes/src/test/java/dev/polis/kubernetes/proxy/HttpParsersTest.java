@@ -97,7 +97,8 @@ class HttpParsersTest {
       int before = forwarded.size();
       try {
         HttpRequest request = HttpRequest.read(in);
-        ProxyHandler.writeRequest(request, "jane", FROM, forwarded);
+        ProxyHandler.writeRequest(
+            request, new ProxySender.User("jane", List.of()), FROM, forwarded);
         ByteArrayOutputStream body = new ByteArrayOutputStream();
         request.body().copy(in, body, () -> {});
         forwarded.write(body.toByteArray());
