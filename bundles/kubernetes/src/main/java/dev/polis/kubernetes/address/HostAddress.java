@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -37,6 +38,7 @@ public final class HostAddress {
 
   private final FolderPlacement folder;
   private final InetAddress address;
+  private final NeighbourFilter filter;
 
   /** The files of the roles, since one may be declared once. Guarded by the lock. */
   private final Map<String, FilePlacement> claims = new HashMap<>();
@@ -45,14 +47,17 @@ public final class HostAddress {
    * Names the address; nothing is done yet.
    *
    * @param folder what storage made of {@link #FOLDER}
+   * @param programs the folder with Kubernetes' programs, and nft
    */
-  public HostAddress(FolderPlacement folder, InetAddress address) {
+  public HostAddress(FolderPlacement folder, InetAddress address, Path programs) {
     this.folder = folder;
     this.address = address;
+    this.filter = new NeighbourFilter(programs, address);
   }
 
   /**
-   * Notes that a role needs the address, and puts it on the device unless it is there.
+   * Notes that a role needs the address, and puts it on the device unless it is there, where no
+   * neighbour of the machine reaches it.
    *
    * @return empty if it is there now, else why not, in words
    * @throws FileException if the claim cannot be noted
@@ -62,7 +67,8 @@ public final class HostAddress {
     LOCK.lockInterruptibly();
     try {
       claimOf(role).write(address.getHostAddress().getBytes(StandardCharsets.UTF_8));
-      return present() ? Optional.empty() : change("add");
+      Optional<String> exposed = filter.hide(PATIENCE);
+      return exposed.isPresent() || present() ? exposed : change("add");
     } finally {
       LOCK.unlock();
     }
@@ -79,7 +85,11 @@ public final class HostAddress {
     LOCK.lockInterruptibly();
     try {
       claimOf(role).delete();
-      return folder.list().isEmpty() && present() ? change("delete") : Optional.empty();
+      if (!folder.list().isEmpty() || !present()) {
+        return Optional.empty();
+      }
+      Optional<String> stays = change("delete");
+      return stays.isPresent() ? stays : filter.remove(PATIENCE);
     } finally {
       LOCK.unlock();
     }

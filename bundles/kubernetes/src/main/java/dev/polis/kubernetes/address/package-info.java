@@ -3,7 +3,7 @@
  *
  * <pre>
  *   controller ──claim──▶ HostAddress ──▶ ip address add HOST/32 dev lo
- *   worker ─────claim──▶      │
+ *   worker ─────claim──▶      │  nft: drop what comes from other devices than lo and polis-*
  *                             └─ one file for each role that claims it; the last one that lets go
  *                                takes the address away
  * </pre>

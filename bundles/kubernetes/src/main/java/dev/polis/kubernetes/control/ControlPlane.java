@@ -31,6 +31,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
@@ -145,7 +146,11 @@ public final class ControlPlane {
   private Optional<HostAddress> hostAddress(InetAddress address) throws FileException {
     KubernetesAddresses addresses = KubernetesAddresses.of(address, settings.links());
     return addresses.derived()
-        ? Optional.of(new HostAddress(parts.folders().folder(HostAddress.FOLDER), addresses.host()))
+        ? Optional.of(
+            new HostAddress(
+                parts.folders().folder(HostAddress.FOLDER),
+                addresses.host(),
+                Path.of(settings.programs())))
         : Optional.empty();
   }
 

@@ -13,6 +13,7 @@ import dev.polis.logtree.Log;
 import dev.polis.supervision.RestartRequest;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.file.Path;
 import java.util.Optional;
 
 /** Gives the worker its addresses and its files, once the node has them. Thread-safe. */
@@ -105,6 +106,7 @@ final class WorkerSite {
   }
 
   private HostAddress host(KubernetesAddresses addresses) throws IOException {
-    return new HostAddress(storage.folder(HostAddress.FOLDER), addresses.host());
+    return new HostAddress(
+        storage.folder(HostAddress.FOLDER), addresses.host(), Path.of(settings.programs()));
   }
 }

@@ -333,7 +333,10 @@ class ControlPlaneTest {
     Optional<HostAddress> host =
         root
             ? Optional.of(
-                new HostAddress(harness.folder(HostAddress.FOLDER), harness.hostAddress()))
+                new HostAddress(
+                    harness.folder(HostAddress.FOLDER),
+                    harness.hostAddress(),
+                    Path.of(harness.programs)))
             : Optional.empty();
     if (host.isPresent()) {
       assertEquals(Optional.empty(), host.get().claim("test"));

@@ -1,0 +1,97 @@
+package dev.polis.kubernetes.address;
+
+import dev.polis.process.Commands;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Hides an address of the loopback device from the machine's neighbours. The kernel answers at
+ * every address of the machine whatever device is asked, so a neighbour with a route would reach
+ * it; sandboxes and the machine itself do.
+ */
+final class NeighbourFilter {
+
+  /** Replaces the rules of an earlier start as one change. */
+  private static final String RULES =
+      """
+      add table inet %1$s
+      add table arp %1$s
+      delete table inet %1$s
+      delete table arp %1$s
+      table inet %1$s {
+        chain neighbours {
+          type filter hook input priority raw;
+          iifname != { "lo", "polis-*" } ip daddr %2$s drop
+        }
+      }
+      table arp %1$s {
+        chain neighbours {
+          type filter hook input priority filter;
+          iifname != "polis-*" arp daddr ip %2$s drop
+        }
+      }
+      """;
+
+  private static final String NO_RULES =
+      """
+      add table inet %1$s
+      add table arp %1$s
+      delete table inet %1$s
+      delete table arp %1$s
+      """;
+
+  private final Path tools;
+  private final InetAddress address;
+
+  /**
+   * Names the address; nothing is done yet.
+   *
+   * @param programs the folder with Kubernetes' programs; nft is taken from there if it is there
+   */
+  NeighbourFilter(Path programs, InetAddress address) {
+    this.tools = programs.resolve("root/usr");
+    this.address = address;
+  }
+
+  /** Hides the address; returns why it could not be done, in words. */
+  Optional<String> hide(Duration within) throws InterruptedException {
+    return run(within, RULES);
+  }
+
+  /** Takes the rules away; returns why it could not be done, in words. */
+  Optional<String> remove(Duration within) throws InterruptedException {
+    return run(within, NO_RULES);
+  }
+
+  private Optional<String> run(Duration within, String rules) throws InterruptedException {
+    String text = address.getHostAddress();
+    byte[] input =
+        rules.formatted("polis_" + text.replace('.', '_'), text).getBytes(StandardCharsets.UTF_8);
+    try {
+      Commands.Result result = new Commands().run(within, command(), input);
+      return result.ok()
+          ? Optional.empty()
+          : Optional.of(
+              "neighbours would reach %s, as nft failed: %s".formatted(text, result.words()));
+    } catch (IOException e) {
+      return Optional.of(
+          "neighbours would reach %s, as nft cannot be run: %s".formatted(text, e.getMessage()));
+    }
+  }
+
+  private List<String> command() {
+    Path unpacked = tools.resolve("sbin/nft");
+    if (!Files.isExecutable(unpacked)) {
+      return List.of("nft", "-f", "-");
+    }
+    // Debian's package is unpacked beside its libraries.
+    String libraries = "LD_LIBRARY_PATH=" + tools.resolve("lib/x86_64-linux-gnu");
+    return List.of("env", libraries, unpacked.toString(), "-f", "-");
+  }
+}
