@@ -37,6 +37,13 @@ final class Cgroups {
 
   private static final String PROCESSES = "cgroup.procs";
 
+  private static final String MOST_PROCESSES = "pids.max";
+
+  /** The other half of the machine's process ids is for the node, its children and the operator. */
+  private static final long SHARE = 2;
+
+  private static final Path PROCESS_IDS = Path.of("/proc/sys/kernel/pid_max");
+
   /** The kernel empties a cgroup some milliseconds after its last process was killed. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
@@ -121,7 +128,7 @@ final class Cgroups {
       for (String controller : NEEDED_V2) {
         Files.writeString(root.resolve("cgroup.subtree_control"), "+" + controller);
       }
-      Files.createDirectories(root.resolve(name));
+      limitProcesses(Files.createDirectories(root.resolve(name)));
       return;
     }
     List<String> hierarchies = new ArrayList<>(NEEDED_V1);
@@ -137,6 +144,15 @@ final class Cgroups {
       Files.writeString(
           cpuset.resolve(name).resolve(file), Files.readString(cpuset.resolve(file)).strip());
     }
+    limitProcesses(root.resolve("pids").resolve(name));
+  }
+
+  /** Keeps all Pods together from taking every process id of the machine. */
+  private static void limitProcesses(Path cgroup) throws IOException {
+    // In one read: a setting of the kernel ends behind the first one, however short that was, and
+    // Files.readString begins with one byte.
+    long most = Long.parseLong(Files.readAllLines(PROCESS_IDS).getFirst());
+    Files.writeString(cgroup.resolve(MOST_PROCESSES), Long.toString(most / SHARE));
   }
 
   /** Returns the ids of the processes in the cgroup of this name and in those below it. */

@@ -34,8 +34,9 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   @AttributeDefinition(
       name = "Image file",
       description =
-          "MiB of the sparse ext4 image for images and containers, which is made only where the data"
-              + " volume cannot carry overlays; 0: three quarters of what is free")
+          "MiB of a sparse ext4 image that holds images and all that Pods write, so that they fill it"
+              + " and not the data volume; 0: an image only where the volume cannot carry overlays,"
+              + " of three quarters of what is free")
   long image_mebibytes() default 0;
 
   @AttributeDefinition(

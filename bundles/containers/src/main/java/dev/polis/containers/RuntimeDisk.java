@@ -11,10 +11,12 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Gives the runtime a place that carries overlays: its folder on the data volume, or where the
- * volume's file system cannot (one of user space), an ext4 image in a file of that volume.
+ * volume's file system cannot (one of user space), an ext4 image in a file of that volume. An
+ * operator who gives the image a size gets one in any case: a limit for all that Pods write.
  */
 final class RuntimeDisk {
 
@@ -42,13 +44,18 @@ final class RuntimeDisk {
   }
 
   /**
-   * Makes the image file if it is needed; one that is there stays.
+   * Makes the image file if it is needed, or if the operator has given it a size: then containers
+   * have that much and no more. One that is there stays.
    *
    * @param overlays whether the volume's own file system carries them
+   * @throws ContainersException if what an image would hide is there
    */
   void prepare(boolean overlays) throws IOException, InterruptedException {
-    if (overlays || imageFile()) {
+    if (imageFile() || overlays && settings.imageMebibytes() == 0) {
       return;
+    }
+    if (overlays) {
+      requireUnused();
     }
     SystemCommands.require(List.of("mkfs.ext4"));
     Path image = files.image().path();
@@ -67,6 +74,21 @@ final class RuntimeDisk {
     // mkfs.ext4 has forced what it wrote.
     Files.move(making, image, StandardCopyOption.ATOMIC_MOVE);
     AtomicFile.forceEntry(image);
+  }
+
+  /** Refuses to hide the images and containers that lie on the volume itself. */
+  private void requireUnused() throws IOException {
+    Path runtime = files.runtime().path();
+    if (!Files.isDirectory(runtime)) {
+      return;
+    }
+    try (Stream<Path> there = Files.list(runtime)) {
+      if (there.findAny().isPresent()) {
+        throw new ContainersException(
+            "image.mebibytes of dev.polis.containers is %d, and containers lie in %s, which an image would hide; drain the node and delete what is there, or leave the setting out"
+                .formatted(settings.imageMebibytes(), runtime));
+      }
+    }
   }
 
   private long bytes() throws IOException {

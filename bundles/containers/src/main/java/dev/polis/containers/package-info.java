@@ -29,8 +29,9 @@
  * </pre>
  *
  * <p>Images and the layers of containers lie on the data volume, or, where its file system cannot
- * carry overlays, in an ext4 image on it that is mounted inside the sandbox alone. What was made is
- * on record before it is made, so any later instance can remove it.
+ * carry overlays, in an ext4 image on it that is mounted inside the sandbox alone. An operator who
+ * gives the image a size has it anywhere, as a limit for all that containers write. What was made
+ * is on record before it is made, so any later instance can remove it.
  *
  * <p>Not promised: that a new version of the programs reaches the sandbox's {@code /usr} before the
  * sandbox is made anew. That containers see less of the machine than its processors and memory: the

@@ -133,6 +133,28 @@ class MachineCheckTest {
   }
 
   @Test
+  @DisplayName("all Pods together get half of the machine's process ids, in both versions")
+  void processLimit() throws Exception {
+    long half =
+        Long.parseLong(Files.readAllLines(Path.of("/proc/sys/kernel/pid_max")).getFirst()) / 2;
+    assertTrue(half > 100, "the least that a kernel has are 301");
+    Files.writeString(folder.resolve("cgroup.controllers"), "cpuset cpu io memory pids\n");
+    Cgroups.find(folder, List.of(new Mounts.Mount(folder, "cgroup2", "cgroup2"))).make("polis-a1");
+    assertEquals(Long.toString(half), Files.readString(folder.resolve("polis-a1/pids.max")));
+
+    List<Mounts.Mount> mounts = new ArrayList<>();
+    for (String name :
+        List.of("cpu", "cpuacct", "memory", "pids", "devices", "freezer", "blkio", "cpuset")) {
+      Path hierarchy = Files.createDirectory(folder.resolve(name)).toRealPath();
+      mounts.add(new Mounts.Mount(hierarchy, "cgroup", "cgroup"));
+    }
+    Files.writeString(folder.resolve("cpuset/cpuset.cpus"), "0-1\n");
+    Files.writeString(folder.resolve("cpuset/cpuset.mems"), "0\n");
+    Cgroups.find(folder, mounts).make("polis-a1");
+    assertEquals(Long.toString(half), Files.readString(folder.resolve("pids/polis-a1/pids.max")));
+  }
+
+  @Test
   @DisplayName("processes of a cgroup are found in it and below it")
   void processes() throws Exception {
     Files.writeString(folder.resolve("cgroup.controllers"), "cpuset cpu io memory pids\n");

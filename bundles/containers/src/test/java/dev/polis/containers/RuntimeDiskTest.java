@@ -2,8 +2,10 @@ package dev.polis.containers;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.api.containers.ContainersException;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
 import dev.polis.process.Commands;
@@ -82,6 +84,25 @@ class RuntimeDiskTest {
     assertFalse(Files.exists(image), "a half-made image would be taken for a whole one");
     disk(SIZE_MEBIBYTES).prepare(false);
     assertWhole();
+  }
+
+  @Test
+  @DisplayName("an image of a given size is made on any volume, and without a size only if needed")
+  void limit() throws Exception {
+    disk(0).prepare(true);
+    assertFalse(Files.exists(image));
+    disk(SIZE_MEBIBYTES).prepare(true);
+    assertWhole();
+  }
+
+  @Test
+  @DisplayName("an image is not laid over containers that are there")
+  void hidesNothing() throws Exception {
+    Files.createDirectory(files.runtime().path().resolve("io.containerd.content.v1.content"));
+    ContainersException refused =
+        assertThrows(ContainersException.class, () -> disk(SIZE_MEBIBYTES).prepare(true));
+    assertTrue(refused.getMessage().contains("image.mebibytes"), refused.getMessage());
+    assertFalse(Files.exists(image));
   }
 
   @Test

@@ -60,7 +60,9 @@ record ControlCommands(
             "--service-account-signing-key-file=" + files.path(ControlFile.SERVICE_ACCOUNT),
             "--service-cluster-ip-range=" + settings.services(),
             "--authorization-mode=Node,RBAC",
+            "--authentication-config=" + files.path(ControlFile.AUTHENTICATION),
             "--enable-admission-plugins=NodeRestriction",
+            "--admission-control-config-file=" + files.path(ControlFile.ADMISSION),
             "--allow-privileged=true",
             "--profiling=false"));
     line.addAll(aggregation());

@@ -38,7 +38,51 @@ final class ControlConfigs {
       }
       """;
 
+  /**
+   * Whoever shows neither a certificate nor a token is told whether the server is well, and nothing
+   * else: not even which API it has.
+   */
+  private static final String AUTHENTICATION =
+      """
+      {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthenticationConfiguration",
+        "anonymous": {"enabled": true, "conditions": [
+          {"path": "/livez"}, {"path": "/readyz"}, {"path": "/healthz"}]}
+      }
+      """;
+
+  /**
+   * A namespace without labels of its own gets Pods that cannot take the node: no host's
+   * namespaces, folders or ports, no privileges. The namespace of the system is its operators'.
+   */
+  private static final String ADMISSION =
+      """
+      {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AdmissionConfiguration",
+        "plugins": [{"name": "PodSecurity", "configuration": {
+          "apiVersion": "pod-security.admission.config.k8s.io/v1",
+          "kind": "PodSecurityConfiguration",
+          "defaults": {
+            "enforce": "baseline", "enforce-version": "latest",
+            "audit": "baseline", "audit-version": "latest",
+            "warn": "baseline", "warn-version": "latest"},
+          "exemptions": {"namespaces": ["kube-system"]}}}]
+      }
+      """;
+
   private ControlConfigs() {}
+
+  /** Returns the configuration that says who may ask without saying who he is. */
+  static String authentication() {
+    return AUTHENTICATION;
+  }
+
+  /** Returns the configuration that says which Pods a namespace takes. */
+  static String admission() {
+    return ADMISSION;
+  }
 
   /**
    * Returns a kubeconfig that names files, which the program reads again when they change.

@@ -12,6 +12,8 @@ enum ControlFile {
   SERVICE_ACCOUNT("service-account.pem"),
   SERVICE_ACCOUNT_PUBLIC("service-account-public.pem"),
   ENCRYPTION("encryption.json"),
+  AUTHENTICATION("authentication.json"),
+  ADMISSION("admission.json"),
   CONTROLLER_MANAGER("controller-manager.pem"),
   CONTROLLER_MANAGER_CLIENT("controller-manager-client.pem"),
   CONTROLLER_MANAGER_CONFIG("controller-manager.kubeconfig"),

@@ -82,6 +82,8 @@ final class ControlMaterial {
     files.write(ControlFile.SERVICE_ACCOUNT, keys.serviceAccount().privatePem());
     files.write(ControlFile.SERVICE_ACCOUNT_PUBLIC, keys.serviceAccount().publicPem());
     files.write(ControlFile.ENCRYPTION, ControlConfigs.encryption(keys.encryptionKey()));
+    files.write(ControlFile.AUTHENTICATION, ControlConfigs.authentication());
+    files.write(ControlFile.ADMISSION, ControlConfigs.admission());
     write(ControlFile.API_SERVER_KUBELET_CLIENT, keys, KubeIdentity.APISERVER_KUBELET_CLIENT);
     write(ControlFile.FRONT_PROXY_CLIENT, keys, KubeIdentity.FRONT_PROXY_CLIENT);
     write(ControlFile.CONTROLLER_MANAGER, keys, KubeIdentity.CONTROLLER_MANAGER);

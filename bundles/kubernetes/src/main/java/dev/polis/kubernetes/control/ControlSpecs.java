@@ -28,7 +28,11 @@ record ControlSpecs(ProcessSpec apiServer, ProcessSpec controllerManager, Proces
             "kube-apiserver",
             commands.apiServer(etcd),
             files,
-            List.of(ControlFile.ETCD_CA, ControlFile.SERVICE_ACCOUNT)),
+            List.of(
+                ControlFile.ETCD_CA,
+                ControlFile.SERVICE_ACCOUNT,
+                ControlFile.AUTHENTICATION,
+                ControlFile.ADMISSION)),
         spec(
             commands,
             "kube-controller-manager",

@@ -21,6 +21,10 @@
  * years, in the controller manager and the scheduler; the service account key (never); and another
  * program under the same path. The essay of {@code pki} has a row for each.
  *
+ * <p>Who shows neither certificate nor token is answered at the paths of the API server's health
+ * alone. A namespace takes Pods of the standard "baseline" unless its labels say otherwise; {@code
+ * kube-system} takes all.
+ *
  * <p>Key and certificate of one identity are one file, so that no program finds one without the
  * other.
  *

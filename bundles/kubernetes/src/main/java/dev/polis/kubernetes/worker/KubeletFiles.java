@@ -6,6 +6,8 @@ import dev.polis.api.containers.Sandbox;
 import dev.polis.files.FileException;
 import dev.polis.process.Commands;
 import dev.polis.process.ProcessSpec;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -39,6 +41,17 @@ final class KubeletFiles {
 
   // As many as a /24 has addresses, without network, gateway and broadcast.
   private static final int MOST_PODS = 253;
+
+  /** A Pod of a thousand threads is large; beyond that it is taken for one that forks for ever. */
+  private static final int MOST_PROCESSES = 1024;
+
+  private static final long MEBI = 1L << 20;
+
+  /** The database and the audit log of a node may take as much while Pods are being evicted. */
+  private static final long KEPT_MEBIBYTES = 512;
+
+  /** Of a small volume, a tenth is kept. */
+  private static final long KEPT_SHARE = 10;
 
   private final WorkerPlan plan;
   private final WorkerFiles files;
@@ -128,7 +141,7 @@ final class KubeletFiles {
   }
 
   /** Returns the text of the configuration file: JSON, which is YAML. */
-  String configuration(ContainersStatus.Running runtime) {
+  String configuration(ContainersStatus.Running runtime) throws FileException {
     Sandbox sandbox = runtime.sandbox();
     Map<String, Object> all = new LinkedHashMap<>();
     all.put("apiVersion", "kubelet.config.k8s.io/v1beta1");
@@ -148,12 +161,14 @@ final class KubeletFiles {
     all.put("volumePluginDir", files.kubelet().resolve("volume-plugins"));
     all.put("staticPodPath", "");
     all.put("maxPods", MOST_PODS);
+    all.put("podPidsLimit", MOST_PROCESSES);
+    all.put("seccompDefault", true);
     all.put("failSwapOn", false);
     all.put("protectKernelDefaults", false);
     // The runtime and the service proxy use nftables, which need none of the kubelet's chains.
     all.put("makeIPTablesUtilChains", false);
     if (isolated(sandbox)) {
-      leaveDiskAlone(all);
+      evict(all);
     }
     return JsonText.text(all);
   }
@@ -183,17 +198,34 @@ final class KubeletFiles {
     all.put("kubeReserved", Map.of("cpu", "200m", "memory", "300Mi"));
   }
 
-  /** Keeps the kubelet from evicting Pods because a developer's disk is nearly full. */
-  private static void leaveDiskAlone(Map<String, Object> all) {
+  /**
+   * Has Pods evicted when little room is left, and not for a share of a developer's disk, which is
+   * often nearly full: a tenth of it can be more than all that Pods have written.
+   */
+  private void evict(Map<String, Object> all) throws FileException {
+    String room = kept() + "Mi";
     all.put(
         "evictionHard",
         Map.of(
             "memory.available", "50Mi",
-            "nodefs.available", "0%",
-            "nodefs.inodesFree", "0%",
-            "imagefs.available", "0%",
-            "imagefs.inodesFree", "0%"));
+            "nodefs.available", room,
+            "nodefs.inodesFree", "1%",
+            "imagefs.available", room,
+            "imagefs.inodesFree", "1%"));
     all.put("imageGCHighThresholdPercent", 100);
     all.put("imageGCLowThresholdPercent", 99);
+  }
+
+  private long kept() throws FileException {
+    try {
+      long whole = Files.getFileStore(files.kubelet()).getTotalSpace() / MEBI;
+      return Math.min(KEPT_MEBIBYTES, whole / KEPT_SHARE);
+    } catch (IOException e) {
+      throw new FileException(
+          FileException.Problem.IO,
+          "cannot tell the size of the volume of " + files.kubelet() + ": " + e.getMessage(),
+          "see whether it is mounted",
+          e);
+    }
   }
 }

@@ -3,10 +3,12 @@ package dev.polis.kubernetes.control;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdNamespace;
@@ -14,9 +16,18 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.RunningProcess;
 import dev.polis.kubernetes.address.HostAddress;
 import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.kubernetes.client.KubeException;
+import dev.polis.kubernetes.pki.KubeKeys;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsTrust;
+import java.io.IOException;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -213,6 +224,122 @@ class ControlPlaneTest {
 
   @Test
   @Order(6)
+  @Tag("attack")
+  @DisplayName("who says not who he is learns whether the API server is well, and nothing else")
+  void anonymous() throws Exception {
+    ControlAccess way = harness.awaitAccess();
+    try (KubeClient nobody =
+        new KubeClient(
+            way.server(),
+            Optional::empty,
+            KubeKeys.trust(way.keys(), KubernetesNames.SERVER_NAME))) {
+      for (String path : List.of("/livez", "/readyz", "/healthz")) {
+        assertTrue(nobody.answers(path), path);
+      }
+      for (String path : List.of("/version", "/api", "/apis", "/openapi/v3", "/readyz/etcd")) {
+        assertEquals(401, assertThrows(KubeException.class, () -> nobody.find(path)).code(), path);
+      }
+    }
+  }
+
+  @Test
+  @Order(6)
+  @Tag("attack")
+  @DisplayName(
+      "a Pod that could take the node is refused where its namespace does not say that it may run")
+  void podSecurity() throws Exception {
+    try (KubeClient api = harness.awaitAccess().open()) {
+      api.create(
+          "/api/v1/namespaces",
+          json(
+              "{\"metadata\": {\"name\": \"trusted\", \"labels\": {"
+                  + "\"pod-security.kubernetes.io/enforce\": \"privileged\"}}}"));
+      for (String namespace : List.of("default", "trusted", "kube-system")) {
+        Await.until(
+            ControlHarness.PATIENCE,
+            "the service account of " + namespace,
+            () ->
+                api.find("/api/v1/namespaces/" + namespace + "/serviceaccounts/default")
+                    .isPresent());
+      }
+      for (String power :
+          List.of(
+              "\"hostNetwork\": true",
+              "\"hostPID\": true",
+              "\"volumes\": [{\"name\": \"v\", \"hostPath\": {\"path\": \"/\"}}]")) {
+        JsonObject pod =
+            json(
+                "{\"metadata\": {\"generateName\": \"p-\"}, \"spec\": {%s, \"containers\": [{\"name\": \"c\", \"image\": \"i\"}]}}"
+                    .formatted(power));
+        KubeException refused =
+            assertThrows(
+                KubeException.class, () -> api.create("/api/v1/namespaces/default/pods", pod));
+        assertEquals(403, refused.code());
+        assertTrue(refused.getMessage().contains("PodSecurity \"baseline"), refused.getMessage());
+        api.create("/api/v1/namespaces/trusted/pods", pod);
+        api.create("/api/v1/namespaces/kube-system/pods", pod);
+      }
+      api.create(
+          "/api/v1/namespaces/default/pods",
+          json(
+              "{\"metadata\": {\"name\": \"plain\"}, \"spec\": {\"containers\": [{\"name\": \"c\", \"image\": \"i\"}]}}"));
+    }
+  }
+
+  @Test
+  @Order(6)
+  @DisplayName("a service account's token works through the proxy, with that account's rights")
+  void tokens() throws Exception {
+    harness.serveUsers();
+    URI proxy = ControlPlace.https(harness.address, harness.settings().port());
+    TlsTrust trust = TlsTrust.anyNode(TlsTrust.Source.of(harness.authority.certificate()));
+    try (KubeClient api = harness.awaitAccess().open();
+        HttpClient http =
+            HttpClient.newBuilder().sslContext(TlsContexts.anonymous(trust)).build()) {
+      String token =
+          api.create(
+                  "/api/v1/namespaces/default/serviceaccounts/default/token",
+                  json("{\"spec\": {}}"))
+              .getAsJsonObject("status")
+              .get("token")
+              .getAsString();
+      Await.until(
+          ControlHarness.PATIENCE,
+          "the account to be told what it may not",
+          () -> status(http, proxy, token) == 403);
+      api.create(
+          "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+          json(
+              "{\"metadata\": {\"name\": \"reader\"}, \"roleRef\": {\"apiGroup\": \"rbac.authorization.k8s.io\","
+                  + " \"kind\": \"ClusterRole\", \"name\": \"view\"}, \"subjects\": [{\"kind\":"
+                  + " \"ServiceAccount\", \"namespace\": \"default\", \"name\": \"default\"}]}"));
+      Await.until(
+          ControlHarness.PATIENCE,
+          "the account to read what it may",
+          () -> status(http, proxy, token) == 200);
+      assertEquals(401, status(http, proxy, token + "x"));
+    }
+  }
+
+  private static int status(HttpClient http, URI proxy, String token) {
+    try {
+      return http.send(
+              HttpRequest.newBuilder(proxy.resolve("/api/v1/namespaces/default/pods"))
+                  .header("Authorization", "Bearer " + token)
+                  .header("X-Remote-User", "root")
+                  .header("X-Remote-Group", "system:masters")
+                  .build(),
+              BodyHandlers.discarding())
+          .statusCode();
+    } catch (IOException away) {
+      return 0;
+    } catch (InterruptedException interrupted) {
+      throw new AssertionError("interrupted", interrupted);
+    }
+  }
+
+  @Test
+  @Order(7)
   @DisplayName("new code adopts all programs, and none of them notices")
   void adopted() throws Exception {
     Map<String, Long> before = pids();
@@ -225,7 +352,7 @@ class ControlPlaneTest {
   }
 
   @Test
-  @Order(7)
+  @Order(8)
   @DisplayName("each program that is killed is started again, and the others go on")
   void killed() throws Exception {
     for (String program : PROGRAMS) {
@@ -248,7 +375,7 @@ class ControlPlaneTest {
   }
 
   @Test
-  @Order(8)
+  @Order(9)
   @Tag("full")
   @DisplayName("a program that hangs is named, ended and started again")
   void stopped() throws Exception {
@@ -277,7 +404,7 @@ class ControlPlaneTest {
   }
 
   @Test
-  @Order(9)
+  @Order(10)
   @DisplayName("files are this user's alone, and no secret is on a command line")
   void secretsStaySecret() throws Exception {
     Path files = harness.folder(ControlFolder.FOLDER).path();
@@ -298,7 +425,7 @@ class ControlPlaneTest {
   }
 
   @Test
-  @Order(10)
+  @Order(11)
   @DisplayName("a removed role leaves no program, no file and no address; the cluster's data stays")
   void removed() throws Exception {
     boolean root = System.getProperty("user.name").equals("root");
@@ -325,7 +452,7 @@ class ControlPlaneTest {
   }
 
   @Test
-  @Order(11)
+  @Order(12)
   @DisplayName("a port that is taken is told by name as the reason, and heals when it is free")
   void takenPort() throws Exception {
     harness.stop(StopReason.ROLE_REMOVED);

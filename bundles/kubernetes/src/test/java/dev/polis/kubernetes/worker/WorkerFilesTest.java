@@ -71,6 +71,13 @@ class WorkerFilesTest {
     assertEquals("169.254.77.53", configuration.getAsJsonArray("clusterDNS").get(0).getAsString());
     assertEquals(WORKER, configuration.get("address").getAsString());
     assertEquals("VersionTLS13", configuration.get("tlsMinVersion").getAsString());
+    assertEquals(1024, configuration.get("podPidsLimit").getAsInt());
+    assertTrue(configuration.get("seccompDefault").getAsBoolean());
+    JsonObject eviction = configuration.getAsJsonObject("evictionHard");
+    for (String disk : List.of("nodefs", "imagefs")) {
+      assertTrue(eviction.get(disk + ".available").getAsString().matches("[1-9]\\d*Mi"));
+      assertEquals("1%", eviction.get(disk + ".inodesFree").getAsString());
+    }
   }
 
   @ParameterizedTest
