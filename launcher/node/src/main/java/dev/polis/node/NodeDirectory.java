@@ -1,10 +1,12 @@
 package dev.polis.node;
 
+import dev.polis.files.DirectoryPlacement;
 import dev.polis.files.FileTree;
 import dev.polis.files.layout.Root;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * Names the launcher's files in the state directory, and prepares them.
@@ -97,7 +99,10 @@ record NodeDirectory(Root layout) {
 
   /** Makes the launcher's directory and removes what an earlier run left in it. */
   void prepare() throws IOException {
-    Files.createDirectories(launcher().path());
+    for (DirectoryPlacement each : List.of(layout.ephemeral(), launcher())) {
+      each.create();
+      Files.setPosixFilePermissions(each.path(), each.mode().permissions());
+    }
     Files.deleteIfExists(home());
     Files.deleteIfExists(powerOff());
     Files.deleteIfExists(listeners());

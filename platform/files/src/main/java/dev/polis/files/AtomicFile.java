@@ -12,10 +12,12 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.EnumSet;
 import java.util.HexFormat;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -119,6 +121,19 @@ public final class AtomicFile {
     Files.setPosixFilePermissions(directory, mode.permissions());
     if (durability == Durability.POWER_LOSS) {
       forceEntry(directory);
+    }
+  }
+
+  /**
+   * Takes from a directory what its mode gives nobody, as a wide umask or an earlier version may
+   * have left it. A way through for others stays: it was made on purpose.
+   */
+  static void tighten(Path directory, Mode mode) throws IOException {
+    Set<PosixFilePermission> allowed = EnumSet.copyOf(mode.permissions());
+    allowed.add(PosixFilePermission.OTHERS_EXECUTE);
+    Set<PosixFilePermission> kept = EnumSet.copyOf(Files.getPosixFilePermissions(directory));
+    if (kept.retainAll(allowed)) {
+      Files.setPosixFilePermissions(directory, kept);
     }
   }
 

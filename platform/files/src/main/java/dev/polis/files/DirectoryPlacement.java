@@ -102,12 +102,14 @@ public class DirectoryPlacement {
   }
 
   /**
-   * Makes it and what is missing above it; the declared mode is set if it was made here. When this
-   * returned, what was made outlives a loss of power.
+   * Makes it and what is missing above it. One that is there is closed to others as far as they may
+   * do more in it than the declared mode says; what {@link #letOthersPass} has allowed stays. When
+   * this returned, what was made outlives a loss of power.
    */
   public final Path create() throws FileException {
     try {
       AtomicFile.makeDirectory(path, mode, AtomicFile.Durability.POWER_LOSS);
+      AtomicFile.tighten(path, mode);
       return path;
     } catch (IOException e) {
       throw DiskTrouble.failed("make directory", path, 0, e);

@@ -1,62 +1,136 @@
 package dev.polis.files;
 
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.SecureDirectoryStream;
+import java.nio.file.attribute.BasicFileAttributeView;
+import java.util.UUID;
 
-/** Deletes directories with all they hold. Symbolic links are deleted, never followed. */
+/**
+ * Deletes directories with all they hold. Symbolic links are deleted, never followed.
+ *
+ * <p>Who wrote a tree may still change it, and may have made it deeper than a path can be long. So
+ * each step goes through the handle of a directory and one name in it, which no link can lead
+ * elsewhere. What a directory holds in directories is moved up to the top first: three handles are
+ * open at a time, whatever the depth.
+ */
 public final class FileTree {
 
   private FileTree() {}
 
+  /** Opens the top of a tree. */
+  @FunctionalInterface
+  private interface Top {
+    DirectoryStream<Path> open() throws IOException;
+  }
+
   /** Deletes a file or a directory with all it holds; no failure if there is none. */
   public static void delete(Path top) throws IOException {
-    if (Files.exists(top, LinkOption.NOFOLLOW_LINKS)) {
-      Files.walkFileTree(top, new Deletion());
+    Path whole = top.toAbsolutePath();
+    Path name = whole.getFileName();
+    if (!Files.exists(whole, LinkOption.NOFOLLOW_LINKS)) {
+      return;
+    }
+    try (SecureDirectoryStream<Path> parent = handle(Files.newDirectoryStream(whole.getParent()))) {
+      if (isDirectory(parent, name)) {
+        emptyAll(() -> parent.newDirectoryStream(name, LinkOption.NOFOLLOW_LINKS));
+      }
+      remove(parent, name);
     }
   }
 
   /** Deletes what a directory holds and keeps the directory; no failure if there is none. */
   public static void empty(Path directory) throws IOException {
-    if (!Files.isDirectory(directory)) {
-      return;
+    if (Files.isDirectory(directory)) {
+      emptyAll(() -> Files.newDirectoryStream(directory));
     }
-    try (var entries = Files.newDirectoryStream(directory)) {
-      for (Path entry : entries) {
-        delete(entry);
+  }
+
+  private static void emptyAll(Top top) throws IOException {
+    boolean found = true;
+    while (found) {
+      try (SecureDirectoryStream<Path> opened = handle(top.open())) {
+        found = emptyOnce(opened);
+      } catch (NoSuchFileException gone) {
+        found = false;
       }
     }
   }
 
-  private static final class Deletion extends SimpleFileVisitor<Path> {
-    @Override
-    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-      Files.deleteIfExists(file);
-      return FileVisitResult.CONTINUE;
-    }
-
-    @Override
-    public FileVisitResult visitFileFailed(Path file, IOException failure) throws IOException {
-      if (failure instanceof NoSuchFileException) {
-        // A program that ends may still remove its own files while the tree is walked.
-        return FileVisitResult.CONTINUE;
+  /**
+   * Deletes all entries of a directory; what they hold in directories comes up into it.
+   *
+   * @return whether there was any
+   */
+  private static boolean emptyOnce(SecureDirectoryStream<Path> top) throws IOException {
+    boolean found = false;
+    try {
+      for (Path each : top) {
+        found = true;
+        Path name = each.getFileName();
+        if (isDirectory(top, name)) {
+          raise(top, name);
+        }
+        remove(top, name);
       }
-      throw failure;
+      return found;
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
     }
+  }
 
-    @Override
-    public FileVisitResult postVisitDirectory(Path directory, IOException failure)
-        throws IOException {
-      if (failure != null) {
-        throw failure;
+  /** Deletes the files of a directory, and moves its directories up to the top. */
+  private static void raise(SecureDirectoryStream<Path> top, Path name) throws IOException {
+    try (SecureDirectoryStream<Path> opened =
+        handle(top.newDirectoryStream(name, LinkOption.NOFOLLOW_LINKS))) {
+      for (Path each : opened) {
+        Path inner = each.getFileName();
+        if (isDirectory(opened, inner)) {
+          opened.move(inner, top, inner.resolveSibling(UUID.randomUUID().toString()));
+        } else {
+          remove(opened, inner);
+        }
       }
-      Files.deleteIfExists(directory);
-      return FileVisitResult.CONTINUE;
+    } catch (NoSuchFileException gone) {
+      // As below.
     }
+  }
+
+  private static void remove(SecureDirectoryStream<Path> parent, Path name) throws IOException {
+    try {
+      if (isDirectory(parent, name)) {
+        parent.deleteDirectory(name);
+      } else {
+        parent.deleteFile(name);
+      }
+    } catch (NoSuchFileException gone) {
+      // A program that ends may still remove its own files.
+    }
+  }
+
+  private static boolean isDirectory(SecureDirectoryStream<Path> parent, Path name)
+      throws IOException {
+    try {
+      return parent
+          .getFileAttributeView(name, BasicFileAttributeView.class, LinkOption.NOFOLLOW_LINKS)
+          .readAttributes()
+          .isDirectory();
+    } catch (NoSuchFileException gone) {
+      return false;
+    }
+  }
+
+  private static SecureDirectoryStream<Path> handle(DirectoryStream<Path> opened)
+      throws IOException {
+    if (opened instanceof SecureDirectoryStream<Path> secure) {
+      return secure;
+    }
+    opened.close();
+    throw new IOException("this system gives no handles of directories; Polis runs on Linux");
   }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
 import java.io.IOException;
@@ -12,13 +13,21 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class FileTreeTest {
+
+  /** Names of 200 characters: ten times what the system takes as a path. */
+  private static final int DEEP = 200;
+
+  private static final int ATTEMPTS = 3000;
 
   @TempDir Path directory;
   private Path top;
@@ -40,6 +49,60 @@ class FileTreeTest {
   void delete() throws IOException {
     FileTree.delete(top);
     assertFalse(Files.exists(top));
+    assertTrue(Files.exists(outside.resolve("kept")));
+  }
+
+  @Test
+  @Timeout(60)
+  @DisplayName("a tree that is deeper than a path can be long is deleted, with few open files")
+  void deep() throws IOException {
+    // From the inside: each directory is moved into the next one.
+    Path inner = Files.createDirectory(directory.resolve("0"));
+    for (int depth = 1; depth <= DEEP; depth++) {
+      Path outer = Files.createDirectory(directory.resolve(Integer.toString(depth)));
+      Files.move(inner, outer.resolve("x".repeat(200)));
+      inner = outer;
+    }
+    Files.move(inner, top.resolve("deep"));
+    FileTree.delete(top);
+    assertFalse(Files.exists(top));
+  }
+
+  @Test
+  @Timeout(60)
+  @Tag("attack")
+  @DisplayName("a directory that becomes a link while it is deleted leads nowhere else")
+  void swapped() throws Exception {
+    Path way = top.resolve("way");
+    Path aside = directory.resolve("aside");
+    AtomicBoolean done = new AtomicBoolean();
+    Thread attacker =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  while (!done.get()) {
+                    try {
+                      Files.createDirectories(way);
+                      Files.move(way, aside);
+                      Files.createSymbolicLink(way, outside);
+                      Files.delete(way);
+                      FileTree.delete(aside);
+                    } catch (IOException lost) {
+                      // The deletion was faster.
+                    }
+                  }
+                });
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+      try {
+        FileTree.delete(top);
+        Files.createDirectories(top);
+      } catch (IOException refused) {
+        // It became a link just now; the next attempt deletes it.
+      }
+      assertTrue(Files.exists(outside.resolve("kept")));
+    }
+    done.set(true);
+    Await.end(attacker);
     assertTrue(Files.exists(outside.resolve("kept")));
   }
 

@@ -10,6 +10,7 @@ import dev.polis.files.FilePlacement;
 import dev.polis.files.Mode;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
@@ -103,5 +104,19 @@ class RootTest {
         Mode.PRIVATE_DIRECTORY.permissions(),
         Files.getPosixFilePermissions(root.data().node().path()));
     assertEquals(List.of("credentials"), root.data().node().list());
+  }
+
+  @Test
+  @DisplayName("a folder that is there and open to others is closed; their way through stays")
+  void tightened() throws Exception {
+    Root root = Root.at(directory);
+    Path folder = root.ephemeral().create();
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxrwxrw-"));
+    root.ephemeral().create();
+    assertEquals(Mode.PRIVATE_DIRECTORY.permissions(), Files.getPosixFilePermissions(folder));
+
+    root.ephemeral().letOthersPass();
+    root.ephemeral().create();
+    assertEquals("rwx-----x", PosixFilePermissions.toString(Files.getPosixFilePermissions(folder)));
   }
 }

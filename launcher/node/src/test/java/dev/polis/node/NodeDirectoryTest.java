@@ -1,0 +1,32 @@
+package dev.polis.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class NodeDirectoryTest {
+
+  @Test
+  @DisplayName("files of the running node are in folders for the node alone, also in old ones")
+  void closed(@TempDir Path state) throws Exception {
+    Path ephemeral = Files.createDirectories(state.resolve("ephemeral"));
+    Path launcher = Files.createDirectories(ephemeral.resolve("launcher"));
+    for (Path each : new Path[] {ephemeral, launcher}) {
+      Files.setPosixFilePermissions(each, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    NodeDirectory.of(state).prepare();
+
+    for (Path each : new Path[] {ephemeral, launcher}) {
+      assertEquals(
+          "rwx------",
+          PosixFilePermissions.toString(Files.getPosixFilePermissions(each)),
+          each.toString());
+    }
+  }
+}
