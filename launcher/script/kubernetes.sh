@@ -31,8 +31,8 @@ declare -A KUBERNETES_ARCHIVES=(
   [node-tools-linux-amd64.tar.xz]=e43c3cf599dba9dfeac6e52246af9908a72f8167ff74a7224881c30e6e92ac1e
 )
 
-# The official downloads: algorithm and digest. The digest of Kubernetes' own release is not known here: it is fetched from beside the release at the first use,
-# over HTTPS, and kept in the cache; later downloads are held to it. It protects against damage and later changes, not against a forged first download.
+# The official downloads and their digests. That of Kubernetes' own release, a SHA-512, is not known here: the operator gives the SHA-256, or says yes to what
+# the server gives. Then its digest is fetched from beside it over HTTPS and kept in the cache; later downloads are held to it.
 KUBERNETES_DIGEST=""
 CONTAINERD_VERSION=2.4.1
 CONTAINERD_DIGEST=d65eda6a188aac1006848d8060099be88ba9c4bcddbfd9a23a961194710d0dd4
@@ -235,19 +235,21 @@ take() {
 
 # kubernetes_from_downloads CACHE STAGE
 kubernetes_from_downloads() {
-  local cache="$1" stage="$2" downloads="$1/kubernetes-downloads" digest
+  local cache="$1" stage="$2" downloads="$1/kubernetes-downloads" algorithm digest
   local kubernetes="${POLIS_KUBERNETES_URL:-https://dl.k8s.io}/v$KUBERNETES_VERSION/kubernetes-server-linux-amd64.tar.gz"
   local containerd="${POLIS_CONTAINERD_URL:-https://github.com/containerd/containerd/releases/download}/v$CONTAINERD_VERSION/containerd-$CONTAINERD_VERSION-linux-amd64.tar.gz"
   local cni="${POLIS_CNI_URL:-https://github.com/containernetworking/plugins/releases/download}/v$CNI_VERSION/cni-plugins-linux-amd64-v$CNI_VERSION.tgz"
   local coredns="${POLIS_COREDNS_URL:-https://github.com/coredns/coredns/releases/download}/v$COREDNS_VERSION/coredns_${COREDNS_VERSION}_linux_amd64.tgz"
+  kubernetes_consent "$cache" || exit
   need_curl
   need_room "$cache" "$KUBERNETES_ROOM_DOWNLOADS"
   mkdir -p "$downloads" || exit
   digest="$(kubernetes_digest "$cache" "$kubernetes")" || exit
+  algorithm="${digest% *}"
   fetch_verified "$coredns" "$downloads/coredns.tgz" sha256 "$COREDNS_DIGEST"
   fetch_verified "$cni" "$downloads/cni.tgz" sha256 "$CNI_DIGEST"
   fetch_verified "$containerd" "$downloads/containerd.tar.gz" sha256 "$CONTAINERD_DIGEST"
-  fetch_verified "$kubernetes" "$downloads/kubernetes.tar.gz" sha512 "$digest"
+  fetch_verified "$kubernetes" "$downloads/kubernetes.tar.gz" "$algorithm" "${digest#* }"
   mkdir -p "$stage/unpacked/"{coredns,cni,containerd} || exit
   unpack "$cache" "$downloads/coredns.tgz" "$stage/unpacked/coredns" --gzip
   take "$coredns" "$stage/unpacked/coredns" "$stage/bin" coredns
@@ -260,11 +262,25 @@ kubernetes_from_downloads() {
   rm -rf "$downloads" "$stage/unpacked"
 }
 
-# kubernetes_digest CACHE URL: prints the SHA-512 that a release must have: the known one, or the one of the first use.
+# kubernetes_consent CACHE: refuses a release whose digest nobody has given, unless the operator has said yes to that.
+kubernetes_consent() {
+  [[ -z "$KUBERNETES_DIGEST" && -z "${POLIS_KUBERNETES_SHA256:-}" && "${POLIS_KUBERNETES_UNVERIFIED:-}" != yes ]] || return 0
+  [[ ! -s "$1/kubernetes-$KUBERNETES_VERSION.sha512" ]] || return 0
+  refuse "kubernetes: the digest of the official release $KUBERNETES_VERSION does not stand in this repository, so a forged one would not be noticed" \
+    "./polis provision kubernetes --sha256 DIGEST, with the one that you trust; --unverified takes what the server gives; or $KUBERNETES_ELSEWHERE"
+}
+
+# kubernetes_digest CACHE URL: prints algorithm and digest that a release must have: the known one, the operator's, or the one of the first use.
 kubernetes_digest() {
   local kept="$1/kubernetes-$KUBERNETES_VERSION.sha512" fetched="$1/kubernetes-downloads/digest" digest
   if [[ -n "$KUBERNETES_DIGEST" ]]; then
-    printf '%s\n' "$KUBERNETES_DIGEST"
+    printf 'sha512 %s\n' "$KUBERNETES_DIGEST"
+    return
+  fi
+  if [[ -n "${POLIS_KUBERNETES_SHA256:-}" ]]; then
+    [[ "$POLIS_KUBERNETES_SHA256" =~ ^[0-9a-f]{64}$ ]] ||
+      refuse "kubernetes: \"$POLIS_KUBERNETES_SHA256\" is no SHA-256" "give 64 hexadecimal digits in small letters"
+    printf 'sha256 %s\n' "$POLIS_KUBERNETES_SHA256"
     return
   fi
   if [[ ! -s "$kept" ]]; then
@@ -275,7 +291,7 @@ kubernetes_digest() {
     say "Kubernetes $KUBERNETES_VERSION has the SHA-512 ${digest:0:16}…, as its server says; kept in $kept"
     printf '%s\n' "$digest" >"$kept.new" && mv "$kept.new" "$kept" || exit
   fi
-  cat "$kept"
+  printf 'sha512 %s\n' "$(<"$kept")"
 }
 
 # --- Debian's tools ---

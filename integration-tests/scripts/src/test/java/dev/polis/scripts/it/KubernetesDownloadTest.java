@@ -68,6 +68,7 @@ class KubernetesDownloadTest {
             KUBERNETES_ROOM_DOWNLOADS=0
             FETCH_PAUSE=0
             FETCH_PROGRESS=100000
+            POLIS_KUBERNETES_UNVERIFIED=yes
             export CURL_CA_BUNDLE=%s
             """
                 .formatted(containerd, coredns, cni, server.authority())
@@ -120,6 +121,31 @@ class KubernetesDownloadTest {
     Finished run = provide("");
 
     refused(run, "and not " + first);
+  }
+
+  @Test
+  @DisplayName("a release whose digest nobody has given is not fetched unless that is said")
+  void withoutDigest() throws Exception {
+    Finished run = provide("unset POLIS_KUBERNETES_UNVERIFIED\n");
+
+    refused(run, "does not stand in this repository");
+    assertTrue(run.err().contains("--sha256"), run::all);
+    assertEquals(List.of(), server.requests());
+
+    refused(provide("POLIS_KUBERNETES_SHA256=abc\n"), "\"abc\" is no SHA-256");
+  }
+
+  @Test
+  @DisplayName("a release is held to the digest that the operator gives")
+  void operatorsDigest() throws Exception {
+    String unset = "unset POLIS_KUBERNETES_UNVERIFIED\nPOLIS_KUBERNETES_SHA256=";
+    refused(provide(unset + "0".repeat(64) + "\n"), "and not " + "0".repeat(64));
+
+    provide(unset + digest("SHA-256", server.content(RELEASE)) + "\n")
+        .requireSuccess("the digest is right");
+    assertFalse(
+        server.requests().stream().anyMatch(each -> each.contains(".sha512")),
+        server.requests()::toString);
   }
 
   @Test
