@@ -35,9 +35,18 @@
  * and evict its Pods, and those of no other node (admission plugin NodeRestriction). Service proxy
  * and DNS may read Services; the provisioner may make and delete volumes.
  *
+ * <p><b>What a Pod may take.</b> A Pod has 1,024 processes, all Pods half of the machine's process
+ * ids; system calls are filtered unless the Pod says otherwise. When 512 MiB are left of the
+ * volume, the kubelet evicts the Pods that have written most.
+ *
+ * <p><b>Volumes.</b> What becomes of a volume without its claim is said by its storage class. A
+ * claim for what a directory of one node cannot be (a copy, a block device, a volume for several
+ * nodes) gets an event that says so, and no volume.
+ *
  * <p><b>Not promised.</b> A quota of volumes: each says so in the annotation {@code
- * polis.dev/quota}. NetworkPolicies: nothing enforces them. A Pod without a controller when the
- * role is taken away: it is evicted and nobody starts it again.
+ * polis.dev/quota}; an image of a given size limits all of them together. NetworkPolicies: nothing
+ * enforces them. A Pod without a controller when the role is taken away: it is evicted and nobody
+ * starts it again.
  *
  * <p><b>Why DNS is a process and not a Pod:</b> it needs no image and no scheduler, and names are
  * resolved on the node that asks, also while the API server is away. Why a load balancer of our own

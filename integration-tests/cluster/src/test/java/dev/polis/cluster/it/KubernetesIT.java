@@ -98,6 +98,36 @@ class KubernetesIT {
       """
           .formatted(BusyboxImage.NAME);
 
+  private static final String KEPT_CLASS =
+      """
+      apiVersion: storage.k8s.io/v1
+      kind: StorageClass
+      metadata: {name: kept}
+      provisioner: polis.dev/local
+      reclaimPolicy: Retain
+      volumeBindingMode: WaitForFirstConsumer
+      """;
+
+  private static final String RECLAIM = "jsonpath={.spec.persistentVolumeReclaimPolicy}";
+
+  private static final String BLOCK_DEVICE = "volumeDevices: [{name: block, devicePath: /dev/b}]";
+
+  private static final String BOMB =
+      """
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: bomb}
+      spec:
+        terminationGracePeriodSeconds: 0
+        restartPolicy: Never
+        containers:
+        - name: bomb
+          image: %s
+          imagePullPolicy: Never
+          command: [sh, -c, "while true; do sleep 1000000 & done"]
+      """
+          .formatted(BusyboxImage.NAME);
+
   private static final String JOB =
       """
       apiVersion: batch/v1
@@ -263,6 +293,71 @@ class KubernetesIT {
       node.said("delete", "pod", "writer", "--wait=true");
     }
     node.said("delete", "pvc", "notes", "--wait=false");
+  }
+
+  @Test
+  @DisplayName("a volume of a class that retains outlives its claim, with its data")
+  void retained() throws Exception {
+    node.apply(KEPT_CLASS);
+    node.apply(
+        CLAIM.replace("notes", "kept").replace("spec: {", "spec: {storageClassName: kept, "));
+    node.apply(WRITER.replace("notes", "kept").replace("writer", "keeper"));
+    node.said("wait", "--for=condition=Ready", "pod/keeper", "--timeout=120s");
+    String volume = node.said("get", "pvc", "kept", "-o", "jsonpath={.spec.volumeName}");
+    Path data =
+        Path.of(node.said("get", "pv", volume, "-o", "jsonpath={.spec.local.path}"), "lines");
+    Await.until(KubernetesNode.PATIENCE, "the line of the Pod", () -> Files.exists(data));
+    node.said("delete", "pod", "keeper", "--wait=true");
+    node.said("delete", "pvc", "kept", "--wait=true");
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the volume to be released",
+        () -> node.said("get", "pv", volume, "-o", "jsonpath={.status.phase}").equals("Released"));
+    assertEquals("a line", Files.readString(data).strip());
+    assertEquals("Retain", node.said("get", "pv", volume, "-o", RECLAIM));
+    node.said("delete", "pv", volume);
+  }
+
+  @Test
+  @DisplayName("a claim for a block device gets an event that says why it gets none")
+  void refusedClaim() throws Exception {
+    node.apply(CLAIM.replace("notes", "block").replace("spec: {", "spec: {volumeMode: Block, "));
+    node.apply(
+        WRITER
+            .replace("notes", "block")
+            .replace("writer", "blocked")
+            .replace("volumeMounts: [{name: block, mountPath: /block}]", BLOCK_DEVICE));
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the event about the claim",
+        () ->
+            node.said("get", "events", "--field-selector", "involvedObject.name=block")
+                .contains("has the volumeMode Block"));
+    node.said("delete", "pod", "blocked", "--wait=true");
+    node.said("delete", "pvc", "block", "--wait=false");
+  }
+
+  @Test
+  @DisplayName("system calls of a Pod without a profile of its own are filtered")
+  void seccomp() throws Exception {
+    String status = node.said("exec", "shell", "--", "grep", "Seccomp:", "/proc/self/status");
+    assertEquals("2", status.replaceAll("\\D", ""), status);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a Pod that forks for ever has its own processes alone, and others start")
+  void forkBomb() throws Exception {
+    node.apply(BOMB);
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the Pod to be refused another process",
+        () -> node.kubectl("logs", "bomb").out().contains("can't fork"));
+    assertEquals("up", node.said("exec", "shell", "--", "echo", "up"));
+    node.apply(JOB.replace("once", "beside"));
+    node.said("wait", "--for=condition=Complete", "job/beside", "--timeout=120s");
+    node.said("delete", "pod", "bomb", "--force");
+    node.said("delete", "job", "beside");
   }
 
   /** Reads what the Pods have written; empty as long as there is no file. */
