@@ -16,6 +16,9 @@ final class ServiceProxy implements InvocationHandler {
   /** Results that follow, by method. */
   private final Map<Method, Object> results = new ConcurrentHashMap<>();
 
+  /** Default methods, and whether the latest provider has one of its own in its place. */
+  private final Map<Method, Boolean> overridden = new ConcurrentHashMap<>();
+
   private ServiceProxy(Class<?> type, CallGate gate, MethodCalls.Owner owner) {
     this.type = type;
     this.gate = gate;
@@ -37,7 +40,7 @@ final class ServiceProxy implements InvocationHandler {
     if (method.getDeclaringClass() == Object.class) {
       return own(proxy, method, arguments);
     }
-    if (method.isDefault()) {
+    if (method.isDefault() && !overridden(method)) {
       return InvocationHandler.invokeDefault(proxy, method, arguments);
     }
     if (method.getReturnType() == Value.class) {
@@ -47,6 +50,20 @@ final class ServiceProxy implements InvocationHandler {
       return results.computeIfAbsent(method, this::result);
     }
     return new MethodCalls<>(gate, owner, method, arguments).call();
+  }
+
+  /**
+   * Returns whether a default method is the provider's own. While nobody provides, the latest
+   * provider counts; one that is not known is called, which runs whichever method it has.
+   */
+  private boolean overridden(Method method) throws Throwable {
+    ProviderCalls present = gate.latest();
+    if (present != null) {
+      Class<?> provider = owner.of(present.service()).getClass();
+      Method found = provider.getMethod(method.getName(), method.getParameterTypes());
+      overridden.put(method, !found.getDeclaringClass().equals(method.getDeclaringClass()));
+    }
+    return overridden.getOrDefault(method, true);
   }
 
   /**

@@ -23,7 +23,8 @@
  *   to what it returned last, and misses no newest state</td></tr>
  *   <tr><td>returns another interface of the contract's package, has no parameters and throws
  *   nothing checked</td><td>the result is a proxy too</td></tr>
- *   <tr><td>a default method</td><td>runs on the proxy, so what it calls follows</td></tr>
+ *   <tr><td>a default method that the provider does not override</td><td>runs on the proxy, so what
+ *   it calls follows</td></tr>
  *   <tr><td>any other</td><td>passes through; what the provider throws is thrown</td></tr>
  * </table>
  *

@@ -23,13 +23,18 @@ import org.osgi.framework.ServiceFactory;
 import org.osgi.framework.ServiceReference;
 import org.osgi.framework.ServiceRegistration;
 
-/** Runs a framework in which the contract {@link Shelf} is followed. */
+/** Runs a framework in which contracts are followed, {@link Shelf} if nothing else is said. */
 final class TestFramework implements AutoCloseable {
   private final Felix framework;
   private final LocalFollowedServices services;
   final Bundle user;
 
   TestFramework(Path folder, FollowingLimits limits) throws BundleException, IOException {
+    this(folder, limits, List.of(Shelf.class));
+  }
+
+  TestFramework(Path folder, FollowingLimits limits, List<Class<?>> contracts)
+      throws BundleException, IOException {
     Map<String, Object> settings = new HashMap<>();
     settings.put(Constants.FRAMEWORK_STORAGE, folder.resolve("cache").toString());
     settings.put("felix.service.urlhandlers", "false");
@@ -40,7 +45,7 @@ final class TestFramework implements AutoCloseable {
     services =
         LocalFollowedServices.open(
             own.getBundleContext(),
-            List.of(Shelf.class),
+            contracts,
             limits,
             LogTree.create().log("following"),
             InstantSource.system());
