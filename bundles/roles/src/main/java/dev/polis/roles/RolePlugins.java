@@ -7,6 +7,7 @@ import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.handover.OrganState;
+import dev.polis.handover.SwapDeadline;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Subtree;
 import java.time.Duration;
@@ -198,7 +199,7 @@ final class RolePlugins {
         });
   }
 
-  /** Removes a plugin; returns when its work has ended or {@link #PATIENCE} is over. */
+  /** Removes a plugin; returns when its work has ended or its time is over. */
   void remove(RolePlugin plugin) {
     locked(
         () -> {
@@ -265,7 +266,9 @@ final class RolePlugins {
     log.info("stopping role %s (%s)", present.offer().role(), reason);
     started.remove(present.offer().role());
     publish();
-    List<String> left = present.subtree().close(reason, PATIENCE);
+    // A bundle that is replaced is stopped meanwhile, which has a deadline of its own.
+    Duration patience = reason == StopReason.CODE_REPLACED ? SwapDeadline.ROLE.limit() : PATIENCE;
+    List<String> left = present.subtree().close(reason, patience);
     if (!left.isEmpty()) {
       log.error("role %s has not ended: %s", present.offer().role(), left);
     }

@@ -1,5 +1,6 @@
 package dev.polis.following;
 
+import dev.polis.handover.SwapDeadline;
 import java.time.Duration;
 
 /**
@@ -10,11 +11,6 @@ import java.time.Duration;
  */
 record FollowingLimits(Duration hold, Duration drain) {
 
-  /**
-   * 30 s: the successor of the slowest organ is there within ten, on a machine that is busy with
-   * other things. 5 s: the longest call that is no wait, a question to etcd, is given up after as
-   * long.
-   */
   static final FollowingLimits DEFAULT =
-      new FollowingLimits(Duration.ofSeconds(30), Duration.ofSeconds(5));
+      new FollowingLimits(SwapDeadline.HOLD.limit(), SwapDeadline.DRAIN.limit());
 }

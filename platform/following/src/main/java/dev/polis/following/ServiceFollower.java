@@ -55,7 +55,9 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   private Swap swap; // null while none is announced
   private boolean held; // by the swap
   private HandOver handOver; // null while no provider has given its state away
-  private String organ = ""; // what hand-overs of the providers are called, once one was seen
+
+  /** What hand-overs of the providers are called, once one was seen; written under the lock. */
+  private volatile String organ = "";
 
   private volatile ServiceReference<Object> present; // null while nobody provides
   private volatile FollowedService.Provision provision = new FollowedService.Absent();
@@ -357,6 +359,9 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
    * @param name what the hand-over is called
    */
   void gives(String name) {
+    if (ACTIVATING.get() != this && !organ.equals(name)) {
+      return;
+    }
     lock.lock();
     try {
       if (ACTIVATING.get() == this) {
@@ -382,6 +387,9 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
    * @param name what the hand-over is called
    */
   void resumes(String name) {
+    if (!organ.equals(name)) {
+      return;
+    }
     lock.lock();
     try {
       if (handOver == null || !organ.equals(name)) {
@@ -410,10 +418,14 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
    * @param successor gets the calls as soon as it is active; null if that is said later
    */
   Optional<Swap> begin(Bundle predecessor, Bundle successor) {
+    if (!provides(predecessor)) {
+      // Without the lock: another organ's may be held as long as its users are activated.
+      return Optional.empty();
+    }
     lock.lock();
     try {
       ServiceReference<Object> provider = present;
-      if (provider == null || !predecessor.equals(provider.getBundle())) {
+      if (!provides(predecessor)) {
         return Optional.empty();
       }
       if (swap != null) {
@@ -426,6 +438,11 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     } finally {
       lock.unlock();
     }
+  }
+
+  private boolean provides(Bundle bundle) {
+    ServiceReference<Object> provider = present;
+    return provider != null && bundle.equals(provider.getBundle());
   }
 
   /** Replaces the provider of this contract. */

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
@@ -269,6 +270,60 @@ final class FollowedServicesTest {
     one.unregister();
     assertEquals("good's box", box.content());
     assertEquals("new with 4", shelf.title());
+  }
+
+  @Test
+  @DisplayName("a swap of one organ does not wait for another organ's users to be activated")
+  void oneOrganAlone() throws Exception {
+    CountDownLatch entered = new CountDownLatch(1);
+    CountDownLatch released = new CountDownLatch(1);
+    try (TestFramework two =
+        new TestFramework(
+            folder.resolve("two"),
+            TestFramework.generous(),
+            List.of(Shelf.class, Shelf.Box.class))) {
+      Bundle shelves = two.bundle("shelves", "1.0.0");
+      Bundle boxes = two.bundle("boxes", "1.0.0");
+      boxes.getBundleContext().registerService(Shelf.Box.class, () -> "content", new Hashtable<>());
+      two.user
+          .getBundleContext()
+          .addServiceListener(
+              event -> {
+                entered.countDown();
+                pause(released);
+              },
+              "(objectClass=" + Shelf.class.getName() + ")");
+      FutureTask<ServiceRegistration<Shelf>> activation =
+          new FutureTask<>(() -> TestFramework.provide(shelves, new TestShelf("a")));
+      Thread.ofVirtual().start(activation);
+      entered.await();
+
+      FutureTask<Set<String>> announced =
+          new FutureTask<>(
+              () -> {
+                try (ServiceSwap swap = two.services().begin(boxes)) {
+                  two.handOvers().gives("boxes");
+                  two.handOvers().resumes("boxes");
+                  return swap.contracts();
+                }
+              });
+      Thread.ofVirtual().start(announced);
+
+      try {
+        assertEquals(Set.of(Shelf.Box.class.getName()), announced.get(10, TimeUnit.SECONDS));
+      } finally {
+        released.countDown();
+        activation.get();
+      }
+    }
+  }
+
+  private static void pause(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Test

@@ -23,11 +23,8 @@ import java.util.function.Consumer;
  */
 public final class HandOverTable implements HandOvers {
 
-  /**
-   * How long one who comes waits for a change that goes on: for the drain of an instance and the
-   * return of another, and a little.
-   */
-  private static final Duration TURN = PATIENCE.multipliedBy(3);
+  /** How long one who comes waits for a change that goes on. */
+  private static final Duration TURN = SwapDeadline.TURN.limit();
 
   private final Log log;
   private final Duration patience;
@@ -442,7 +439,7 @@ public final class HandOverTable implements HandOvers {
               () -> {
                 OrganState given = instance.give();
                 try {
-                  given.requireForeignTypes(organ);
+                  given.requireForeignTypes(organ, instance);
                 } catch (HandOverException unusable) {
                   goOn(given);
                   throw unusable;

@@ -7,11 +7,8 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface HandOvers {
 
-  /**
-   * How long an instance may take to give its state away or to take it back. It is below the 5 s
-   * for which Declarative Services let others wait for a component that is being activated.
-   */
-  Duration PATIENCE = Duration.ofSeconds(4);
+  /** How long an instance may take to give its state away or to take it back. */
+  Duration PATIENCE = SwapDeadline.HAND_OVER.limit();
 
   /**
    * Starts an instance of an organ, which may take the state of the one before it.

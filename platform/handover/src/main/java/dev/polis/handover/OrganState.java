@@ -1,6 +1,5 @@
 package dev.polis.handover;
 
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -75,27 +74,11 @@ public final class OrganState {
   /**
    * Refuses values whose class belongs to the organ itself: the other version has another class of
    * that name, and the old one would never be unloaded.
+   *
+   * @param giver the instance that gives them
    */
-  void requireForeignTypes(String organ) {
-    values.forEach((name, value) -> requireForeign(organ, name, value));
-  }
-
-  private static void requireForeign(String organ, String name, Object value) {
-    if (value.getClass().getName().startsWith("dev.polis." + organ + ".")) {
-      throw new HandOverException(
-          "%s gives \"%s\" as a %s, a class of its own, which the next version does not know; give values of platform types"
-              .formatted(organ, name, value.getClass().getName()));
-    }
-    switch (value) {
-      case Collection<?> several -> several.forEach(each -> requireForeign(organ, name, each));
-      case Map<?, ?> several -> {
-        several.keySet().forEach(each -> requireForeign(organ, name, each));
-        several.values().forEach(each -> requireForeign(organ, name, each));
-      }
-      default -> {
-        // One object: its class was looked at above.
-      }
-    }
+  void requireForeignTypes(String organ, OrganInstance giver) {
+    values.forEach((name, value) -> new ForeignTypes(organ, giver, name).require(value));
   }
 
   /** Closes what nobody takes any more; failures are told and do not stop it. */

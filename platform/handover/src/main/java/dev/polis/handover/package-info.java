@@ -31,9 +31,10 @@
  * Until then the second one's end, whatever its reason, makes the first one go on.
  *
  * <p>State is a set of named values of platform types or of the JDK. Two versions of an organ see
- * the same class of such a value, and no class of the version that goes is kept. An unknown name is
- * left out by the reader, a missing one is empty: versions with more or with less state understand
- * each other.
+ * the same class of such a value, and no class of the version that goes is kept: a value whose
+ * class has the loader of the organ is refused, also within collections, arrays, optionals and
+ * records. An unknown name is left out by the reader, a missing one is empty: versions with more or
+ * with less state understand each other.
  *
  * <p>Deadlines: a predecessor has {@link dev.polis.handover.HandOvers#PATIENCE} to drain. If it
  * takes longer or throws, it goes on, and the second instance fails to start with a {@link
@@ -52,7 +53,7 @@
  * need a new platform, and so a new process.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.handover;
 
 import org.osgi.annotation.bundle.Export;
