@@ -36,6 +36,8 @@ final class NetworkService implements Network, OrganInstance {
   /** Names what one instance gives to the next. */
   private static final String STATUS = "status";
 
+  private static final String MANAGED = "managed";
+
   private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
 
   /** What the organ works with. */
@@ -69,7 +71,8 @@ final class NetworkService implements Network, OrganInstance {
     this.stored = parts.root().esp().networkConfiguration();
     this.log = parts.logs().log("root.network");
     this.setup = new InterfaceSetup(new Commands(), settings.resolverFile(), log);
-    if (taken.isEmpty()) {
+    boolean managed = taken.find(MANAGED, Boolean.class).orElse(!taken.isEmpty());
+    if (taken.isEmpty() || settings.manage() && !managed) {
       restore();
     }
     Root.Ephemeral ephemeral = parts.root().ephemeral();
@@ -89,7 +92,7 @@ final class NetworkService implements Network, OrganInstance {
   @Override
   public synchronized OrganState give() {
     gave = true;
-    return OrganState.NONE.with(STATUS, status.peek());
+    return OrganState.NONE.with(STATUS, status.peek()).with(MANAGED, settings.manage());
   }
 
   @Override

@@ -17,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -46,8 +47,12 @@ class NetworkHandOverTest {
   }
 
   private HandOvers.Membership<NetworkService> next() throws Exception {
+    return next(false);
+  }
+
+  private HandOvers.Membership<NetworkService> next(boolean manage) throws Exception {
     NetworkSettings settings =
-        new NetworkSettings("127.0.0.1", false, folder.resolve("resolv.conf"));
+        new NetworkSettings("127.0.0.1", manage, folder.resolve("resolv.conf"));
     NetworkService.Parts parts = new NetworkService.Parts(root, tree, health, logs);
     return handOvers.join(
         "network", predecessor -> new NetworkService(settings, parts, predecessor.take()));
@@ -82,5 +87,27 @@ class NetworkHandOverTest {
     retire(second);
     first.instance().configure(none);
     retire(first);
+  }
+
+  @Test
+  @DisplayName(
+      "an instance that owns the interfaces applies the stored configuration after one that did not")
+  void theSecondInstanceOwnsTheInterfaces() throws Exception {
+    Assumptions.assumeTrue(
+        Files.isWritable(Path.of("/proc/sys/kernel/hostname")),
+        "needs root, who owns the loopback interface");
+    HandOvers.Membership<NetworkService> first = next(false);
+    Files.write(
+        root.esp().networkConfiguration().path(),
+        Net.newBuilder()
+            .addNameserver(dev.polis.wire.net.Nameserver.newBuilder().setIp("192.0.2.1"))
+            .build()
+            .toByteArray());
+
+    HandOvers.Membership<NetworkService> second = next(true);
+
+    assertTrue(Files.readString(folder.resolve("resolv.conf")).contains("192.0.2.1"));
+    retire(first);
+    retire(second);
   }
 }

@@ -5,6 +5,7 @@ import dev.polis.pki.Ed25519;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.plugins.manifest.TrustedKey;
 import dev.polis.plugins.store.PluginStore;
+import dev.polis.plugins.swap.KeptTrust;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -7,6 +7,7 @@ import dev.polis.plugins.store.CheckedNotes;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.PluginStoreException;
+import dev.polis.plugins.swap.KeptTrust;
 import dev.polis.posix.Machine;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -117,6 +118,13 @@ final class RunCommand implements Callable<Integer> {
     try (LibraryDigests.Check libraries =
         distribution.libraries().start(new CheckedNotes(directory.checkedLibraries()))) {
       generation = start.choose(distribution.seed(store, terminal::line));
+      generation =
+          new TrustAtStart(
+                  store,
+                  distribution,
+                  KeptTrust.open(store, terminal::line).roots(),
+                  terminal::line)
+              .allowed(generation);
       bundles = load(distribution, store, generation, terminal);
       libraries.await();
     }

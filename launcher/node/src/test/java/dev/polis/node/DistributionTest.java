@@ -9,18 +9,24 @@ import dev.polis.plugins.manifest.PackageRequirement;
 import dev.polis.plugins.manifest.PluginManifest;
 import dev.polis.plugins.manifest.PluginPacker;
 import dev.polis.plugins.manifest.SignedManifest;
+import dev.polis.plugins.manifest.TrustRoots;
+import dev.polis.plugins.manifest.TrustedKey;
 import dev.polis.plugins.plan.BundleManifest;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.StoredPlugin;
+import dev.polis.plugins.store.SwapNotes;
+import dev.polis.plugins.store.SwapRecord;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Version;
@@ -132,6 +138,49 @@ class DistributionTest {
     assertEquals(seeded.plugins(), store.distribution().orElseThrow().plugins());
   }
 
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "A plugin whose key is trusted starts; one whose key was removed does not, and is named")
+  void signaturesCountAtEachStart() throws Exception {
+    TrustRoots trusted = new TrustRoots(List.of(new TrustedKey("release", KEY.getPublic())));
+    Generation swapped = swapIn("storage", "1.0.5", List.of(), "0.1.0", ConfigurationSet.none());
+    assertEquals(swapped, allowed(trusted, swapped));
+    assertEquals(List.of(), screen);
+
+    Generation without = allowed(TrustRoots.NONE, swapped);
+
+    assertEquals(List.of("cluster 1.0.0", "kubernetes 1.0.0", "storage 1.0.0"), organs(without));
+    assertEquals(Optional.of(without), store.current());
+    String why = screen.getLast();
+    assertTrue(why.contains("dev.polis.storage 1.0.5 may not run any more"), why);
+    assertTrue(why.contains("version 1.0.0 runs"), why);
+    assertTrue(why.contains("which this cluster does not trust"), why);
+    SwapRecord noted = SwapNotes.of(store).history().getLast();
+    assertEquals(SwapRecord.NOT_TRUSTED, noted.outcome());
+    assertEquals(why, noted.reason());
+    assertEquals(without, allowed(TrustRoots.NONE, without), "the next start");
+  }
+
+  @Test
+  @DisplayName("The newest version that may run starts in place of one whose key was removed")
+  void theNewestThatMay() throws Exception {
+    TrustRoots trusted = new TrustRoots(List.of(new TrustedKey("release", KEY.getPublic())));
+    swapIn("storage", "1.0.5", List.of(), "0.1.0", ConfigurationSet.none());
+    KeyPair stolen = Ed25519.generate();
+    Generation swapped =
+        swapIn("storage", "1.0.6", List.of(), "0.1.0", ConfigurationSet.none(), stolen);
+
+    Generation generation = allowed(trusted, swapped);
+
+    assertEquals(List.of("cluster 1.0.0", "kubernetes 1.0.0", "storage 1.0.5"), organs(generation));
+  }
+
+  private Generation allowed(TrustRoots roots, Generation generation) throws Exception {
+    return new TrustAtStart(store, new Distribution(first.folder()), roots, screen::add)
+        .allowed(generation);
+  }
+
   private Generation start(TestDistribution distribution) throws Exception {
     return new Distribution(distribution.folder()).seed(store, screen::add);
   }
@@ -143,6 +192,17 @@ class DistributionTest {
       List<PackageRequirement> packages,
       String platform,
       ConfigurationSet configuration)
+      throws Exception {
+    return swapIn(organ, version, packages, platform, configuration, KEY);
+  }
+
+  private Generation swapIn(
+      String organ,
+      String version,
+      List<PackageRequirement> packages,
+      String platform,
+      ConfigurationSet configuration,
+      KeyPair key)
       throws Exception {
     Path jar = new TestDistribution(folder.resolve(organ + version), version).bundle(organ);
     PluginManifest described = PluginPacker.describe(jar, PackOptions.NONE);
@@ -159,7 +219,7 @@ class DistributionTest {
     StoredPlugin plugin = new StoredPlugin(bundle.symbolicName(), bundle.version(), Digest.of(jar));
     store.put(plugin, jar);
     store.putManifest(
-        plugin, SignedManifest.sign(manifest, KEY.getPrivate()).encode().toByteArray());
+        plugin, SignedManifest.sign(manifest, key.getPrivate()).encode().toByteArray());
     Generation current = store.current().orElseThrow();
     List<StoredPlugin> plugins = new ArrayList<>(current.plugins());
     plugins.removeIf(each -> each.symbolicName().equals(plugin.symbolicName()));

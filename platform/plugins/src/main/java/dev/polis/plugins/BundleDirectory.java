@@ -37,6 +37,12 @@ final class BundleDirectory {
             .filter(
                 bundle -> name.equals(bundle.getSymbolicName()) || name.equals(versioned(bundle)))
             .toList();
+    List<Bundle> present =
+        found.stream().filter(bundle -> bundle.getState() != Bundle.STOPPING).toList();
+    if (present.size() == 1) {
+      // The others were replaced, and hang while they are stopped.
+      return present.getFirst();
+    }
     if (found.isEmpty()) {
       throw Status.NOT_FOUND
           .withDescription("no bundle is named \"" + name + "\"; organs are " + organs())

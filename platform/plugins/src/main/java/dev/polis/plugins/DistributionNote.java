@@ -3,11 +3,9 @@ package dev.polis.plugins;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.health.HealthCondition;
-import dev.polis.health.HealthKind;
-import dev.polis.health.HealthRegistry;
-import dev.polis.health.HealthScope;
 import dev.polis.plugins.local.LocalInventory;
 import dev.polis.plugins.store.StoredPlugin;
+import dev.polis.plugins.swap.PluginsHealth;
 import java.util.List;
 
 /**
@@ -17,13 +15,10 @@ import java.util.List;
 final class DistributionNote implements AutoCloseable {
   private static final String CODE = "distribution-differs";
 
-  private final HealthRegistry health;
+  private final PluginsHealth health;
   private final Thread follower;
 
-  /** Null while nothing differs. Used by the follower, and after its end by the one who closes. */
-  private HealthScope scopeOrNull;
-
-  DistributionNote(HealthRegistry health, Value<LocalInventory> inventory) {
+  DistributionNote(PluginsHealth health, Value<LocalInventory> inventory) {
     this.health = health;
     this.follower = Thread.ofVirtual().name("distribution-note").start(() -> follow(inventory));
   }
@@ -60,24 +55,14 @@ final class DistributionNote implements AutoCloseable {
 
   private void show(List<String> differences) {
     if (differences.isEmpty()) {
-      hide();
+      health.clear(CODE);
       return;
     }
-    if (scopeOrNull == null) {
-      scopeOrNull = health.open(HealthKind.ORGAN, "plugins", "");
-    }
-    scopeOrNull.set(
+    health.set(
         HealthCondition.up(
             CODE,
             "other versions run than the distribution has: %s; \"polisctl plugin adopt\" runs the distribution's"
                 .formatted(String.join(", ", differences))));
-  }
-
-  private void hide() {
-    if (scopeOrNull != null) {
-      scopeOrNull.close();
-      scopeOrNull = null;
-    }
   }
 
   @Override
@@ -88,6 +73,6 @@ final class DistributionNote implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    hide();
+    health.clear(CODE);
   }
 }

@@ -16,6 +16,8 @@ import dev.polis.plugins.store.ClusterWants;
 import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.StagedFiles;
+import dev.polis.plugins.swap.KeptTrust;
+import dev.polis.plugins.swap.PluginsHealth;
 import dev.polis.plugins.swap.SwapEngine;
 import dev.polis.plugins.swap.SwapListener;
 import dev.polis.plugins.swap.SwapOptions;
@@ -61,7 +63,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
 
   private final List<SwapListener> listeners = new CopyOnWriteArrayList<>();
   private final List<TrustSource> trusted = new CopyOnWriteArrayList<>();
-  private final StartReport report;
+  private final PluginsHealth own;
   private final KeptTrust kept;
   private final SwapEngine engine;
   private final NodeInventory inventory;
@@ -98,6 +100,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
     kept = KeptTrust.open(store, audit);
     PluginVerifier verifier =
         new PluginVerifier(PlatformVersion.current(), settings.distribution());
+    own = new PluginsHealth(health);
     GraphCall graph = new GraphCall(context, components);
     engine =
         new SwapEngine(
@@ -106,6 +109,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
                 store,
                 new SignatureCheck(verifier, this::roots),
                 health,
+                own,
                 components,
                 configurations,
                 settings.commandLine(),
@@ -113,9 +117,9 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
                 () -> children(processes),
                 audit),
             settings.swap());
-    report = StartReport.open(store, health);
+    StartReport.show(store, own);
     inventory = new NodeInventory(store, engine, this::roots, audit);
-    note = new DistributionNote(health, inventory.inventory());
+    note = new DistributionNote(own, inventory.inventory());
     service = new PluginsService(new BundleDirectory(context), engine, inventory, graph);
     reporter =
         new PluginReporter(
@@ -221,6 +225,6 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
     engine.close();
     note.close();
     inventory.close();
-    report.close();
+    own.close();
   }
 }

@@ -5,7 +5,9 @@ import dev.polis.plugins.local.LocalPlugins;
 import dev.polis.plugins.manifest.BundlePlugin;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.swap.SwapEngine;
+import dev.polis.plugins.swap.SwapRefusedException;
 import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.RpcPeer;
 import dev.polis.wire.plugins.AdoptRequest;
 import dev.polis.wire.plugins.CancelRequest;
 import dev.polis.wire.plugins.CancelResponse;
@@ -35,12 +37,12 @@ import dev.polis.wire.plugins.SwapRequest;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
+import java.util.Optional;
 import org.osgi.framework.Bundle;
-import org.osgi.framework.BundleException;
 
 /**
  * Implements the Plugins service over the framework's bundles and the swap engine. Calls may come
- * from any thread; the framework orders them, and the engine takes one swap at a time.
+ * from any thread; the engine makes one swap, stop or start at a time.
  */
 final class PluginsService extends PluginsGrpc.PluginsImplBase {
   private final BundleDirectory bundles;
@@ -178,7 +180,7 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
         observer,
         () -> {
           Bundle bundle = bundles.organ(request.getSymbolicName());
-          move("stop", bundle, Bundle::stop);
+          move(bundle, engine::stop);
           return StopResponse.newBuilder().setPlugin(plugin(bundle)).build();
         });
   }
@@ -189,7 +191,7 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
         observer,
         () -> {
           Bundle bundle = bundles.named(request.getSymbolicName());
-          move("start", bundle, Bundle::start);
+          move(bundle, engine::start);
           return StartResponse.newBuilder().setPlugin(plugin(bundle)).build();
         });
   }
@@ -199,7 +201,8 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
   }
 
   private interface Move {
-    void move(Bundle bundle) throws BundleException;
+    Optional<String> move(Bundle bundle, String who)
+        throws SwapRefusedException, InterruptedException;
   }
 
   private static <T> void answer(StreamObserver<T> observer, Call<T> call) {
@@ -211,15 +214,18 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
     }
   }
 
-  private static void move(String verb, Bundle bundle, Move move) throws StatusException {
+  private static void move(Bundle bundle, Move move) throws StatusException {
     try {
-      move.move(bundle);
-    } catch (BundleException e) {
-      String why =
-          e.getCause() == null ? e.getMessage() : e.getMessage() + ": " + e.getCause().getMessage();
-      throw Status.INTERNAL
-          .withDescription(bundle.getSymbolicName() + " did not " + verb + ": " + why)
-          .withCause(e)
+      Optional<String> trouble = move.move(bundle, RpcPeer.current().describe());
+      if (trouble.isPresent()) {
+        throw Status.INTERNAL.withDescription(trouble.get()).asException();
+      }
+    } catch (SwapRefusedException e) {
+      throw Status.FAILED_PRECONDITION.withDescription(e.getMessage()).withCause(e).asException();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw Status.CANCELLED
+          .withDescription("the call was ended; \"bundle list\" shows how the bundle stands")
           .asException();
     }
   }

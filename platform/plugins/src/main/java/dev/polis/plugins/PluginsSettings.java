@@ -28,6 +28,12 @@ record PluginsSettings(
   /** Shorter than this a busy machine would not make it with a healthy organ. */
   private static final Duration SHORTEST = Duration.ofMillis(100);
 
+  /**
+   * As long as nothing waits for the memory: by then most nodes have collected their whole heap by
+   * themselves, and the others do it once for a swap.
+   */
+  private static final Duration UNLOADED = Duration.ofMinutes(10);
+
   /** More than any node has of anything, so that a limit can be taken away. */
   private static final int MOST = 1_000_000;
 
@@ -41,6 +47,7 @@ record PluginsSettings(
             millis(check, "deadline.ms", config.deadline_ms()),
             millis(check, "start.ms", config.start_ms()),
             millis(check, "stop.ms", config.stop_ms()),
+            UNLOADED,
             new ResourceLimits(
                 mebibytes(check, "heap.growth.mib", config.heap_growth_mib()),
                 mebibytes(check, "metaspace.growth.mib", config.metaspace_growth_mib()),

@@ -1,53 +1,47 @@
 package dev.polis.plugins;
 
 import dev.polis.health.HealthCondition;
-import dev.polis.health.HealthKind;
-import dev.polis.health.HealthRegistry;
-import dev.polis.health.HealthScope;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
+import dev.polis.plugins.swap.PluginsHealth;
 import java.io.IOException;
 import java.util.List;
 
 /**
- * Says in the node's health that the process fell back to an earlier generation when it started,
- * until the next swap is recorded.
+ * Says in the node's health that the process left a generation when it started, because it did not
+ * come up with it or was not allowed to run it. A start after another swap no longer says so.
  */
-final class StartReport implements AutoCloseable {
-  private static final String CODE = "generation-fell-back";
+final class StartReport {
+  private static final String FELL_BACK = "generation-fell-back";
+  private static final String NOT_TRUSTED = "plugin-not-trusted";
 
-  /** Null if there is nothing to report. */
-  private final HealthScope scopeOrNull;
-
-  private StartReport(HealthScope scopeOrNull) {
-    this.scopeOrNull = scopeOrNull;
-  }
+  private StartReport() {}
 
   /**
-   * Reads how the last swap ended.
+   * Reads how the last swap ended, and shows it if it was by a start.
    *
    * @throws IOException if the history cannot be read
    */
-  static StartReport open(PluginStore store, HealthRegistry health) throws IOException {
+  static void show(PluginStore store, PluginsHealth health) throws IOException {
     List<SwapRecord> history = SwapNotes.of(store).history();
-    boolean fell = !history.isEmpty() && history.getLast().outcome().equals(SwapRecord.FELL_BACK);
-    if (!fell) {
-      return new StartReport(null);
-    }
-    HealthScope scope = health.open(HealthKind.ORGAN, "plugins", "");
-    scope.set(
-        HealthCondition.degraded(
-            CODE,
-            history.getLast().reason(),
-            "mend the plugin and swap it in again, or accept the generation with any other swap; polisctl plugin history shows what led to it"));
-    return new StartReport(scope);
-  }
-
-  @Override
-  public void close() {
-    if (scopeOrNull != null) {
-      scopeOrNull.close();
+    String outcome = history.isEmpty() ? "" : history.getLast().outcome();
+    switch (outcome) {
+      case SwapRecord.FELL_BACK ->
+          health.set(
+              HealthCondition.degraded(
+                  FELL_BACK,
+                  history.getLast().reason(),
+                  "mend the plugin and swap it in again, or accept the generation with any other swap; polisctl plugin history shows what led to it"));
+      case SwapRecord.NOT_TRUSTED ->
+          health.set(
+              HealthCondition.degraded(
+                  NOT_TRUSTED,
+                  history.getLast().reason(),
+                  "sign the plugin with a key that the cluster trusts (polisctl plugin trust list) and swap it in again, or accept what runs with any other swap"));
+      default -> {
+        // It was ordered, so whoever ordered it knows.
+      }
     }
   }
 }

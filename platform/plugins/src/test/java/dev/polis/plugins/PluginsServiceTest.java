@@ -11,6 +11,7 @@ import dev.polis.plugins.manifest.PluginPacker;
 import dev.polis.plugins.manifest.Provided;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.plugins.swap.SwapFixture;
+import dev.polis.rpc.RpcPeer;
 import dev.polis.wire.plugins.ListRequest;
 import dev.polis.wire.plugins.ListResponse;
 import dev.polis.wire.plugins.Plugin;
@@ -18,6 +19,7 @@ import dev.polis.wire.plugins.StartRequest;
 import dev.polis.wire.plugins.StartResponse;
 import dev.polis.wire.plugins.StopRequest;
 import dev.polis.wire.plugins.StopResponse;
+import io.grpc.Context;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
@@ -218,7 +220,7 @@ class PluginsServiceTest {
   private static <T> T call(Consumer<StreamObserver<T>> call) throws StatusException {
     List<T> answers = new ArrayList<>();
     List<StatusException> errors = new ArrayList<>();
-    call.accept(
+    StreamObserver<T> observer =
         new StreamObserver<>() {
           @Override
           public void onNext(T value) {
@@ -232,7 +234,10 @@ class PluginsServiceTest {
 
           @Override
           public void onCompleted() {}
-        });
+        };
+    Context.current()
+        .withValue(RpcPeer.KEY, new RpcPeer.User("owner"))
+        .run(() -> call.accept(observer));
     if (!errors.isEmpty()) {
       throw errors.getFirst();
     }

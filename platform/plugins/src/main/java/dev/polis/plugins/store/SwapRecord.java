@@ -48,6 +48,9 @@ public record SwapRecord(
   /** The outcome of a generation that a start of the process left, because it did not come up. */
   public static final String FELL_BACK = "fell back";
 
+  /** The outcome of a generation that a start of the process left, since a key was removed. */
+  public static final String NOT_TRUSTED = "not trusted";
+
   /** The outcome of a swap that was cut off by the end of the process. */
   public static final String CUT_OFF = "reverted";
 

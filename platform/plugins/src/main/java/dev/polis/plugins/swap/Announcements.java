@@ -30,7 +30,7 @@ final class Announcements {
     for (SwapListener listener : listeners.get()) {
       try {
         call.accept(listener);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         audit.note(
             "%s failed at an announcement: %s"
                 .formatted(listener.getClass().getName(), RootCauses.of(e)));

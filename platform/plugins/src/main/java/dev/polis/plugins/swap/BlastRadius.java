@@ -56,7 +56,7 @@ final class BlastRadius {
                 radius.add(
                     Effect.CONFIGURES,
                     key.toString(),
-                    "the components that read it end and begin again; calls of what they provide wait meanwhile"));
+                    "a second instance of the bundle that reads it begins with it, and takes the place of the first"));
     children.forEach(
         child ->
             radius.add(

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
@@ -58,6 +59,14 @@ final class Components {
     return runtime.getComponentDescriptionDTOs().stream()
         .flatMap(each -> runtime.getComponentConfigurationDTOs(each).stream())
         .toList();
+  }
+
+  /** Returns the names of the bundles that run and read one of some configurations. */
+  Set<String> readers(Set<String> pids) {
+    return runtime.getComponentDescriptionDTOs().stream()
+        .filter(each -> Stream.of(each.configurationPid).anyMatch(pids::contains))
+        .map(each -> each.bundle.symbolicName)
+        .collect(Collectors.toSet());
   }
 
   /** Returns a line for each component that has not read a new value yet. */

@@ -55,9 +55,17 @@ final class FrameworkBundles {
         .toList();
   }
 
-  /** Installs a bundle where it lies; nothing of it is loaded. */
+  /**
+   * Installs a bundle where it lies; nothing of it is loaded. A file that is installed already is
+   * installed once more: a bundle may take its own place.
+   */
   Bundle install(Path file) throws BundleException {
-    return context.installBundle("reference:" + file.toUri());
+    String location = "reference:" + file.toUri();
+    while (context.getBundle(location) != null) {
+      // A location names one bundle, and this is the same file by another name.
+      location = location.replaceFirst("/([^/]*)$", "/./$1");
+    }
+    return context.installBundle(location);
   }
 
   /** Wires bundles that were installed; returns what they lack, in words, or nothing. */
@@ -228,10 +236,20 @@ final class FrameworkBundles {
     }
   }
 
-  /** Wires anew what used uninstalled bundles, and waits for the end of it. */
-  void refresh(Collection<Bundle> uninstalled) throws InterruptedException {
+  /**
+   * Wires anew what used bundles, as far as they were uninstalled, and waits for the end of it.
+   *
+   * @return how many were uninstalled
+   */
+  int refresh(Collection<Bundle> bundles) throws InterruptedException {
+    List<Bundle> uninstalled =
+        bundles.stream().filter(each -> each.getState() == Bundle.UNINSTALLED).toList();
+    if (uninstalled.isEmpty()) {
+      return 0;
+    }
     CountDownLatch refreshed = new CountDownLatch(1);
     wiring.refreshBundles(uninstalled, event -> refreshed.countDown());
     refreshed.await(REFRESH.toMillis(), TimeUnit.MILLISECONDS);
+    return uninstalled.size();
   }
 }

@@ -8,10 +8,14 @@ import java.util.Collection;
 import java.util.Dictionary;
 import java.util.Hashtable;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.Constants;
+import org.osgi.framework.InvalidSyntaxException;
 import org.osgi.service.cm.Configuration;
 import org.osgi.service.cm.ConfigurationAdmin;
 
@@ -86,6 +90,52 @@ final class OrganConfigurations {
   }
 
   /**
+   * Gives a successor the values of a generation before it starts, while its predecessor keeps its
+   * own: by a PID for that bundle alone, which goes before the one that both know.
+   */
+  void prepare(
+      Bundle successor,
+      Collection<ConfigurationSet.Key> changed,
+      ConfigurationSet wanted,
+      ConfigurationKeys keys)
+      throws IOException, UnfitSettingException {
+    for (String pid : pids(changed)) {
+      Map<ConfigurationSet.Key, Object> values = values(pid, changed, wanted, keys);
+      admin.getConfiguration(targeted(pid, successor), null).update(changed(pid, changed, values));
+    }
+  }
+
+  /** Forgets what was prepared for bundles that have gone. */
+  void forget(Collection<Bundle> gone) throws IOException {
+    Set<String> suffixes =
+        gone.stream().map(each -> targeted("", each)).collect(Collectors.toSet());
+    for (Configuration each : all()) {
+      if (suffixes.stream().anyMatch(each.getPid()::endsWith)) {
+        each.delete();
+      }
+    }
+  }
+
+  private List<Configuration> all() throws IOException {
+    try {
+      Configuration[] found = admin.listConfigurations(null);
+      return found == null ? List.of() : List.of(found);
+    } catch (InvalidSyntaxException e) {
+      throw new IllegalStateException("no filter was given", e);
+    }
+  }
+
+  /** Returns the PID of a configuration for one bundle, as OSGi defines it. */
+  private static String targeted(String pid, Bundle bundle) {
+    return String.join(
+        "|", pid, bundle.getSymbolicName(), bundle.getVersion().toString(), bundle.getLocation());
+  }
+
+  private static Set<String> pids(Collection<ConfigurationSet.Key> keys) {
+    return keys.stream().map(ConfigurationSet.Key::pid).collect(Collectors.toSet());
+  }
+
+  /**
    * Makes keys have the values of a generation.
    *
    * @return the values that components will read; keys without a value have the organ's default
@@ -94,35 +144,46 @@ final class OrganConfigurations {
       Collection<ConfigurationSet.Key> changed, ConfigurationSet wanted, ConfigurationKeys keys)
       throws IOException, UnfitSettingException {
     Map<ConfigurationSet.Key, Object> all = new LinkedHashMap<>();
-    Set<String> pids = changed.stream().map(ConfigurationSet.Key::pid).collect(Collectors.toSet());
-    for (String pid : pids) {
-      Map<String, Object> values = new LinkedHashMap<>();
-      for (ConfigurationSet.Key key : changed) {
-        if (!key.pid().equals(pid)) {
-          continue;
-        }
-        Optional<String> text = wanted.value(key).or(() -> commandLine.value(key));
-        if (text.isPresent()) {
-          values.put(key.key(), keys.value(pid, key.key(), text.get()));
-          all.put(key, values.get(key.key()));
-        }
-      }
-      update(pid, changed, values);
+    for (String pid : pids(changed)) {
+      Map<ConfigurationSet.Key, Object> values = values(pid, changed, wanted, keys);
+      admin.getConfiguration(pid, null).update(changed(pid, changed, values));
+      all.putAll(values);
     }
     return all;
   }
 
-  private void update(
-      String pid, Collection<ConfigurationSet.Key> changed, Map<String, Object> values)
+  /** Returns the values that changed keys of a PID have in a generation. */
+  private Map<ConfigurationSet.Key, Object> values(
+      String pid,
+      Collection<ConfigurationSet.Key> changed,
+      ConfigurationSet wanted,
+      ConfigurationKeys keys)
+      throws UnfitSettingException {
+    Map<ConfigurationSet.Key, Object> values = new LinkedHashMap<>();
+    for (ConfigurationSet.Key key : changed) {
+      Optional<String> text = wanted.value(key).or(() -> commandLine.value(key));
+      if (key.pid().equals(pid) && text.isPresent()) {
+        values.put(key, keys.value(pid, key.key(), text.get()));
+      }
+    }
+    return values;
+  }
+
+  /** Returns all properties of a PID, with other values for the keys that change. */
+  private Dictionary<String, Object> changed(
+      String pid,
+      Collection<ConfigurationSet.Key> changed,
+      Map<ConfigurationSet.Key, Object> values)
       throws IOException {
-    Configuration configuration = admin.getConfiguration(pid, null);
-    Dictionary<String, Object> former = configuration.getProperties();
+    Dictionary<String, Object> former = admin.getConfiguration(pid, null).getProperties();
     Dictionary<String, Object> next = new Hashtable<>();
     if (former != null) {
       former.keys().asIterator().forEachRemaining(key -> next.put(key, former.get(key)));
+      // Whose it is, is said by the configuration that gets the properties.
+      next.remove(Constants.SERVICE_PID);
     }
     changed.stream().filter(key -> key.pid().equals(pid)).forEach(key -> next.remove(key.key()));
-    values.forEach(next::put);
-    configuration.update(next);
+    values.forEach((key, value) -> next.put(key.key(), value));
+    return next;
   }
 }

@@ -131,6 +131,11 @@ final class ResourceGuard {
         .sum();
   }
 
+  /** Returns the platform threads that lived before the swap. */
+  Set<Thread> known() {
+    return before.threads();
+  }
+
   /** Returns the platform threads that did not live before the swap. */
   Set<Thread> came() {
     Set<Thread> came = threads();

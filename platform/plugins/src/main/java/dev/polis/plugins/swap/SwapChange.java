@@ -3,10 +3,10 @@ package dev.polis.plugins.swap;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.StoredPlugin;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.SortedSet;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
@@ -15,7 +15,7 @@ import org.osgi.framework.Bundle;
  * What differs between the generation that runs and the one that is wanted.
  *
  * @param coming the plugins to install
- * @param going the bundles to stop
+ * @param going the bundles to stop; one that reads a configuration that changes goes and comes
  * @param configured the keys of configurations to change
  */
 record SwapChange(
@@ -25,17 +25,32 @@ record SwapChange(
     going = List.copyOf(going);
   }
 
-  static SwapChange between(Generation from, Generation to, FrameworkBundles bundles) {
-    List<StoredPlugin> coming = new ArrayList<>(to.plugins());
-    coming.removeAll(from.plugins());
+  /**
+   * @param running finds the bundles of a symbolic name that run in the first generation
+   * @param readers names the bundles that read one of some PIDs
+   */
+  static SwapChange between(
+      Generation from,
+      Generation to,
+      Function<String, List<Bundle>> running,
+      Function<Set<String>, Set<String>> readers) {
+    SortedSet<ConfigurationSet.Key> configured =
+        from.configuration().difference(to.configuration());
+    Set<String> reading =
+        readers.apply(
+            configured.stream().map(ConfigurationSet.Key::pid).collect(Collectors.toSet()));
+    List<StoredPlugin> coming =
+        to.plugins().stream()
+            .filter(each -> !from.plugins().contains(each) || reading.contains(each.symbolicName()))
+            .toList();
     Set<String> leaving =
         from.plugins().stream()
-            .filter(plugin -> !to.plugins().contains(plugin))
+            .filter(each -> !to.plugins().contains(each) || reading.contains(each.symbolicName()))
             .map(StoredPlugin::symbolicName)
             .collect(Collectors.toSet());
     List<Bundle> going =
-        leaving.stream().sorted().flatMap(name -> bundles.named(name).stream()).toList();
-    return new SwapChange(coming, going, from.configuration().difference(to.configuration()));
+        leaving.stream().sorted().flatMap(name -> running.apply(name).stream()).toList();
+    return new SwapChange(coming, going, configured);
   }
 
   /** Whether a bundle of this name goes and another one comes. */

@@ -7,6 +7,7 @@ import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStoreException;
 import dev.polis.plugins.store.StoreFailure;
+import dev.polis.plugins.store.StoredPlugin;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import java.io.IOException;
@@ -15,9 +16,14 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
+import org.osgi.framework.Bundle;
 
-/** Carries out the swaps of one node, one at a time. Usable from any thread. */
+/**
+ * Carries out the swaps of one node, and the stops and starts of single bundles, one at a time.
+ * Usable from any thread.
+ */
 public final class SwapEngine implements AutoCloseable {
   /** How long the end of the node waits for a swap to let go. */
   private static final Duration CLOSE = Duration.ofSeconds(5);
@@ -30,14 +36,24 @@ public final class SwapEngine implements AutoCloseable {
   /** The newest swap; holds nothing until there was one. */
   private final MutableValue<SwapStatus> newest = new MutableValue<>();
 
+  /** What earlier swaps could not remove; used by the thread that swaps. */
+  private final Leftovers left;
+
+  private final RetiredVersions retired;
+
   private long number;
   private boolean closed;
 
   /** The swap under way; null if there is none. */
   private Running running;
 
-  /** A swap and what ends it. */
-  private record Running(Thread thread, SwapCancel cancel, MutableValue<SwapStatus> status) {}
+  /**
+   * What is done at the moment, and what ends it.
+   *
+   * @param swap whether it is a swap, which can be cancelled, and no stop or start of one bundle
+   */
+  private record Running(
+      Thread thread, SwapCancel cancel, MutableValue<SwapStatus> status, boolean swap) {}
 
   /**
    * Creates an engine.
@@ -58,6 +74,8 @@ public final class SwapEngine implements AutoCloseable {
     this.parts = parts;
     this.settings = settings;
     this.steps = steps;
+    this.retired = new RetiredVersions(parts.own(), settings.unloaded());
+    this.left = new Leftovers(new FrameworkBundles(parts.context()), parts.own());
   }
 
   /**
@@ -70,18 +88,17 @@ public final class SwapEngine implements AutoCloseable {
    */
   public synchronized Value<SwapStatus> begin(SwapOrder order, SwapOptions options)
       throws SwapRefusedException {
-    if (closed) {
-      throw new SwapRefusedException("the node stops; give the order again when it is back");
-    }
+    requireOpen();
     if (running != null) {
       SwapStatus now = running.status().peek().orElseThrow();
       throw new SwapRefusedException(
-          "the %s, ordered by %s, is under way since %s (%s); wait for it, or end it with \"plugin cancel\""
+          "the %s, ordered by %s, is under way since %s (%s); wait for it%s"
               .formatted(
                   now.what(),
                   now.who(),
                   now.began(),
-                  now.stages().isEmpty() ? "it has just begun" : now.stages().getLast().words()));
+                  now.stages().isEmpty() ? "it has just begun" : now.stages().getLast().words(),
+                  running.swap() ? ", or end it with \"plugin cancel\"" : ""));
     }
     Instant began = clock.instant();
     SwapStatus first =
@@ -95,9 +112,111 @@ public final class SwapEngine implements AutoCloseable {
             .name("swap-" + number)
             .daemon()
             .unstarted(() -> run(order, options, status));
-    running = new Running(thread, new SwapCancel(thread), status);
+    running = new Running(thread, new SwapCancel(thread), status, true);
     thread.start();
     return status;
+  }
+
+  /**
+   * Stops a bundle, once what is under way has ended.
+   *
+   * @param bundle an organ's or a role's
+   * @param who who wants it
+   * @return what went wrong, in words; empty if it has stopped
+   * @throws SwapRefusedException if the node stops
+   * @throws InterruptedException if interrupted; a stop under way is interrupted too
+   */
+  public Optional<String> stop(Bundle bundle, String who)
+      throws SwapRefusedException, InterruptedException {
+    return moved(
+        "stop of " + bundle.getSymbolicName(),
+        bundle,
+        who,
+        () -> new FrameworkBundles(parts.context()).stop(bundle, settings.stop()));
+  }
+
+  /**
+   * Starts a bundle, once what is under way has ended.
+   *
+   * @param bundle an organ's or a role's
+   * @param who who wants it
+   * @return what went wrong, in words; empty if it has started
+   * @throws SwapRefusedException if it may not run, or the node stops
+   * @throws InterruptedException if interrupted; a start under way is interrupted too
+   */
+  public Optional<String> start(Bundle bundle, String who)
+      throws SwapRefusedException, InterruptedException {
+    return moved(
+        "start of " + bundle.getSymbolicName(),
+        bundle,
+        who,
+        () -> {
+          requireTrusted(bundle);
+          try {
+            new FrameworkBundles(parts.context()).start(bundle, settings.start(), Optional::empty);
+            return Optional.empty();
+          } catch (SwapFailedException e) {
+            return Optional.of(e.getMessage());
+          }
+        });
+  }
+
+  private void requireTrusted(Bundle bundle) throws SwapRefusedException {
+    try {
+      Optional<StoredPlugin> stored =
+          parts
+              .store()
+              .current()
+              .flatMap(each -> each.find(bundle.getSymbolicName()))
+              .filter(each -> each.version().equals(bundle.getVersion().toString()));
+      if (stored.isPresent()) {
+        new SwapTargets(parts.store(), parts.check()).requireTrusted(List.of(stored.get()));
+      }
+    } catch (IOException e) {
+      throw new SwapRefusedException(StoreFailure.words(e), e);
+    } catch (PluginStoreException e) {
+      throw new SwapRefusedException(e.getMessage(), e);
+    }
+  }
+
+  private interface Move {
+    Optional<String> make() throws SwapRefusedException, InterruptedException;
+  }
+
+  private Optional<String> moved(String what, Bundle bundle, String who, Move move)
+      throws SwapRefusedException, InterruptedException {
+    Instant began = clock.instant();
+    synchronized (this) {
+      while (running != null) {
+        wait();
+      }
+      requireOpen();
+      Thread thread = Thread.currentThread();
+      SwapStatus status =
+          SwapStatus.begun(number, what, Set.of(bundle.getSymbolicName()), who, began);
+      running = new Running(thread, new SwapCancel(thread), new MutableValue<>(status), false);
+    }
+    try {
+      if (bundle.getState() == Bundle.UNINSTALLED) {
+        throw new SwapRefusedException(
+            "%s %s was replaced meanwhile; \"bundle list\" shows what runs"
+                .formatted(bundle.getSymbolicName(), bundle.getVersion()));
+      }
+      return move.make();
+    } finally {
+      over();
+    }
+  }
+
+  private synchronized void over() {
+    running = null;
+    notifyAll();
+  }
+
+  private void requireOpen() throws SwapRefusedException {
+    if (closed) {
+      throw new SwapRefusedException("the node stops; give the order again when it is back");
+    }
   }
 
   private synchronized Running running() {
@@ -105,22 +224,37 @@ public final class SwapEngine implements AutoCloseable {
   }
 
   private void run(SwapOrder order, SwapOptions options, MutableValue<SwapStatus> status) {
-    SwapStatus first = status.peek().orElseThrow();
     String ordered = "%s by %s".formatted(order.words(), options.who());
-    parts.audit().note(ordered + (options.dryRun() ? ": dry run" : ": begins"));
+    SwapOutcome outcome =
+        new SwapOutcome.CouldNotRevert("the swap was interrupted while it was taken back");
+    try {
+      parts.audit().note(ordered + (options.dryRun() ? ": dry run" : ": begins"));
+      outcome = carriedOut(order, options, status);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (RuntimeException | Error e) {
+      outcome = new SwapOutcome.CouldNotRevert("the swap failed: " + RootCauses.of(e));
+    } finally {
+      // Whatever was thrown: the next swap may begin, and whoever waits for this one is told.
+      end(status, outcome);
+    }
+    parts.audit().note(ordered + ": " + outcome.name() + ": " + outcome.reason());
+  }
+
+  private SwapOutcome carriedOut(
+      SwapOrder order, SwapOptions options, MutableValue<SwapStatus> status)
+      throws InterruptedException {
     SwapRun run =
         new SwapRun(
-            parts, settings, record(first), running().cancel(), stage -> set(status, stage));
-    SwapOutcome outcome;
-    try {
-      outcome = run.run(order, options);
-    } catch (InterruptedException e) {
-      outcome = new SwapOutcome.CouldNotRevert("the swap was interrupted while it was taken back");
-    } catch (RuntimeException e) {
-      outcome = new SwapOutcome.CouldNotRevert("the swap failed: " + RootCauses.of(e));
-    }
-    end(status, options.dryRun() ? outcome : noted(outcome, run.record()));
-    parts.audit().note(ordered + ": " + outcome.name() + ": " + outcome.reason());
+            parts,
+            settings,
+            record(status.peek().orElseThrow()),
+            running().cancel(),
+            left,
+            retired,
+            stage -> set(status, stage));
+    SwapOutcome outcome = run.run(order, options);
+    return options.dryRun() ? outcome : noted(outcome, run.record());
   }
 
   private SwapRecord record(SwapStatus first) {
@@ -141,10 +275,8 @@ public final class SwapEngine implements AutoCloseable {
   }
 
   private void end(MutableValue<SwapStatus> status, SwapOutcome outcome) {
-    synchronized (this) {
-      // A watcher that sees the end may order the next one at once.
-      running = null;
-    }
+    // A watcher that sees the end may order the next one at once.
+    over();
     newest.set(status.update(now -> now.orElseThrow().ended(outcome)));
   }
 
@@ -174,7 +306,7 @@ public final class SwapEngine implements AutoCloseable {
    */
   public String cancel(String who) throws SwapRefusedException {
     Running now = running();
-    if (now == null) {
+    if (now == null || !now.swap()) {
       throw new SwapRefusedException("no swap is under way");
     }
     String what = now.status().peek().orElseThrow().what();
@@ -248,7 +380,9 @@ public final class SwapEngine implements AutoCloseable {
       closed = true;
       now = running;
     }
-    if (now == null) {
+    left.close();
+    retired.close();
+    if (now == null || !now.swap()) {
       return;
     }
     now.cancel().cancel("the end of the node");

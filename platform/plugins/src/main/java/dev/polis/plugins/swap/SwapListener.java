@@ -23,8 +23,7 @@ public interface SwapListener {
   /**
    * Announces a swap: the successors are installed, and none of them has been started.
    *
-   * @param replacements what takes the place of what; a bundle that stays and gets another
-   *     configuration takes its own place, since its components end and begin again
+   * @param replacements what takes the place of what
    */
   default void begins(List<Replacement> replacements) {}
 

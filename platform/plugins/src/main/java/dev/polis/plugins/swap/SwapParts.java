@@ -17,6 +17,7 @@ import org.osgi.service.component.runtime.ServiceComponentRuntime;
  * @param store the node's plugins and generations
  * @param check verifies bundles that come
  * @param health the node's health table
+ * @param own the place in it of the plugins as a whole
  * @param components the state of components
  * @param configurations the configurations of organs
  * @param commandLine the configurations the process was started with
@@ -29,6 +30,7 @@ public record SwapParts(
     PluginStore store,
     PluginCheck check,
     HealthRegistry health,
+    PluginsHealth own,
     ServiceComponentRuntime components,
     ConfigurationAdmin configurations,
     ConfigurationSet commandLine,
@@ -53,6 +55,7 @@ public record SwapParts(
     Objects.requireNonNull(store, "store");
     Objects.requireNonNull(check, "check");
     Objects.requireNonNull(health, "health");
+    Objects.requireNonNull(own, "own");
     Objects.requireNonNull(components, "components");
     Objects.requireNonNull(configurations, "configurations");
     Objects.requireNonNull(commandLine, "commandLine");

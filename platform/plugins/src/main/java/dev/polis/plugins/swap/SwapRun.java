@@ -13,15 +13,16 @@ import dev.polis.plugins.swap.SwapGate.Baseline;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleException;
+import org.osgi.framework.wiring.BundleWiring;
 
 /** Carries out one order, from one thread, and takes it back if the node is not well with it. */
 final class SwapRun {
@@ -37,6 +38,8 @@ final class SwapRun {
   private final OrganConfigurations configurations;
   private final Announcements announcements;
   private final SwapCancel cancel;
+  private final Leftovers left;
+  private final RetiredVersions versions;
   private final Consumer<SwapStage> stages;
 
   private SwapRecord record;
@@ -45,8 +48,13 @@ final class SwapRun {
   private final List<Bundle> installed = new ArrayList<>();
 
   private final List<Bundle> stopped = new ArrayList<>();
+
+  /** Bundles that did not stop or leave, with what is wrong. */
+  private final Map<Bundle, String> stuck = new LinkedHashMap<>();
+
   private List<Replacement> replacements = List.of();
   private Baseline before = Baseline.NOTHING;
+  private boolean begun;
   private boolean announced;
   private boolean switched;
 
@@ -62,11 +70,15 @@ final class SwapRun {
       SwapSettings settings,
       SwapRecord record,
       SwapCancel cancel,
+      Leftovers left,
+      RetiredVersions versions,
       Consumer<SwapStage> stages) {
     this.parts = parts;
     this.settings = settings;
     this.record = record;
     this.cancel = cancel;
+    this.left = left;
+    this.versions = versions;
     this.stages = stages;
     this.notes = SwapNotes.of(parts.store());
     this.bundles = new FrameworkBundles(parts.context());
@@ -95,7 +107,15 @@ final class SwapRun {
       return abandoned(new SwapOutcome.Refused(StoreFailure.words(e)));
     } catch (InterruptedException e) {
       return abandoned(new SwapOutcome.Refused("the swap was interrupted"));
+    } catch (RuntimeException | Error e) {
+      return begun
+          ? new SwapOutcome.CouldNotRevert(failed(e))
+          : abandoned(new SwapOutcome.Refused(failed(e)));
     }
+  }
+
+  private static String failed(Throwable e) {
+    return "the swap failed: " + RootCauses.of(e);
   }
 
   private String whoCancelled() {
@@ -109,10 +129,9 @@ final class SwapRun {
   private SwapOutcome abandoned(SwapOutcome outcome) throws InterruptedException {
     cancel.settle();
     for (Bundle each : installed) {
-      Optional<String> left = bundles.uninstall(each, settings.stop());
-      left.ifPresent(parts.audit()::note);
+      bundles.uninstall(each, settings.stop()).ifPresent(parts.audit()::note);
     }
-    installed.clear();
+    left.add(installed, stuck);
     return cancel.who().isEmpty()
         ? outcome
         : new SwapOutcome.Reverted(whoCancelled() + "; nothing had changed yet");
@@ -127,12 +146,14 @@ final class SwapRun {
             .orElseThrow(
                 () ->
                     new SwapRefusedException("this node has no generation to change; restart it"));
+    left.remove();
     if (order instanceof SwapOrder.Remove removal) {
       new RemovalCheck(parts.store(), parts.health()).require(removal, current);
     }
     SwapTargets.Target target = targets.of(order, options, current);
     record = record.towards(target.generation().fingerprint());
-    SwapChange change = SwapChange.between(current, target.generation(), bundles);
+    SwapChange change =
+        SwapChange.between(current, target.generation(), this::running, components::readers);
     record = record.about(change.names());
     if (target.generation().fingerprint().equals(current.fingerprint())) {
       return new SwapOutcome.NothingToDo(
@@ -140,6 +161,10 @@ final class SwapRun {
     }
     stages.accept(new SwapStage.Fetched(SwapTargets.names(change.coming())));
     stages.accept(new SwapStage.Verified(target.verified()));
+    if (!(order instanceof SwapOrder.Replace)) {
+      // What replaces is verified as it comes.
+      targets.requireTrusted(change.coming());
+    }
     cancel.check();
     decisions.require(options, current, target.generation());
     requireNotFailed(options);
@@ -189,19 +214,24 @@ final class SwapRun {
                 : "the platform has all packages and services that it needs"));
   }
 
+  /** Returns the bundles of a name that run in the generation that counts. */
+  private List<Bundle> running(String symbolicName) {
+    return bundles.named(symbolicName).stream().filter(each -> !left.contains(each)).toList();
+  }
+
   private SwapOutcome carriedOut(Generation current, Generation target, SwapChange change)
       throws IOException, InterruptedException {
     before = gate.baseline(change.going());
     guard.begin();
     // From here on the disk says that a swap is under way, and a start undoes it.
     begin();
-    stages.accept(new SwapStage.Installed(SwapTargets.names(change.coming())));
-    replacements = replacements(change);
-    replacements.addAll(reconfigured(change));
     Generation committed;
     try {
+      stages.accept(new SwapStage.Installed(SwapTargets.names(change.coming())));
+      replacements = replacements(change);
       announced = true;
       announcements.begin(replacements);
+      prepare(change, target);
       start();
       beside();
       whole(switchOver(change, current, target));
@@ -212,8 +242,8 @@ final class SwapRun {
           : reverted(e.getMessage(), e.isGenerationAtFault());
     } catch (InterruptedException e) {
       return reverted(whoCancelled(), false);
-    } catch (RuntimeException e) {
-      return reverted("the swap failed: " + RootCauses.of(e), false);
+    } catch (RuntimeException | Error e) {
+      return reverted(failed(e), false);
     }
     return retired(change, committed);
   }
@@ -222,6 +252,7 @@ final class SwapRun {
   private void begin() throws IOException {
     record = record.as("installed", "");
     notes.underWay(record);
+    begun = true;
   }
 
   private void passed(String stage) throws SwapFailedException {
@@ -248,19 +279,24 @@ final class SwapRun {
     return found;
   }
 
-  /** Returns the bundles that stay and read a configuration that changes: each replaces itself. */
-  private List<Replacement> reconfigured(SwapChange change) {
-    Set<String> pids =
-        change.configured().stream().map(ConfigurationSet.Key::pid).collect(Collectors.toSet());
-    Set<Long> going = change.going().stream().map(Bundle::getBundleId).collect(Collectors.toSet());
-    return components.configurations().stream()
-        .filter(
-            each -> List.of(each.description.configurationPid).stream().anyMatch(pids::contains))
-        .map(each -> each.description.bundle)
-        .filter(bundle -> !going.contains(bundle.id))
-        .map(bundle -> new Replacement(bundle.symbolicName, bundle.id, bundle.id))
-        .distinct()
-        .toList();
+  /** Lets successors start with the configuration that they will have. */
+  private void prepare(SwapChange change, Generation target) throws SwapFailedException {
+    if (change.configured().isEmpty()) {
+      return;
+    }
+    try {
+      for (Bundle each : installed) {
+        configurations.prepare(
+            each, change.configured(), target.configuration(), targets.keys(target));
+      }
+    } catch (IOException | PluginStoreException | UnfitSettingException e) {
+      throw unchangeable(e);
+    }
+  }
+
+  private static SwapFailedException unchangeable(Exception e) {
+    return SwapFailedException.elsewhere(
+        "the configuration cannot be changed: " + RootCauses.of(e), e);
   }
 
   private void start() throws SwapFailedException, InterruptedException {
@@ -298,10 +334,10 @@ final class SwapRun {
         continue;
       }
       stopped.add(each);
-      Optional<String> trouble = cancel.during(() -> bundles.stop(each, settings.stop()));
-      if (trouble.isPresent()) {
-        throw SwapFailedException.elsewhere(trouble.get(), null);
-      }
+      // One that hangs or throws costs nothing: the calls have gone to its successor already.
+      cancel
+          .during(() -> bundles.stop(each, settings.stop()))
+          .ifPresent(trouble -> stuck.put(each, trouble));
     }
     Map<ConfigurationSet.Key, Object> values = configure(change, current, target);
     stages.accept(new SwapStage.Switched(since(began)));
@@ -318,8 +354,7 @@ final class SwapRun {
       configuredOrNull = new Configured(keys, current.configuration(), targets.keys(current));
       return configurations.apply(keys, target.configuration(), targets.keys(target));
     } catch (IOException | PluginStoreException | UnfitSettingException e) {
-      throw SwapFailedException.elsewhere(
-          "the configuration cannot be changed: " + RootCauses.of(e), e);
+      throw unchangeable(e);
     }
   }
 
@@ -333,10 +368,7 @@ final class SwapRun {
     passed("committing");
     cancel.tooLate();
     try {
-      Generation committed =
-          parts.store().commit(target.origin(), target.plugins(), target.configuration());
-      stages.accept(new SwapStage.Committed(committed.number()));
-      return committed;
+      return parts.store().commit(target.origin(), target.plugins(), target.configuration());
     } catch (IOException e) {
       throw SwapFailedException.elsewhere(
           "the new generation cannot be written: " + StoreFailure.words(e), e);
@@ -346,57 +378,133 @@ final class SwapRun {
     }
   }
 
+  /** A step at the end of a swap. */
+  @FunctionalInterface
+  private interface Step {
+    void take() throws InterruptedException;
+  }
+
+  /** Takes a step; what it throws keeps no other step from being taken. */
+  private static void attempt(List<String> trouble, Step step) throws InterruptedException {
+    try {
+      step.take();
+    } catch (RuntimeException | Error e) {
+      trouble.add(failed(e));
+    }
+  }
+
   /** Removes the predecessors; what goes wrong here changes nothing about the new generation. */
   private SwapOutcome retired(SwapChange change, Generation committed) throws InterruptedException {
-    List<String> left = new ArrayList<>();
-    for (Bundle each : change.going()) {
-      bundles.uninstall(each, settings.stop()).ifPresent(left::add);
-    }
-    if (!change.going().isEmpty()) {
-      bundles.refresh(change.going());
-      stages.accept(new SwapStage.Retired(change.going().size() + " uninstalled"));
-    }
+    List<String> trouble = new ArrayList<>(stuck.values());
     try {
+      attempt(trouble, () -> stages.accept(new SwapStage.Committed(committed.number())));
+      attempt(trouble, () -> remove(change.going(), trouble));
+      attempt(trouble, () -> tidyUp(trouble, change.going()));
+    } finally {
+      left.add(change.going(), stuck);
+      announcements.end(replacements, true);
+    }
+    return new SwapOutcome.Applied(committed.number(), String.join("; ", trouble));
+  }
+
+  private void remove(List<Bundle> going, List<String> trouble) throws InterruptedException {
+    for (Bundle each : going) {
+      if (!stuck.containsKey(each)) {
+        uninstall(each, guard.known(), trouble);
+      }
+    }
+    int gone = bundles.refresh(going);
+    if (!going.isEmpty()) {
+      stages.accept(new SwapStage.Retired(gone + " uninstalled"));
+    }
+  }
+
+  /**
+   * Uninstalls a bundle that was stopped, and follows its classes.
+   *
+   * @param suspects threads among which it has started some
+   */
+  private void uninstall(Bundle bundle, Set<Thread> suspects, List<String> trouble)
+      throws InterruptedException {
+    if (bundle.getState() == Bundle.UNINSTALLED) {
+      return;
+    }
+    Optional<ClassLoader> loader =
+        Optional.ofNullable(bundle.adapt(BundleWiring.class)).map(BundleWiring::getClassLoader);
+    List<Thread> running = new ThreadsLeft(suspects, List.of(bundle)).running();
+    Optional<String> why = bundles.uninstall(bundle, settings.stop());
+    why.ifPresent(trouble::add);
+    why.ifPresent(each -> stuck.putIfAbsent(bundle, each));
+    if (why.isEmpty()) {
+      String name = bundle.getSymbolicName() + " " + bundle.getVersion();
+      loader.ifPresent(classes -> versions.follow(name, classes, running));
+    }
+  }
+
+  private void tidyUp(List<String> trouble, List<Bundle> gone) {
+    try {
+      configurations.forget(gone);
       notes.forgive(record.target());
       parts.store().collect();
     } catch (IOException | PluginStoreException e) {
-      left.add("the store could not be tidied up: " + RootCauses.of(e));
+      trouble.add("the store could not be tidied up: " + RootCauses.of(e));
     }
-    announcements.end(replacements, true);
-    return new SwapOutcome.Applied(committed.number(), String.join("; ", left));
   }
 
   private SwapOutcome reverted(String why, boolean generationAtFault) throws InterruptedException {
     cancel.settle();
-    stages.accept(new SwapStage.Reverting(why));
     record = record.as("reverting", why);
-    List<String> left = new ArrayList<>();
-    if (generationAtFault) {
-      remember(why);
-    }
-    ThreadsLeft threads = new ThreadsLeft(guard.came(), installed);
-    if (switched) {
-      Map<ConfigurationSet.Key, Object> values = restore(left);
-      restart(left);
-      // Before anything is waited for: the predecessors have their state again.
-      announcements.switchOver(replacements.stream().map(Replacement::reversed).toList());
-      awaitBack(values, left);
-    }
+    List<String> trouble = new ArrayList<>();
     List<String> ended = new ArrayList<>();
-    for (Bundle each : installed) {
-      bundles.stop(each, settings.stop()).ifPresent(ended::add);
-      bundles.uninstall(each, settings.stop()).ifPresent(ended::add);
-    }
-    bundles.refresh(installed);
-    threads.words().ifPresent(ended::add);
-    if (announced) {
-      announcements.end(replacements, false);
+    try {
+      attempt(ended, () -> stages.accept(new SwapStage.Reverting(why)));
+      if (generationAtFault) {
+        remember(why);
+      }
+      if (switched) {
+        attempt(trouble, () -> switchBack(trouble));
+      }
+      attempt(ended, () -> removeSuccessors(ended));
+    } finally {
+      left.add(installed, stuck);
+      if (announced) {
+        announcements.end(replacements, false);
+      }
     }
     boolean gone = installed.stream().allMatch(each -> each.getState() == Bundle.UNINSTALLED);
-    boolean back = left.isEmpty() && gone;
-    left.addAll(ended);
-    String reason = left.isEmpty() ? why : why + "; " + String.join("; ", left);
+    boolean back = trouble.isEmpty() && gone;
+    trouble.addAll(ended);
+    String reason = trouble.isEmpty() ? why : why + "; " + String.join("; ", trouble);
     return back ? new SwapOutcome.Reverted(reason) : new SwapOutcome.CouldNotRevert(reason);
+  }
+
+  private void switchBack(List<String> trouble) throws InterruptedException {
+    Map<ConfigurationSet.Key, Object> values = restore(trouble);
+    restart(trouble);
+    // Before anything is waited for: the predecessors have their state again.
+    announcements.switchOver(replacements.stream().map(Replacement::reversed).toList());
+    awaitBack(values, trouble);
+  }
+
+  private void removeSuccessors(List<String> ended) throws InterruptedException {
+    ThreadsLeft threads = new ThreadsLeft(guard.came(), installed);
+    for (Bundle each : installed) {
+      Optional<String> why = bundles.stop(each, settings.stop());
+      why.ifPresent(ended::add);
+      why.ifPresent(trouble -> stuck.put(each, trouble));
+      uninstall(each, guard.came(), ended);
+    }
+    forget(ended);
+    bundles.refresh(installed);
+    threads.words().ifPresent(ended::add);
+  }
+
+  private void forget(List<String> trouble) {
+    try {
+      configurations.forget(installed);
+    } catch (IOException e) {
+      trouble.add("what was configured for the successors stays: " + RootCauses.of(e));
+    }
   }
 
   private void remember(String why) {
@@ -407,7 +515,7 @@ final class SwapRun {
     }
   }
 
-  private Map<ConfigurationSet.Key, Object> restore(List<String> left) {
+  private Map<ConfigurationSet.Key, Object> restore(List<String> trouble) {
     Configured former = configuredOrNull;
     if (former == null) {
       return Map.of();
@@ -415,26 +523,26 @@ final class SwapRun {
     try {
       return configurations.apply(former.keys(), former.former(), former.types());
     } catch (IOException | UnfitSettingException e) {
-      left.add("the former configuration cannot be restored: " + RootCauses.of(e));
+      trouble.add("the former configuration cannot be restored: " + RootCauses.of(e));
       return Map.of();
     }
   }
 
-  private void awaitBack(Map<ConfigurationSet.Key, Object> values, List<String> left)
+  private void awaitBack(Map<ConfigurationSet.Key, Object> values, List<String> trouble)
       throws InterruptedException {
     try {
       gate.back(stopped, values, before);
     } catch (SwapFailedException e) {
-      left.add("what ran before does not come back: " + e.getMessage());
+      trouble.add("what ran before does not come back: " + e.getMessage());
     }
   }
 
-  private void restart(List<String> left) throws InterruptedException {
+  private void restart(List<String> trouble) throws InterruptedException {
     for (Bundle each : stopped) {
       try {
         bundles.start(each, settings.start(), Optional::empty);
       } catch (SwapFailedException e) {
-        left.add("the predecessor did not come back: " + e.getMessage());
+        trouble.add("the predecessor did not come back: " + e.getMessage());
       }
     }
   }

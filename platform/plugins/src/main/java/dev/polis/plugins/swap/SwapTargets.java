@@ -1,6 +1,9 @@
 package dev.polis.plugins.swap;
 
 import dev.polis.config.DidYouMean;
+import dev.polis.plugins.manifest.ManifestEnvelope;
+import dev.polis.plugins.manifest.PluginRefusedException;
+import dev.polis.plugins.manifest.PluginVerifier;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.metatype.UnfitSettingException;
 import dev.polis.plugins.plan.BootPlan;
@@ -54,8 +57,31 @@ final class SwapTargets {
       case SwapOrder.Adopt adopt ->
           new Target(adopted(adopt, current), "its bundles came with the distribution");
       case SwapOrder.Rollback rollback ->
-          new Target(before(current), "its bundles were verified when they came");
+          new Target(before(current), "its bundles are verified anew");
     };
+  }
+
+  /**
+   * Verifies what a generation brings that was in the store before: a key that vouched for it then
+   * may have been removed since. What came with the distribution needs no key.
+   */
+  void requireTrusted(List<StoredPlugin> coming)
+      throws SwapRefusedException, PluginStoreException, IOException {
+    List<StoredPlugin> own = store.distribution().map(Generation::plugins).orElse(List.of());
+    for (StoredPlugin each : coming) {
+      if (!own.contains(each)) {
+        Path file = store.verified(each);
+        check.verify(file, manifest(file));
+      }
+    }
+  }
+
+  private static byte[] manifest(Path bundle) throws SwapRefusedException, IOException {
+    try {
+      return PluginVerifier.read(bundle, ManifestEnvelope.beside(bundle));
+    } catch (PluginRefusedException e) {
+      throw new SwapRefusedException(e.getMessage(), e);
+    }
   }
 
   private Target replaced(SwapOrder.Replace order, SwapOptions options, Generation current)

@@ -73,6 +73,11 @@ final class ThreadsLeft {
                 left.size() > NAMED ? ", …" : ""));
   }
 
+  /** Returns those that run at this moment. */
+  List<Thread> running() {
+    return suspects.stream().filter(Thread::isAlive).filter(this::isInside).toList();
+  }
+
   private boolean isInside(Thread thread) {
     return Stream.of(thread.getStackTrace())
         .anyMatch(frame -> classes.contains(frame.getClassName()));

@@ -25,6 +25,20 @@
  * the process, as any lack of memory does: the next start undoes the swap, and after the second
  * such end the generation counts as failed.
  *
+ * <p>A configuration is read by a second instance of the bundle, from the same file, which starts
+ * with it: so it is judged, handed over to and taken back like another version, and the first
+ * instance never sees a value that it cannot live with. Why not a component's own method for
+ * changes? Each organ would need the code for each key, and half a change has no way back.
+ *
+ * <p>A predecessor that hangs while it is stopped keeps nothing back, since calls have gone to its
+ * successor. It is left where it is, the node's health says so, and it is removed when it ends; so
+ * is a successor that could not be taken back. Whatever a stage throws, the swap ends, listeners
+ * are told of the end, and the next swap may begin. Of each version that was uninstalled the class
+ * loader is followed: one that stays in memory is named.
+ *
+ * <p>A single bundle is stopped and started through the engine too, so that neither happens in the
+ * middle of a swap.
+ *
  * <p>Not promised: that code which does not end when it is interrupted can be removed from memory.
  * It is stopped and uninstalled as a bundle, and the outcome names the platform threads of it that
  * run on. Virtual threads are not listed by the JVM, and so are not named.
@@ -33,7 +47,7 @@
  * resolves, and it has no way back.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.plugins.swap;
 
 import org.osgi.annotation.bundle.Export;

@@ -8,28 +8,38 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.event.Value;
 import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.health.HealthCondition;
 import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.store.Generation;
+import dev.polis.plugins.store.StoredPlugin;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import dev.polis.plugins.swap.BlastLine.Effect;
+import dev.polis.plugins.swap.organs.TestOrgan;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.osgi.framework.Bundle;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
 /** Swaps bundles of a real framework. */
 @Timeout(120)
@@ -346,6 +356,20 @@ class SwapEngineTest {
   }
 
   @Test
+  @Tag("attack")
+  @DisplayName("A rollback to a plugin whose key was removed since is refused, and nothing changes")
+  void rollbackToAnUntrustedPlugin() throws Exception {
+    node.untrusted = SwapFixture.plugin(node.base("1.0.0", "well")).digest().hex();
+    node.run(swap(node.base("2.0.0", "well")));
+
+    SwapStatus end = node.run(new SwapOrder.Rollback());
+
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("is not trusted"), () -> words(end));
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+  }
+
+  @Test
   @DisplayName("The first generation has no way back, and says so")
   void noWayBack() throws Exception {
     SwapStatus end = node.run(new SwapOrder.Rollback());
@@ -448,6 +472,274 @@ class SwapEngineTest {
     assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
   }
 
+  @ParameterizedTest(name = "{1} at {0}")
+  @CsvSource({
+    "fetched, error", "verified, exception", "resolved, error", "radius, exception",
+    "installed, error", "installed, exception", "started, error", "proved, exception",
+    "switched, error", "gated, exception"
+  })
+  @DisplayName("An error or exception at a stage ends the swap where it was; the next one works")
+  void thrownAtEachStage(String stage, String what) throws Exception {
+    throwAt(stage, what);
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertTrue(words(end).contains("thrown by the test"), () -> words(end));
+    assertTrue(
+        outcome(end) instanceof SwapOutcome.Refused || outcome(end) instanceof SwapOutcome.Reverted,
+        () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals("1.0.0", node.served());
+    requireNextWorks();
+  }
+
+  @ParameterizedTest(name = "{1} at {0}")
+  @CsvSource({"committed, error", "retired, exception"})
+  @DisplayName("An error or exception after the commit is said, and the new version stays")
+  void thrownAfterTheCommit(String stage, String what) throws Exception {
+    throwAt(stage, what);
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("thrown by the test"), () -> words(end));
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+    requireNextWorks();
+  }
+
+  @Test
+  @DisplayName("An error while a swap is taken back is said, and the old version is back")
+  void thrownWhileItIsTakenBack() throws Exception {
+    throwAt("reverting", "error");
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "throws")));
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("thrown by the test"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    requireNextWorks();
+  }
+
+  @Test
+  @DisplayName("A listener that fails with an error keeps no other from being told")
+  void aListenerThrows() throws Exception {
+    List<Boolean> ended = new ArrayList<>();
+    node.listeners.add(
+        new SwapListener() {
+          @Override
+          public void begins(List<Replacement> replacements) {
+            throw new AssertionError("thrown by the test");
+          }
+
+          @Override
+          public void ends(List<Replacement> replacements, boolean applied) {
+            throw new AssertionError("thrown by the test");
+          }
+        });
+    node.listeners.add(
+        new SwapListener() {
+          @Override
+          public void ends(List<Replacement> replacements, boolean applied) {
+            ended.add(applied);
+          }
+        });
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals(List.of(true), ended);
+  }
+
+  @Test
+  @DisplayName(
+      "What could not be taken back stands in no later swap's way, and is removed when it ends")
+  void leftoversAreRemoved() throws Exception {
+    node.engine =
+        node.engine(
+            SwapFixture.settings(SwapFixture.GATE, Duration.ofMillis(500), SwapFixture.LONG));
+    SwapStatus left = node.run(swap(node.base("2.0.0", "unhealthy-hangs")));
+    assertInstanceOf(SwapOutcome.CouldNotRevert.class, outcome(left), () -> words(left));
+    assertEquals("1.0.0", node.served());
+
+    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+    assertEquals("3.0.0", node.served());
+
+    endAndAwaitRemoval("2.0.0", List.of("above 1.0.0", "base 3.0.0"));
+  }
+
+  @ParameterizedTest(name = "one that {0}")
+  @ValueSource(strings = {"hangs", "throws"})
+  @DisplayName(
+      "A predecessor that does not end costs nothing: the swap goes forward, health says it")
+  void thePredecessorDoesNotEnd(String how) throws Exception {
+    node.run(swap(node.base("1.5.0", "end-" + how)));
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals("2.0.0", node.served());
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.generation());
+    if (how.equals("throws")) {
+      assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+      assertEquals(List.of(), stuck());
+      return;
+    }
+    assertEquals(1, stuck().size(), "said in the health");
+    assertTrue(
+        stuck().getFirst().contains("dev.polis.base did not stop"), () -> stuck().toString());
+
+    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+    SwapStatus configured = node.run(configure("dev.polis.base.port", "99"));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(configured), () -> words(configured));
+    endAndAwaitRemoval("1.5.0", List.of("above 1.0.0", "base 3.0.0"));
+  }
+
+  /** Lets what hangs end; that removes it. */
+  private void endAndAwaitRemoval(String version, List<String> left) throws Exception {
+    assertTrue(
+        node.organs().contains("base " + version + " state " + Bundle.STOPPING),
+        () -> node.organs().toString());
+    System.setProperty(TestOrgan.END_LOOPS, "true");
+    Await.until(
+        SwapFixture.PATIENCE,
+        "what hung to be removed when it has ended",
+        () -> node.organs().equals(left) && stuck().isEmpty());
+  }
+
+  @Test
+  @DisplayName("A version that leaks is named as held, by what; one that does not is not")
+  void heldVersions() throws Exception {
+    node.run(swap(node.base("2.0.0", "thread")));
+    node.run(swap(node.base("3.0.0", "well")));
+    node.run(swap(node.base("4.0.0", "well")));
+
+    Await.until(SwapFixture.PATIENCE, "the leak to be noticed", () -> !held().isEmpty());
+    // The others have had as long, and a collection.
+    Await.until(
+        SwapFixture.PATIENCE,
+        "the leak to be the only one",
+        () -> held().stream().noneMatch(each -> each.contains("3.0.0")));
+    String words = held().getFirst();
+    assertTrue(words.contains("dev.polis.base 2.0.0 by its threads, which run on: "), words);
+    assertTrue(words.contains("leak-0"), words);
+
+    System.setProperty(TestOrgan.END_LOOPS, "true");
+    Await.until(
+        SwapFixture.PATIENCE,
+        "the leak to end with its thread",
+        () -> {
+          System.gc();
+          return held().isEmpty();
+        });
+  }
+
+  private List<String> stuck() {
+    return conditions("old-version-stuck");
+  }
+
+  private List<String> held() {
+    return conditions("old-version-held");
+  }
+
+  private List<String> conditions(String code) {
+    return node.health().all().peek().orElse(List.of()).stream()
+        .filter(status -> status.name().equals("plugins"))
+        .flatMap(status -> status.conditions().stream())
+        .filter(condition -> condition.code().equals(code))
+        .map(HealthCondition::reason)
+        .toList();
+  }
+
+  private void requireNextWorks() throws Exception {
+    node.onStage = stage -> {};
+    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+    assertEquals(List.of("above 1.0.0", "base 3.0.0"), node.organs());
+    assertEquals("3.0.0", node.served());
+  }
+
+  /** Lets the thread that swaps throw when it has passed a stage. */
+  private void throwAt(String stage, String what) {
+    node.onStage =
+        passed -> {
+          if (!passed.equals(stage)) {
+            return;
+          }
+          if (what.equals("error")) {
+            throw new NoClassDefFoundError("thrown by the test");
+          }
+          throw new IllegalStateException("thrown by the test");
+        };
+  }
+
+  @ParameterizedTest(name = "at {0}")
+  @ValueSource(strings = {"installed", "started", "switched", "retired"})
+  @DisplayName("A bundle that is stopped in the middle of a swap stops when the swap has ended")
+  void stoppedInTheMiddle(String stage) throws Exception {
+    Bundle above = bundle("dev.polis.above");
+    CompletableFuture<Optional<String>> stop = new CompletableFuture<>();
+    node.onStage =
+        passed -> {
+          if (passed.equals(stage)) {
+            Thread.ofVirtual().start(() -> stop.completeAsync(() -> stop(above)));
+          }
+          assertEquals(Bundle.ACTIVE, above.getState(), passed);
+        };
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals(Optional.empty(), stop.get(60, TimeUnit.SECONDS));
+    assertEquals(List.of("above 1.0.0 state " + Bundle.RESOLVED, "base 2.0.0"), node.organs());
+    assertEquals(Optional.empty(), node.engine.start(above, "the test"));
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+  }
+
+  @Test
+  @DisplayName("A bundle that hangs while it is stopped has a deadline, and the next swap goes on")
+  void aStopHasADeadline() throws Exception {
+    node.run(swap(node.organ("aside", "1.0.0", "end-hangs", "", "", "")));
+
+    Optional<String> trouble = node.engine.stop(bundle("dev.polis.aside"), "the test");
+
+    assertTrue(trouble.orElse("").contains("it took longer than 5.0 s"), trouble::toString);
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("A stopped bundle whose key was removed since is not started")
+  void startOfAnUntrustedBundle() throws Exception {
+    Bundle above = bundle("dev.polis.above");
+    node.engine.stop(above, "the test");
+    node.untrusted = SwapFixture.plugin(node.above("1.0.0", "well")).digest().hex();
+
+    String refusal =
+        assertThrows(SwapRefusedException.class, () -> node.engine.start(above, "the test"))
+            .getMessage();
+
+    assertTrue(refusal.contains("is not trusted"), refusal);
+    assertEquals(Bundle.RESOLVED, above.getState());
+  }
+
+  private Optional<String> stop(Bundle bundle) {
+    try {
+      return node.engine.stop(bundle, "the test");
+    } catch (SwapRefusedException | InterruptedException e) {
+      return Optional.of(e.toString());
+    }
+  }
+
+  private Bundle bundle(String symbolicName) {
+    return Arrays.stream(node.context().getBundles())
+        .filter(each -> symbolicName.equals(each.getSymbolicName()))
+        .findFirst()
+        .orElseThrow();
+  }
+
   /** Cancels the next swap when it has passed a stage; returns what refused that. */
   private List<String> cancelAt(String stage) {
     List<String> refusals = new ArrayList<>();
@@ -502,8 +794,9 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("A bundle whose configuration changes is announced to take its own place")
-  void aConfigurationIsAnnounced() throws Exception {
+  @DisplayName(
+      "A configuration is changed by a second instance, which takes the place of the first")
+  void aConfigurationIsASwap() throws Exception {
     List<Replacement> heard = new ArrayList<>();
     node.listeners.add(
         new SwapListener() {
@@ -512,12 +805,74 @@ class SwapEngineTest {
             heard.addAll(replacements);
           }
         });
+    List<String> beside = new ArrayList<>();
+    node.onStage =
+        stage -> {
+          if (stage.equals("started")) {
+            beside.addAll(ports());
+          }
+        };
 
-    node.run(configure("dev.polis.base.port", "99"));
+    for (int port : List.of(99, 98, 97)) {
+      SwapStatus end = node.run(configure("dev.polis.base.port", String.valueOf(port)));
+      assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+      assertEquals(List.of(String.valueOf(port)), ports());
+      assertEquals(port, port());
+    }
+    assertEquals(List.of("99", "null", "98", "99", "97", "98"), beside, "what both have read");
 
-    assertEquals(1, heard.size(), heard::toString);
-    assertEquals("dev.polis.base", heard.getFirst().symbolicName());
-    assertEquals(heard.getFirst().predecessor(), heard.getFirst().successor());
+    assertEquals(3, heard.size(), heard::toString);
+    assertTrue(
+        heard.stream()
+            .allMatch(
+                each ->
+                    each.symbolicName().equals("dev.polis.base")
+                        && each.predecessor() < each.successor()),
+        heard::toString);
+    assertEquals(BEFORE, node.organs());
+    List<String> configured = node.configurations();
+    assertEquals(2, configured.size(), configured::toString);
+  }
+
+  @Test
+  @DisplayName(
+      "A bundle that comes with a configuration starts with it, and the old one keeps its own")
+  void configurationWithABundle() throws Exception {
+    Generation now = node.store.current().orElseThrow();
+    Path jar = node.base("2.0.0", "well");
+    StoredPlugin next = SwapFixture.plugin(jar);
+    node.store.put(next, jar);
+    node.store.putManifest(next, SwapFixture.manifest(jar));
+    List<StoredPlugin> plugins = new ArrayList<>(now.plugins());
+    plugins.replaceAll(each -> each.symbolicName().equals(next.symbolicName()) ? next : each);
+    node.store.commit(
+        now.origin(), plugins, ConfigurationSet.none().with("dev.polis.base", "port", "99"));
+    node.store.commit(now.origin(), now.plugins(), now.configuration());
+    List<String> beside = new ArrayList<>();
+    node.onStage =
+        stage -> {
+          if (stage.equals("started")) {
+            beside.addAll(ports());
+          }
+        };
+
+    SwapStatus end = node.run(new SwapOrder.Rollback());
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals(List.of("99", "null"), beside, "what both have read");
+    assertEquals(List.of("99"), ports());
+    assertEquals("2.0.0", node.served());
+  }
+
+  /** The ports that the components of base have read, sorted. */
+  private List<String> ports() {
+    var runtime = node.service(ServiceComponentRuntime.class);
+    return runtime.getComponentDescriptionDTOs().stream()
+        .filter(each -> each.name.equals("base"))
+        .flatMap(each -> runtime.getComponentConfigurationDTOs(each).stream())
+        .map(each -> String.valueOf(each.properties.get("port")))
+        .sorted()
+        .toList();
   }
 
   @Test
@@ -578,13 +933,16 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("A configuration the organ cannot live with is reverted with the organ's words")
+  @DisplayName("A configuration the organ cannot live with is reverted, while the organ serves")
   void badConfiguration() throws Exception {
     SwapStatus end = node.run(configure("dev.polis.base.port", "13"));
 
     assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
     assertTrue(words(end).contains("port 13 brings bad luck"), () -> words(end));
-    assertEquals(1, port());
+    assertTrue(
+        end.stages().stream().noneMatch(SwapStage.Switched.class::isInstance), () -> words(end));
+    assertEquals(List.of("null"), ports());
+    assertEquals(List.of(), node.configurations());
     assertEquals(1, node.store.current().orElseThrow().number());
     assertEquals("1.0.0", node.served());
   }

@@ -45,6 +45,7 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Constants;
 import org.osgi.framework.ServiceReference;
+import org.osgi.service.cm.Configuration;
 import org.osgi.service.cm.ConfigurationAdmin;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
@@ -57,6 +58,9 @@ public final class SwapFixture {
 
   /** For how long everything has to be well, which each swap that succeeds waits for twice. */
   public static final Duration GATE = Duration.ofMillis(250);
+
+  /** Soon, so that a test need not wait. */
+  private static final Duration UNLOADED = Duration.ofSeconds(1);
 
   /** A limit that only a defect reaches, however busy the machine is. */
   public static final Duration LONG = Duration.ofSeconds(10);
@@ -72,6 +76,9 @@ public final class SwapFixture {
   public final Queue<String> audit = new ConcurrentLinkedQueue<>();
   public final List<SwapListener> listeners = new CopyOnWriteArrayList<>();
   public SwapEngine engine;
+
+  /** A part of the path of bundles for which nobody vouches any more. */
+  volatile String untrusted = "no bundle";
 
   /** Receives the name of each stage, on the thread that swaps. */
   volatile Consumer<String> onStage = stage -> {};
@@ -115,6 +122,7 @@ public final class SwapFixture {
         deadline,
         start,
         Duration.ofSeconds(5),
+        UNLOADED,
         new ResourceLimits(32 * MIB, 32 * MIB, 16),
         Set.of("alone"));
   }
@@ -147,8 +155,14 @@ public final class SwapFixture {
         new SwapParts(
             context(),
             store,
-            (bundle, manifest) -> "vouched for by the test",
+            (bundle, manifest) -> {
+              if (bundle.toString().contains(untrusted)) {
+                throw new SwapRefusedException("the key of " + bundle + " is not trusted");
+              }
+              return "vouched for by the test";
+            },
             health,
+            new PluginsHealth(health),
             service(ServiceComponentRuntime.class),
             service(ConfigurationAdmin.class),
             commandLine,
@@ -275,7 +289,7 @@ public final class SwapFixture {
     return new SwapOrder.Replace(jar, manifest(jar));
   }
 
-  private static byte[] manifest(Path jar) throws Exception {
+  static byte[] manifest(Path jar) throws Exception {
     String name = BundleManifest.read(jar).symbolicName().replace("dev.polis.", "");
     PackOptions organ = PackOptions.providing(List.of(new Provided.Organ(name)));
     return DistributionManifest.of(PluginPacker.describe(jar, organ)).encode().toByteArray();
@@ -312,6 +326,12 @@ public final class SwapFixture {
   /** Returns what is configured for a PID. */
   Dictionary<String, Object> configuration(String pid) throws Exception {
     return service(ConfigurationAdmin.class).getConfiguration(pid, null).getProperties();
+  }
+
+  /** Returns the PIDs of all configurations. */
+  List<String> configurations() throws Exception {
+    Configuration[] found = service(ConfigurationAdmin.class).listConfigurations(null);
+    return found == null ? List.of() : Arrays.stream(found).map(Configuration::getPid).toList();
   }
 
   /** Returns the version that the service of base comes from. */

@@ -31,14 +31,16 @@ public final class FaultyOrgan {
 
   private final List<byte[]> held = new ArrayList<>();
   private volatile boolean ended;
+  private Path end = Path.of("");
+  private String behaviour = "";
 
   /** Null while it is not active. */
   private HealthScope scope;
 
   /** Called by Declarative Services. */
   public void activate(BundleContext context, Map<String, Object> properties) throws Exception {
-    Path end = Path.of(String.valueOf(properties.get("end")));
-    String behaviour = String.valueOf(properties.get("behaviour"));
+    end = Path.of(String.valueOf(properties.get("end")));
+    behaviour = String.valueOf(properties.get("behaviour"));
     switch (behaviour) {
       case "throws" -> throw new IllegalStateException("the ticket is too short: 3 bytes");
       case "loops" -> loop(end);
@@ -60,6 +62,7 @@ public final class FaultyOrgan {
       case "healthy-then-not" -> later(() -> scope.set(down));
       case "eats" -> later(this::eat);
       case "leaks-threads" -> leak(end);
+      case "leaks-a-thread" -> waitFor(end, "leak-0");
       case "leaks-and-throws" -> {
         waitFor(end, "leak-0");
         scope.close();
@@ -126,6 +129,13 @@ public final class FaultyOrgan {
     held.clear();
     if (scope != null) {
       scope.close();
+    }
+    switch (behaviour) {
+      case "hangs-at-the-end" -> loop(end);
+      case "throws-at-the-end" -> throw new IllegalStateException("the door is locked");
+      default -> {
+        // It ends.
+      }
     }
   }
 }

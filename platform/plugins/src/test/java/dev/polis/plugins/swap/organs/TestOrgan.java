@@ -26,6 +26,7 @@ public final class TestOrgan implements Supplier<String> {
 
   private final List<byte[]> eaten = new ArrayList<>();
   private volatile boolean ended;
+  private String behaviour = "";
 
   /** Null while it is not active, or publishes no health. */
   private HealthScope scope;
@@ -37,7 +38,7 @@ public final class TestOrgan implements Supplier<String> {
     if (String.valueOf(properties.get("port")).equals("13")) {
       throw new IllegalArgumentException("port 13 brings bad luck: choose another");
     }
-    String behaviour = String.valueOf(properties.get("behaviour"));
+    behaviour = String.valueOf(properties.get("behaviour"));
     switch (behaviour) {
       case "throws" -> throw new IllegalStateException("the ticket is too short: 3 bytes");
       case "sleeps" -> new CountDownLatch(1).await();
@@ -54,7 +55,7 @@ public final class TestOrgan implements Supplier<String> {
     ServiceReference<HealthRegistry> health = context.getServiceReference(HealthRegistry.class);
     scope = context.getService(health).organ(name, "");
     HealthCondition down = HealthCondition.down("broken", "nothing answers on port 1", "");
-    if (behaviour.equals("unhealthy")) {
+    if (behaviour.startsWith("unhealthy")) {
       scope.set(down);
     } else if (behaviour.equals("then-unhealthy")) {
       HealthScope later = scope;
@@ -135,6 +136,12 @@ public final class TestOrgan implements Supplier<String> {
     ended = true;
     if (scope != null) {
       scope.close();
+    }
+    if (behaviour.endsWith("end-throws")) {
+      throw new IllegalStateException("the door is locked");
+    }
+    while (behaviour.endsWith("hangs") && !Boolean.getBoolean(END_LOOPS)) {
+      pause(10);
     }
   }
 

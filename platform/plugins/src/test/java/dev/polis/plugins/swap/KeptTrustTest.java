@@ -1,4 +1,4 @@
-package dev.polis.plugins;
+package dev.polis.plugins.swap;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

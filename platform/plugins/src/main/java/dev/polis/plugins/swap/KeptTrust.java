@@ -1,4 +1,4 @@
-package dev.polis.plugins;
+package dev.polis.plugins.swap;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -23,7 +23,7 @@ import java.nio.file.Path;
  * <p>A key that the cluster no longer trusts counts on this node until the node hears of it.
  * Whoever can write the copy can write the store too, so it adds no way in.
  */
-final class KeptTrust {
+public final class KeptTrust {
   private final Path file;
   private final Audit audit;
   // Guarded by this.
@@ -38,9 +38,11 @@ final class KeptTrust {
   /**
    * Reads the copy of a store. One that cannot be read trusts no key, and the log says so.
    *
+   * @param store beside which it lies
    * @param audit receives a line when the copy cannot be read or written
+   * @return the copy
    */
-  static KeptTrust open(PluginStore store, Audit audit) {
+  public static KeptTrust open(PluginStore store, Audit audit) {
     return new KeptTrust(store.folder().resolve("trusted-keys"), audit);
   }
 
@@ -62,13 +64,22 @@ final class KeptTrust {
     return TrustRoots.NONE;
   }
 
-  /** Returns the keys that the cluster trusted when this node last heard of them. */
-  synchronized TrustRoots roots() {
+  /**
+   * Returns the keys that the cluster trusted when this node last heard of them.
+   *
+   * @return none if it never has
+   */
+  public synchronized TrustRoots roots() {
     return roots;
   }
 
-  /** Takes the keys that the cluster trusts now; returns whether they are others than before. */
-  synchronized boolean update(TrustRoots now) {
+  /**
+   * Takes the keys that the cluster trusts now.
+   *
+   * @param now all of them
+   * @return whether they are others than before
+   */
+  public synchronized boolean update(TrustRoots now) {
     if (now.equals(roots)) {
       return false;
     }
