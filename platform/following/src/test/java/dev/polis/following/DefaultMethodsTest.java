@@ -97,7 +97,7 @@ final class DefaultMethodsTest {
         new Class<?>[] {type},
         (proxy, method, arguments) -> {
           if (method.isDefault()) {
-            throw new UnsupportedOperationException("the provider's " + method);
+            throw new IllegalStateException("the provider's " + method);
           }
           if (isPart(type, method.getReturnType())) {
             return overriding(method.getReturnType());

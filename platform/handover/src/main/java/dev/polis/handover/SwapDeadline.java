@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.Set;
 
 /**
- * Limits each wait of a swap. Waits lie inside each other; one that lies inside another ends before
- * it, so the cause is said by the one who knows it, and never by the one who waited for him.
+ * Limits each wait of a swap. Waits lie inside each other. The inner one ends first, so the message
+ * is that of the code that knows the cause.
  */
 public enum SwapDeadline {
   /** All components and all health of the node, after the switch; {@code deadline.ms}. */

@@ -332,6 +332,8 @@ class BrokenPluginsIT {
         "the node to hear of it",
         () -> swap(jar, "--dry-run").lastLine().startsWith("refused: "));
 
+    // What is written meanwhile is another test's.
+    writer.close();
     node.ctl("node", "restart", "--runtime").requireSuccess("restart");
 
     Await.until(TestNode.PATIENCE, "the node to run without it", () -> bundles().isEmpty());
@@ -341,6 +343,7 @@ class BrokenPluginsIT {
     node.ctl("plugin", "trust", "add", "faulty", plugins.key() + ".pub")
         .requireSuccess("the key again");
     swap(jar).requireSuccess("the plugin again");
+    writer = SteadyWriter.of(owner, id);
   }
 
   @Test

@@ -36,7 +36,7 @@ public final class SwapEngine implements AutoCloseable {
   /** The newest swap; holds nothing until there was one. */
   private final MutableValue<SwapStatus> newest = new MutableValue<>();
 
-  /** What earlier swaps could not remove; used by the thread that swaps. */
+  /** What earlier swaps could not remove. */
   private final Leftovers left;
 
   private final RetiredVersions retired;
@@ -44,7 +44,7 @@ public final class SwapEngine implements AutoCloseable {
   private long number;
   private boolean closed;
 
-  /** The swap under way; null if there is none. */
+  /** What is under way; null if nothing is. */
   private Running running;
 
   /**

@@ -698,6 +698,25 @@ class SwapEngineTest {
   }
 
   @Test
+  @DisplayName("A bundle that is replaced before its turn to stop comes is named in a refusal")
+  void replacedBeforeItsTurn() throws Exception {
+    Bundle base = bundle("dev.polis.base");
+    CompletableFuture<Optional<String>> stop = new CompletableFuture<>();
+    node.onStage =
+        passed -> {
+          if (passed.equals("started")) {
+            Thread.ofVirtual().start(() -> stop.completeAsync(() -> stop(base)));
+          }
+        };
+
+    node.run(swap(node.base("2.0.0", "well")));
+
+    String answer = stop.get(60, TimeUnit.SECONDS).orElse("");
+    assertTrue(answer.contains("dev.polis.base 1.0.0 was replaced meanwhile"), answer);
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+  }
+
+  @Test
   @DisplayName("A bundle that hangs while it is stopped has a deadline, and the next swap goes on")
   void aStopHasADeadline() throws Exception {
     node.run(swap(node.organ("aside", "1.0.0", "end-hangs", "", "", "")));
