@@ -18,9 +18,8 @@ final class ClusterHealth {
       case SPLIT ->
           Optional.of(
               HealthCondition.degraded(
-                  "no-contact-to-consensus",
-                  text(status),
-                  "it returns by itself; see the log of root.consensus"));
+                      "no-contact-to-consensus", text(status), "polisctl explain curator")
+                  .dueTo("curator", "consensus"));
       case DISOWNING -> Optional.of(HealthCondition.down("disowned", text(status), ""));
     };
   }
@@ -33,9 +32,10 @@ final class ClusterHealth {
       case RpcRevocations.Unknown unknown ->
           Optional.of(
               HealthCondition.degraded(
-                  "revocation-list-unknown",
-                  unknown.describe(),
-                  "it ends when consensus answers; see 'polisctl explain consensus'"));
+                      "revocation-list-unknown",
+                      unknown.describe() + "; it ends when consensus answers",
+                      "polisctl explain consensus")
+                  .dueTo("consensus"));
     };
   }
 

@@ -29,8 +29,8 @@ final class ConsensusHealth {
           Optional.of(
               HealthCondition.down(
                   "etcd-failed",
-                  "etcd does not start: " + reason,
-                  "see the log of root.consensus; it is started again by itself"));
+                  "etcd does not start: " + reason + "; it is started again by itself",
+                  ""));
     };
   }
 }

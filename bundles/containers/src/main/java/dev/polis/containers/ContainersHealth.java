@@ -21,8 +21,10 @@ final class ContainersHealth {
           Optional.of(
               HealthCondition.down(
                   "containers-failed",
-                  "the container runtime does not start: " + reason,
-                  "see the log of root.containers; it is started again by itself"));
+                  "the container runtime does not start: "
+                      + reason
+                      + "; it is started again by itself",
+                  ""));
     };
   }
 }

@@ -100,10 +100,9 @@ final class RoleHealth {
     switch (consensus.peek().orElseThrow()) {
       case ConsensusStatus.Running running -> scope.clear(NO_CONSENSUS);
       case ConsensusStatus.Failed failed ->
-          scope.set(
-              HealthCondition.down(
-                  NO_CONSENSUS, failed.text(), "see the log of root.consensus on this node"));
-      case ConsensusStatus other -> scope.set(HealthCondition.waiting(NO_CONSENSUS, other.text()));
+          scope.set(HealthCondition.down(NO_CONSENSUS, failed.text(), "").dueTo("consensus"));
+      case ConsensusStatus other ->
+          scope.set(HealthCondition.waiting(NO_CONSENSUS, other.text()).dueTo("consensus"));
     }
   }
 }

@@ -62,7 +62,7 @@ public final class Explainer {
         .or(() -> roleOfNobody(name, plugins))
         .or(() -> runnable(name))
         .or(() -> condition(name, statuses))
-        .or(() -> wait(name, statuses, causes));
+        .or(() -> wait(name, causes));
   }
 
   /**
@@ -105,9 +105,9 @@ public final class Explainer {
       HealthStatus status, HealthCauses causes, List<PluginStatus> providers) {
     List<HealthStatus> chain = causes.chain(status);
     List<String> facts = new ArrayList<>(facts(status.conditions()));
-    List<String> why = new ArrayList<>(reasons(chain));
-    List<String> remedies = new ArrayList<>(remedies(chain.reversed()));
-    if (chain.getLast().level() == HealthLevel.WAITING) {
+    List<String> why = new ArrayList<>(reasons(chain, status, causes));
+    List<String> remedies = new ArrayList<>(remedies(chain, causes));
+    if (chain.getFirst().level() == HealthLevel.WAITING) {
       why.addAll(waits());
     }
     for (PluginStatus plugin : providers) {
@@ -127,7 +127,15 @@ public final class Explainer {
         facts,
         why,
         remedies.stream().distinct().toList(),
+        consequences(
+            causes.victims().stream().filter(each -> suffers(each, status, causes)).toList(),
+            causes),
         status.since());
+  }
+
+  private static boolean suffers(HealthStatus victim, HealthStatus root, HealthCauses causes) {
+    return victim.conditions().stream()
+        .anyMatch(trouble -> causes.roots(victim, trouble).contains(root.name()));
   }
 
   private Optional<Explanation> plugin(
@@ -149,7 +157,8 @@ public final class Explainer {
     List<HealthStatus> chains =
         provided.stream().flatMap(status -> causes.chain(status).stream()).distinct().toList();
     Set<String> why = new LinkedHashSet<>(reasons(plugin));
-    reasons(chains).stream()
+    provided.stream()
+        .flatMap(status -> reasons(causes.chain(status), status, causes).stream())
         .filter(reason -> why.stream().noneMatch(reason::contains))
         .toList()
         .forEach(why::add);
@@ -165,10 +174,10 @@ public final class Explainer {
         facts,
         List.copyOf(why),
         Stream.concat(
-                remedies(chains.reversed()).stream(),
-                remedies(plugin.conditions().stream()).stream())
+                remedies(chains, causes).stream(), remedies(plugin.conditions().stream()).stream())
             .distinct()
             .toList(),
+        List.of(),
         plugin.since());
   }
 
@@ -221,6 +230,7 @@ public final class Explainer {
                 Stream.of("give it to the node with: polisctl node role add NODE " + role),
                 remedies(plugin.conditions().stream()).stream())
             .toList(),
+        List.of(),
         plugin.since());
   }
 
@@ -230,19 +240,17 @@ public final class Explainer {
             .map(HealthStatus::level)
             .max(Comparator.naturalOrder())
             .orElse(HealthLevel.WAITING);
-    List<HealthStatus> roots = roots(statuses, causes);
-    List<String> why = new ArrayList<>(reasons(roots));
-    if (!worst.works()) {
-      why.addAll(waits());
-    }
+    List<HealthStatus> roots = causes.roots();
+    List<String> why = roots.stream().flatMap(root -> own(root, causes)).distinct().toList();
     return new Explanation(
         Kind.NODE,
         NODE,
         worst,
         counts(statuses),
         List.of(),
-        why,
-        remedies(roots),
+        worst.works() ? why : Stream.concat(why.stream(), waits().stream()).toList(),
+        remedies(roots, causes),
+        consequences(causes.victims(), causes),
         since(roots.isEmpty() ? statuses : roots));
   }
 
@@ -252,15 +260,6 @@ public final class Explainer {
         .map(HealthStatus::since)
         .max(Comparator.naturalOrder())
         .orElseGet(clock::instant);
-  }
-
-  /** Returns what is not well and is not the consequence of something else, the worst first. */
-  private static List<HealthStatus> roots(List<HealthStatus> statuses, HealthCauses causes) {
-    return statuses.stream()
-        .filter(status -> status.level() != HealthLevel.UP)
-        .filter(status -> status.level().works() || causes.isRoot(status))
-        .sorted(Comparator.comparing(HealthStatus::level).reversed())
-        .toList();
   }
 
   private static String counts(List<HealthStatus> statuses) {
@@ -297,15 +296,18 @@ public final class Explainer {
   }
 
   private static Explanation runnable(RunnableStatus status) {
-    String error = status.lastError().isEmpty() ? "it has never failed" : status.lastError();
     return new Explanation(
         Kind.RUNNABLE,
         status.dn(),
         level(status),
         "it is %s and was started again %d times".formatted(status.state(), status.restarts()),
         List.of(),
-        List.of((status.lastError().isEmpty() ? "" : "its last failure: ") + error),
-        List.of("see the log of " + status.dn()),
+        List.of(
+            status.lastError().isEmpty()
+                ? "it has never failed"
+                : "its last failure: " + SupervisedHealth.error(status)),
+        level(status).works() ? List.of() : List.of(SupervisedHealth.remedy(status)),
+        List.of(),
         status.since());
   }
 
@@ -340,28 +342,30 @@ public final class Explainer {
             "published by the %s %s"
                 .formatted(status.kind().name().toLowerCase(Locale.ROOT), status.name())),
         condition.remedy().isEmpty() ? List.of() : List.of(condition.remedy()),
+        List.of(),
         status.since());
   }
 
-  private Optional<Explanation> wait(
-      String name, List<HealthStatus> statuses, HealthCauses causes) {
+  private Optional<Explanation> wait(String name, HealthCauses causes) {
     String wanted = name.toLowerCase(Locale.ROOT);
     return boot.openWaits().stream()
         .filter(wait -> wait.name().toLowerCase(Locale.ROOT).contains(wanted))
         .findFirst()
-        .map(wait -> wait(wait, roots(statuses, causes)));
+        .map(wait -> wait(wait, causes));
   }
 
-  private Explanation wait(OpenWait wait, List<HealthStatus> roots) {
-    List<HealthStatus> broken = roots.stream().filter(root -> !root.level().works()).toList();
+  private Explanation wait(OpenWait wait, HealthCauses causes) {
+    List<HealthStatus> broken =
+        causes.roots().stream().filter(root -> !root.level().works()).toList();
     return new Explanation(
         Kind.WAIT,
         wait.name(),
         HealthLevel.WAITING,
         "the node has waited %s s for it%s".formatted(wait.lasted().toSeconds(), detail(wait)),
         List.of(),
-        reasons(broken),
-        remedies(broken),
+        broken.stream().flatMap(root -> own(root, causes)).distinct().toList(),
+        remedies(broken, causes),
+        List.of(),
         clock.instant().minus(wait.lasted()));
   }
 
@@ -402,18 +406,52 @@ public final class Explainer {
         .toList();
   }
 
-  private static List<String> reasons(List<HealthStatus> statuses) {
-    return statuses.stream()
-        .flatMap(
-            status ->
-                status.conditions().stream()
-                    .filter(condition -> condition.level() != HealthLevel.UP)
-                    .map(condition -> status.name() + ": " + condition.reason()))
+  /** Returns what a status is to blame for itself. */
+  private static Stream<String> own(HealthStatus status, HealthCauses causes) {
+    return causes.own(status).stream().map(trouble -> reason(status, trouble));
+  }
+
+  private static String reason(HealthStatus status, HealthCondition trouble) {
+    return status.name() + ": " + trouble.reason();
+  }
+
+  /** Returns the roots in full, what lies between in one line each, the status itself in full. */
+  private static List<String> reasons(
+      List<HealthStatus> chain, HealthStatus asked, HealthCauses causes) {
+    List<String> reasons = new ArrayList<>();
+    for (HealthStatus status : chain) {
+      if (status == asked) {
+        status.conditions().stream()
+            .filter(condition -> condition.level() != HealthLevel.UP)
+            .forEach(condition -> reasons.add(reason(status, condition)));
+      } else if (causes.isRoot(status)) {
+        own(status, causes).forEach(reasons::add);
+      } else {
+        reasons.addAll(consequences(List.of(status), causes));
+      }
+    }
+    return reasons.stream().distinct().toList();
+  }
+
+  /** Says of each victim in one line which roots it suffers from. */
+  private static List<String> consequences(List<HealthStatus> victims, HealthCauses causes) {
+    return victims.stream()
+        .map(
+            victim ->
+                "%s is %s because of %s"
+                    .formatted(
+                        victim.name(),
+                        victim.level(),
+                        victim.conditions().stream()
+                            .flatMap(trouble -> causes.roots(victim, trouble).stream())
+                            .distinct()
+                            .collect(Collectors.joining(" and "))))
         .toList();
   }
 
-  private static List<String> remedies(List<HealthStatus> statuses) {
-    return remedies(statuses.stream().flatMap(status -> status.conditions().stream()));
+  /** Returns what to do about the roots among some; what their victims would do is idle. */
+  private static List<String> remedies(List<HealthStatus> statuses, HealthCauses causes) {
+    return remedies(statuses.stream().flatMap(status -> causes.own(status).stream()));
   }
 
   private static List<String> remedies(Stream<HealthCondition> conditions) {

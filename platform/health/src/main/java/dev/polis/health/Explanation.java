@@ -11,8 +11,9 @@ import java.util.List;
  * @param level how well it does its work
  * @param standing how it stands now, in one sentence
  * @param facts what else is worth knowing about it, one sentence each
- * @param causes why, one sentence each: the nearest cause first, the root cause last
+ * @param causes why, one sentence each: the root cause first
  * @param remedies what to do, that against the root cause first
+ * @param consequences what else does not do its work because of it, one sentence each
  * @param since since when it stands so
  */
 public record Explanation(
@@ -23,6 +24,7 @@ public record Explanation(
     List<String> facts,
     List<String> causes,
     List<String> remedies,
+    List<String> consequences,
     Instant since) {
 
   /** What can be explained. */
@@ -50,5 +52,6 @@ public record Explanation(
     facts = List.copyOf(facts);
     causes = List.copyOf(causes);
     remedies = List.copyOf(remedies);
+    consequences = List.copyOf(consequences);
   }
 }

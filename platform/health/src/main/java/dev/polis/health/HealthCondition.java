@@ -1,6 +1,7 @@
 package dev.polis.health;
 
 import java.util.Objects;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -9,15 +10,20 @@ import java.util.regex.Pattern;
  * @param level how bad the fact is; {@link HealthLevel#UP} for one that is merely worth showing
  * @param code a stable name for programs, in kebab-case, such as {@code no-recovery-share}
  * @param reason the fact in one sentence for people; never blank
- * @param remedy what a person can do about it; empty if there is nothing to do
+ * @param remedy what a person can do about it; empty if there is nothing to do, or if what to do
+ *     follows from the reason alone: then the health table finds it
+ * @param dueTo the organs and roles from whose state it follows; its own organ's name if none but
+ *     itself is to blame; empty if that is to be found from what the organ needs
  */
-public record HealthCondition(HealthLevel level, String code, String reason, String remedy) {
+public record HealthCondition(
+    HealthLevel level, String code, String reason, String remedy, Set<String> dueTo) {
   private static final Pattern KEBAB_CASE = Pattern.compile("[a-z0-9]+(-[a-z0-9]+)*");
 
   /** Refuses a code that is not kebab-case and a reason that says nothing. */
   public HealthCondition {
     Objects.requireNonNull(level, "level");
     Objects.requireNonNull(remedy, "remedy");
+    dueTo = Set.copyOf(dueTo);
     if (!KEBAB_CASE.matcher(code).matches()) {
       throw new IllegalArgumentException(
           "\"%s\" cannot be the code of a health condition: use kebab-case, such as no-recovery-share"
@@ -28,6 +34,37 @@ public record HealthCondition(HealthLevel level, String code, String reason, Str
           "the health condition %s has no reason: say in one sentence what is the case"
               .formatted(code));
     }
+  }
+
+  /** Makes a condition whose blame is to be found from what the organ needs. */
+  public HealthCondition(HealthLevel level, String code, String reason, String remedy) {
+    this(level, code, reason, remedy, Set.of());
+  }
+
+  /**
+   * Returns the same condition as the consequence of others.
+   *
+   * @param names the organs and roles from whose state it follows; the name of its own organ says
+   *     that no other one is to blame
+   * @return a copy
+   */
+  public HealthCondition dueTo(String... names) {
+    return new HealthCondition(level, code, reason, remedy, Set.of(names));
+  }
+
+  /** Returns the same condition at another level. */
+  HealthCondition at(HealthLevel other) {
+    return new HealthCondition(other, code, reason, remedy, dueTo);
+  }
+
+  /**
+   * Returns the same condition with another remedy.
+   *
+   * @param other what a person can do about it
+   * @return a copy
+   */
+  HealthCondition withRemedy(String other) {
+    return new HealthCondition(level, code, reason, other, dueTo);
   }
 
   /**

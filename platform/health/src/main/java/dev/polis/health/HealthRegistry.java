@@ -55,12 +55,13 @@ public interface HealthRegistry {
   Value<List<HealthStatus>> all();
 
   /**
-   * Finds the organs whose services an organ cannot do without.
+   * Finds the organs that an organ or a role cannot do without: those whose services its plugin
+   * needs, and of a role those of its plugin.
    *
-   * @param organ the name of an organ, or any other name
-   * @return their names; empty if it needs none, or there is no such organ
+   * @param name an organ, a role, or any other name
+   * @return their names; empty if it needs none, or nothing has this name
    */
-  Set<String> needs(String organ);
+  Set<String> needs(String name);
 
   /**
    * Finds the plugins of the node. The list is computed for each call.

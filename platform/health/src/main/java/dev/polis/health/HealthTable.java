@@ -25,11 +25,6 @@ import java.util.stream.Stream;
  * framework open.
  */
 public final class HealthTable implements HealthRegistry, AutoCloseable {
-  private static final Comparator<Dated> WORST_FIRST =
-      Comparator.comparing((Dated each) -> each.condition().level())
-          .reversed()
-          .thenComparing(Dated::since);
-
   /** Identifies an organ or a role. */
   private record Key(HealthKind kind, String name) {}
 
@@ -124,7 +119,8 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
             .map(Key::name)
             .collect(Collectors.toSet());
     Stream<HealthStatus> there =
-        scopes.entrySet().stream().map(each -> status(each.getKey(), each.getValue(), runnables));
+        scopes.entrySet().stream()
+            .map(each -> joined(each.getKey(), each.getValue()).status(runnables, places(scopes)));
     Stream<HealthStatus> missing = organs.absent(present).stream().map(this::status);
     return Stream.concat(there, missing)
         .sorted(Comparator.comparing(HealthStatus::kind).thenComparing(HealthStatus::name))
@@ -144,16 +140,21 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
     return scopes;
   }
 
-  private static HealthStatus status(Key key, List<Scope> scopes, List<RunnableStatus> runnables) {
-    List<Dated> all =
-        scopes.stream().flatMap(scope -> scope.conditions(runnables)).sorted(WORST_FIRST).toList();
-    return all.isEmpty()
-        ? HealthStatus.up(key.name(), key.kind(), scopes.getLast().opened)
-        : HealthStatus.of(
-            key.name(),
-            key.kind(),
-            all.getFirst().since(),
-            all.stream().map(Dated::condition).distinct().toList());
+  private static ScopedHealth joined(Key key, List<Scope> scopes) {
+    return new ScopedHealth(
+        key.name(),
+        key.kind(),
+        scopes.stream().map(scope -> scope.dn).filter(dn -> !dn.isEmpty()).distinct().toList(),
+        scopes.stream().flatMap(scope -> scope.published().stream()).toList(),
+        scopes.getLast().opened);
+  }
+
+  /** Returns to whom each subtree belongs. */
+  private static Map<String, String> places(Map<Key, List<Scope>> scopes) {
+    Map<String, String> places = new HashMap<>();
+    scopes.forEach((key, same) -> same.forEach(scope -> places.put(scope.dn, key.name())));
+    places.remove("");
+    return places;
   }
 
   private synchronized HealthStatus status(OrganDirectory.Absent organ) {
@@ -161,7 +162,11 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
         organ.name(),
         HealthKind.ORGAN,
         left.getOrDefault(organ.name(), began),
-        List.of(organ.condition()));
+        List.of(
+            organ.condition().level() == HealthLevel.DOWN
+                // It is stopped or broken itself, whatever else is.
+                ? organ.condition().dueTo(organ.name())
+                : organ.condition()));
   }
 
   private void remove(Scope scope) {
@@ -230,13 +235,10 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
       remove(this);
     }
 
-    /** Returns what was published and what its runnables say. */
-    Stream<Dated> conditions(List<RunnableStatus> runnables) {
-      List<Dated> own;
+    List<Dated> published() {
       synchronized (conditions) {
-        own = List.copyOf(conditions.values());
+        return List.copyOf(conditions.values());
       }
-      return Stream.concat(own.stream(), SupervisedHealth.conditions(dn, runnables));
     }
   }
 }

@@ -2,9 +2,7 @@ package dev.polis.health;
 
 import dev.polis.supervision.RunnableStatus;
 import java.time.Instant;
-import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** Derives conditions from the runnables of a supervision subtree. */
 final class SupervisedHealth {
@@ -17,22 +15,17 @@ final class SupervisedHealth {
 
   private SupervisedHealth() {}
 
-  /**
-   * Derives the conditions of one subtree.
-   *
-   * @param dn its distinguished name; empty for none
-   * @param runnables all runnables of the node
-   */
-  static Stream<Dated> conditions(String dn, List<RunnableStatus> runnables) {
-    if (dn.isEmpty()) {
-      return Stream.empty();
-    }
-    return runnables.stream()
-        .filter(each -> each.dn().equals(dn) || each.dn().startsWith(dn + "."))
-        .flatMap(each -> condition(each).map(found -> new Dated(found, each.since())).stream());
+  /** Tells whether a runnable belongs to a subtree. */
+  static boolean isBelow(String dn, RunnableStatus runnable) {
+    return !dn.isEmpty() && (runnable.dn().equals(dn) || runnable.dn().startsWith(dn + "."));
   }
 
-  private static Optional<HealthCondition> condition(RunnableStatus runnable) {
+  /** Derives the condition of one runnable; empty if there is nothing to say. */
+  static Optional<Dated> condition(RunnableStatus runnable) {
+    return found(runnable).map(condition -> new Dated(condition, runnable.since()));
+  }
+
+  private static Optional<HealthCondition> found(RunnableStatus runnable) {
     if (runnable.overdue()) {
       return Optional.of(
           HealthCondition.degraded(
@@ -58,10 +51,22 @@ final class SupervisedHealth {
   }
 
   private static HealthCondition failed(RunnableStatus runnable, String now) {
-    String error = runnable.lastError().isEmpty() ? "it did not say why" : runnable.lastError();
     return HealthCondition.down(
         FAILED,
-        "%s has failed: %s; %s".formatted(runnable.dn(), error, now),
-        "see the log of " + runnable.dn());
+        "%s has failed: %s; %s".formatted(runnable.dn(), error(runnable), now),
+        remedy(runnable));
+  }
+
+  /** Returns what is known to help against a failure; without that, the log is left. */
+  static String remedy(RunnableStatus runnable) {
+    return Remedies.of(runnable.lastError())
+        .orElse("see its log: polisctl debug logs --dn " + runnable.dn());
+  }
+
+  /** Returns why a runnable failed, as people read it. */
+  static String error(RunnableStatus runnable) {
+    return runnable.lastError().isEmpty()
+        ? "it did not say why"
+        : PlainWords.of(runnable.lastError());
   }
 }

@@ -37,7 +37,7 @@
  * threads of their own; the table of levels is theirs, the rest is not needed.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.health;
 
 import org.osgi.annotation.bundle.Export;

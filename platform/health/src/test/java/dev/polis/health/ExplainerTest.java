@@ -87,11 +87,14 @@ final class ExplainerTest {
     assertEquals(HealthLevel.WAITING, explained.level());
     assertEquals(
         List.of(
-            "curator: no leader is known",
-            "consensus: etcd waits for its files",
-            "storage: the disk is full"),
+            "storage: the disk is full",
+            "consensus is WAITING because of storage",
+            "curator: no leader is known"),
         explained.causes());
-    assertEquals("free some space", explained.remedies().getFirst());
+    assertEquals(List.of("free some space"), explained.remedies());
+    assertEquals(
+        List.of("consensus is WAITING because of storage", "curator is WAITING because of storage"),
+        explain("storage").consequences());
   }
 
   @Test
@@ -107,7 +110,8 @@ final class ExplainerTest {
     health.organ("a", "").set(HealthCondition.down("broken", "a is broken", ""));
     health.organ("b", "").set(HealthCondition.down("broken", "b is broken", ""));
 
-    assertEquals(List.of("a: a is broken", "b: b is broken"), explain("a").causes());
+    assertEquals(List.of("b: b is broken", "a: a is broken"), explain("a").causes());
+    assertEquals(2, explain("node").causes().size(), "a circle has no root but itself");
   }
 
   @Test
@@ -193,9 +197,9 @@ final class ExplainerTest {
     assertEquals(HealthLevel.WAITING, explained.level());
     assertEquals(
         List.of(
-            "curator: no leader is known",
-            "consensus: etcd waits for its files",
-            "storage: the disk is full"),
+            "storage: the disk is full",
+            "consensus is WAITING because of storage",
+            "curator: no leader is known"),
         explained.causes());
     assertEquals("free", explained.remedies().getFirst());
   }
@@ -209,13 +213,13 @@ final class ExplainerTest {
           HealthCondition.down(
               "of-" + role.toLowerCase(Locale.ROOT), role + "'s program failed", "");
       health.role(role, "").set(failed);
-      organ.set(failed);
+      organ.set(failed.dueTo(role));
     }
     assertEquals(List.of("Worker: Worker's program failed"), explain("Worker").causes());
 
     organ.set(HealthCondition.down("own", "no role record arrives", ""));
     assertEquals(
-        List.of("Worker: Worker's program failed", "roles: no role record arrives"),
+        List.of("roles: no role record arrives", "Worker: Worker's program failed"),
         explain("Worker").causes());
   }
 
@@ -268,6 +272,103 @@ final class ExplainerTest {
     assertEquals(
         List.of("consensus: etcd failed", "storage: the key lies there"), explained.causes());
     assertEquals(List.of("look", "move it"), explained.remedies());
+    assertEquals(List.of("curator is WAITING because of consensus"), explained.consequences());
+  }
+
+  @Test
+  @DisplayName("an organ that was stopped by hand is a root, even if what it needs is away too")
+  void severalRoots() {
+    expect(
+        new OrganDirectory.Absent(
+            "consensus", HealthCondition.down("stopped", "consensus was stopped", "start it")));
+    health.organ("storage", "").set(HealthCondition.down("disk-full", "the disk is full", "free"));
+    health.organ("curator", "").set(HealthCondition.waiting("no-leader", "no leader is known"));
+
+    Explanation explained = explain("node");
+
+    assertEquals(
+        Set.of("consensus: consensus was stopped", "storage: the disk is full"),
+        Set.copyOf(explained.causes()));
+    assertEquals(List.of("curator is WAITING because of consensus"), explained.consequences());
+  }
+
+  @Test
+  @DisplayName("a trouble that follows from another organ is no root, though its organ works")
+  void degradedVictim() {
+    HealthScope cluster = health.organ("cluster", "");
+    cluster.set(
+        HealthCondition.degraded("no-contact", "no contact to consensus", "wait")
+            .dueTo("consensus"));
+    HealthScope consensus = health.organ("consensus", "");
+    assertEquals(List.of("wait"), explain("node").remedies(), "while consensus is well");
+
+    consensus.set(HealthCondition.down("etcd-failed", "no space left on device", ""));
+
+    Explanation explained = explain("node");
+    assertEquals(List.of("consensus: no space left on device"), explained.causes());
+    assertEquals(List.of("cluster is DEGRADED because of consensus"), explained.consequences());
+    assertEquals(1, explained.remedies().size(), explained::toString);
+    assertTrue(explained.remedies().getFirst().startsWith("free some space"));
+  }
+
+  @Test
+  @DisplayName("what a role suffers from makes the organ that runs it worse, and is its own root")
+  void failingRole() throws Exception {
+    Subtree roles = tree.organ("roles");
+    health.organ("roles", roles.dn());
+    health.role("Worker", roles.dn() + ".worker");
+    roles.run(
+        "worker",
+        context -> {
+          throw new IOException("the kubelet has ended");
+        });
+    awaitFailure("the kubelet has ended");
+
+    Explanation explained = explain("node");
+
+    assertEquals(HealthLevel.DOWN, explain("roles").level());
+    assertEquals(1, explained.causes().size(), explained::toString);
+    assertTrue(explained.causes().getFirst().startsWith("Worker: "), explained::toString);
+    assertEquals(List.of("roles is DOWN because of Worker"), explained.consequences());
+    assertEquals(
+        List.of("see its log: polisctl debug logs --dn root.roles.worker"), explained.remedies());
+  }
+
+  @Test
+  @DisplayName("a failure that the organ tells itself is told once, in the organ's words")
+  void failureToldOnce() throws Exception {
+    Subtree consensus = tree.organ("consensus");
+    HealthScope scope = health.organ("consensus", consensus.dn());
+    consensus.run(
+        "member",
+        context -> {
+          throw new IOException("etcd ended: too many open files");
+        });
+    awaitFailure("too many open files");
+    assertTrue(
+        explain("consensus").causes().getFirst().startsWith("consensus: root.consensus.member has"),
+        () -> explain("consensus").toString());
+
+    scope.set(
+        HealthCondition.waiting(
+            "etcd-starting", "etcd waits for etcd to come back: etcd ended: too many open files"));
+
+    Explanation explained = explain("consensus");
+    assertEquals(
+        List.of("consensus: etcd waits for etcd to come back: etcd ended: too many open files"),
+        explained.causes());
+    assertEquals(HealthLevel.DOWN, explained.level());
+    assertTrue(
+        explained.remedies().getFirst().startsWith("raise the limit of descriptors"),
+        explained::toString);
+  }
+
+  private void awaitFailure(String words) throws Exception {
+    Values.await(
+        tree.runnables(),
+        all -> all.stream().anyMatch(each -> each.lastError().contains(words)),
+        Duration.ofSeconds(10),
+        "the runnable to fail");
   }
 
   @Test

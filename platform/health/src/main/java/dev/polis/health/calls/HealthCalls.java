@@ -6,6 +6,7 @@ import dev.polis.boot.BootReport;
 import dev.polis.boot.OpenWait;
 import dev.polis.health.Explainer;
 import dev.polis.health.Explanation;
+import dev.polis.health.HealthCauses;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthKind;
 import dev.polis.health.HealthLevel;
@@ -23,6 +24,7 @@ import dev.polis.wire.health.Status;
 import dev.polis.wire.health.Wait;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Answers the methods {@code GetHealth} and {@code Explain}, which two services have: for operators
@@ -56,8 +58,9 @@ public final class HealthCalls {
    */
   public GetHealthResponse health() {
     List<HealthStatus> statuses = health.all().peek().orElse(List.of());
+    HealthCauses causes = new HealthCauses(statuses, health::needs);
     return GetHealthResponse.newBuilder()
-        .addAllStatuses(statuses.stream().map(HealthCalls::wire).toList())
+        .addAllStatuses(statuses.stream().map(status -> wire(status, causes)).toList())
         .addAllWaits(boot.openWaits().stream().map(HealthCalls::wire).toList())
         .build();
   }
@@ -104,11 +107,12 @@ public final class HealthCalls {
         .addAllFacts(explanation.facts())
         .addAllCauses(explanation.causes())
         .addAllRemedies(explanation.remedies())
+        .addAllConsequences(explanation.consequences())
         .setSince(wire(explanation.since()))
         .build();
   }
 
-  private static Status wire(HealthStatus status) {
+  private static Status wire(HealthStatus status, HealthCauses causes) {
     return Status.newBuilder()
         .setName(status.name())
         .setKind(status.kind() == HealthKind.ORGAN ? Kind.KIND_ORGAN : Kind.KIND_ROLE)
@@ -117,16 +121,20 @@ public final class HealthCalls {
         .setReason(status.reason())
         .setRemedy(status.remedy())
         .setSince(wire(status.since()))
-        .addAllConditions(status.conditions().stream().map(HealthCalls::wire).toList())
+        .addAllConditions(
+            status.conditions().stream()
+                .map(condition -> wire(condition, causes.roots(status, condition)))
+                .toList())
         .build();
   }
 
-  private static Condition wire(HealthCondition condition) {
+  private static Condition wire(HealthCondition condition, Set<String> roots) {
     return Condition.newBuilder()
         .setLevel(wire(condition.level()))
         .setCode(condition.code())
         .setReason(condition.reason())
         .setRemedy(condition.remedy())
+        .addAllBecause(roots)
         .build();
   }
 

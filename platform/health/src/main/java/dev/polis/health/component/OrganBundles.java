@@ -87,13 +87,19 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
   }
 
   @Override
-  public Set<String> needs(String organ) {
+  public Set<String> needs(String name) {
     Map<Bundle, Provided> all = provided();
     return all.entrySet().stream()
-        .filter(plugin -> plugin.getValue().organs().contains(organ))
-        .flatMap(plugin -> diagnosis.providers(plugin.getKey()))
+        .filter(
+            plugin ->
+                plugin.getValue().organs().contains(name)
+                    || plugin.getValue().roles().contains(name))
+        // What runs a role is an organ of the same plugin.
+        .flatMap(
+            plugin ->
+                Stream.concat(Stream.of(plugin.getKey()), diagnosis.providers(plugin.getKey())))
         .flatMap(bundle -> all.getOrDefault(bundle, Provided.NOTHING).organs().stream())
-        .filter(name -> !name.equals(organ))
+        .filter(needed -> !needed.equals(name))
         .collect(Collectors.toUnmodifiableSet());
   }
 

@@ -1,0 +1,57 @@
+package dev.polis.health;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * Finds what to do in what is known of a reason: the system's texts say the same in every organ and
+ * every child, so that an organ need not know them.
+ */
+final class Remedies {
+  /** By what a reason contains, the most telling first. */
+  private static final Map<Pattern, String> KNOWN = new LinkedHashMap<>();
+
+  static {
+    know(
+        "no space left on device|disk quota exceeded|file system of \\S+ is full|disk is full",
+        "free some space: df -h shows which file system is full");
+    know(
+        "read-only file system|mounted read-only",
+        "mount the file system writable; where the kernel made it read-only, dmesg says why");
+    know(
+        "too many open files",
+        "raise the limit of descriptors, with ulimit -n or LimitNOFILE= of the unit, and restart the node");
+    know(
+        "address already in use|port is already in use",
+        "end what listens there: ss -ltnp names it");
+    know(
+        "out of memory|cannot allocate memory|java heap space|outofmemory",
+        "end something else on the machine, or give it more memory: free -h shows how much there is");
+    know(
+        "unable to create native thread|resource temporarily unavailable",
+        "raise the limit of processes, with ulimit -u or TasksMax= of the unit, and restart the node");
+    know(
+        "certificate (?:has )?expired|not yet valid|is valid (?:from|until)|not after|not before",
+        "set the clock right: timedatectl shows it; restart the node if it does not come back");
+    know("input/output error", "replace the disk: dmesg shows what failed");
+    know(
+        "permission denied|access denied|operation not permitted",
+        "let the user that the node runs as have it: ls -ld shows whose it is");
+  }
+
+  private Remedies() {}
+
+  private static void know(String words, String remedy) {
+    KNOWN.put(Pattern.compile(words, Pattern.CASE_INSENSITIVE), remedy);
+  }
+
+  /** Returns what to do about a reason, if it contains anything known. */
+  static Optional<String> of(String reason) {
+    return KNOWN.entrySet().stream()
+        .filter(known -> known.getKey().matcher(reason).find())
+        .map(Map.Entry::getValue)
+        .findFirst();
+  }
+}

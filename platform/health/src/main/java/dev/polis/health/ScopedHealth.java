@@ -1,0 +1,101 @@
+package dev.polis.health;
+
+import dev.polis.health.SupervisedHealth.Dated;
+import dev.polis.supervision.RunnableStatus;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Joins what an organ or a role has published and what its runnables say, so that each cause is
+ * told once and what to do follows from it.
+ *
+ * @param name of the organ or role
+ * @param kind which of the two
+ * @param dns the subtrees that belong to it
+ * @param published what it says itself
+ * @param opened when it came to be there
+ */
+record ScopedHealth(
+    String name, HealthKind kind, List<String> dns, List<Dated> published, Instant opened) {
+
+  private static final Comparator<Dated> WORST_FIRST =
+      Comparator.comparing((Dated each) -> each.condition().level())
+          .reversed()
+          .thenComparing(Dated::since);
+
+  /**
+   * Returns how it stands.
+   *
+   * @param runnables all runnables of the node
+   * @param places to whom each subtree belongs, by the distinguished name of its top
+   */
+  HealthStatus status(List<RunnableStatus> runnables, Map<String, String> places) {
+    List<Dated> all = new ArrayList<>(published);
+    for (RunnableStatus runnable : runnables) {
+      if (dns.stream().anyMatch(dn -> SupervisedHealth.isBelow(dn, runnable))) {
+        SupervisedHealth.condition(runnable)
+            .ifPresent(found -> add(found, runnable, owner(runnable, places), all));
+      }
+    }
+    if (all.isEmpty()) {
+      return HealthStatus.up(name, kind, opened);
+    }
+    all.sort(WORST_FIRST);
+    return HealthStatus.of(
+        name,
+        kind,
+        all.getFirst().since(),
+        all.stream().map(Dated::condition).distinct().map(this::remedied).toList());
+  }
+
+  /** Returns to whom the smallest subtree belongs that a runnable is in. */
+  private static Optional<String> owner(RunnableStatus runnable, Map<String, String> places) {
+    return places.keySet().stream()
+        .filter(dn -> SupervisedHealth.isBelow(dn, runnable))
+        .max(Comparator.comparingInt(String::length))
+        .map(places::get);
+  }
+
+  private void add(
+      Dated found, RunnableStatus runnable, Optional<String> owner, List<Dated> conditions) {
+    HealthCondition condition = found.condition();
+    if (owner.isPresent() && !owner.get().equals(name)) {
+      conditions.add(new Dated(condition.dueTo(owner.get()), found.since()));
+      return;
+    }
+    if (condition.level() != HealthLevel.DOWN || runnable.lastError().isEmpty()) {
+      conditions.add(found);
+      return;
+    }
+    String error = SupervisedHealth.error(runnable);
+    Optional<Dated> told =
+        conditions.stream().filter(each -> each.condition().reason().contains(error)).findFirst();
+    if (told.isEmpty()) {
+      conditions.add(found);
+    } else if (condition.level().worseThan(told.get().condition().level())) {
+      // What the organ says of a failure is clearer, and the failure is no milder for it.
+      conditions.remove(told.get());
+      conditions.add(new Dated(told.get().condition().at(condition.level()), told.get().since()));
+    }
+  }
+
+  /**
+   * Says what to do about a trouble. What is known of the cause itself goes before what can be said
+   * without knowing it, which is to read the log.
+   */
+  private HealthCondition remedied(HealthCondition condition) {
+    boolean another = !condition.dueTo().isEmpty() && !condition.dueTo().contains(name);
+    if (condition.level() == HealthLevel.UP || another || !condition.remedy().isEmpty()) {
+      return condition;
+    }
+    Optional<String> known = Remedies.of(condition.reason());
+    if (known.isPresent() || condition.level() != HealthLevel.DOWN || dns.isEmpty()) {
+      return known.map(condition::withRemedy).orElse(condition);
+    }
+    return condition.withRemedy("see its log: polisctl debug logs --dn " + dns.getFirst());
+  }
+}
