@@ -26,6 +26,13 @@
  * condition only for what the tree cannot see: a volume that is less secure than it could be, a
  * role that no plugin runs. It clears the condition when it no longer holds.
  *
+ * <p><b>Roots and victims.</b> A condition says what it is due to, or leaves that to be found from
+ * what the organ needs: {@link dev.polis.health.HealthCauses} blames what does not work below it.
+ * What can be blamed on none is a root; screens begin with it and give each victim one line. What
+ * an organ and its runnables say of the same failure is told once, in the organ's words. A
+ * condition without a remedy gets the one that is known for its reason, and else that of reading
+ * the log.
+ *
  * <p><b>Not promised.</b> A history: this is the present, the log is the past. That a listener sees
  * each change: like every {@link dev.polis.event.Value}, the list skips what was overtaken. That an
  * organ is well because it says nothing: an organ without a scope is absent, and is listed as such.

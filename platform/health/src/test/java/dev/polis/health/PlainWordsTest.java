@@ -1,0 +1,42 @@
+package dev.polis.health;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class PlainWordsTest {
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "IOException: the disk is gone; caused by IOException: the disk is gone|the disk is gone",
+        "ConsensusException: etcd ended; caused by java.io.IOException: no space|etcd ended: no space",
+        "CompletionException: java.net.ConnectException: refused by fe80::1%eth0|refused by fe80::1",
+        "IOException: closed [id: 0x5f, L:/127.0.0.1:5] by the peer|closed by the peer",
+        "SSLException: bad; caused by NullPointerException|bad",
+        "NullPointerException|a defect of the program (NullPointerException)",
+      })
+  @DisplayName("a failure is told without types of exceptions, insides of libraries and scopes")
+  void plain(String failure, String words) {
+    assertEquals(words, PlainWords.of(failure));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "write: No space left on device|free some space",
+        "/x is on a read-only file system|mount the file system writable",
+        "accept: Too many open files|raise the limit of descriptors",
+        "bind: address already in use|end what listens there",
+        "certificate expired on 2020-01-01|set the clock right",
+      })
+  @DisplayName("what the system says leads to what helps against it")
+  void remedy(String reason, String begin) {
+    assertTrue(Remedies.of(reason).orElse("nothing").startsWith(begin), reason);
+  }
+}
