@@ -154,11 +154,14 @@ record CallFailure(
 
   /** Says why nothing listens, as far as the state directory of a node on this machine tells. */
   private String absence() {
-    if (target.listeners().nodeIsDown()) {
-      return "no node runs on %1$s; './polis up --state %1$s' starts it"
-          .formatted(CtlName.quoted(target.listeners().state()));
+    CtlListeners now = target.listenersNow();
+    if (now.nodeIsDown()) {
+      return "no node runs on %1$s%2$s; './polis up --state %1$s' starts it"
+          .formatted(
+              CtlName.quoted(now.state()),
+              target.lastCrash().map(crash -> ": its last run ended with: " + crash).orElse(""));
     }
-    Optional<CtlListeners.Listener> listener = target.listeners().atPort(address.getPort());
+    Optional<CtlListeners.Listener> listener = now.atPort(address.getPort());
     if (listener.isPresent() && !listener.get().open()) {
       return "the node's listener '%s' is not open: %s. '%s debug logs' shows the node's log"
           .formatted(listener.get().name(), listener.get().detail(), CtlName.called());

@@ -23,6 +23,9 @@ record CtlListeners(String state, List<Listener> all) {
   /** What is known of a node that is elsewhere. */
   static final CtlListeners UNKNOWN = new CtlListeners("", List.of());
 
+  /** What the lock of a state directory holds: the process that took it last. */
+  private static final Pattern PROCESS = Pattern.compile("\\d{1,18}");
+
   private static final Pattern LINE =
       Pattern.compile(
           "(?<name>\\S+) (?<host>\\S+):(?<port>\\d{1,5}) (?<state>open|closed) ?(?<detail>.*)");
@@ -45,6 +48,10 @@ record CtlListeners(String state, List<Listener> all) {
    */
   static CtlListeners of(Root layout) {
     Path file = layout.ephemeral().listeners().path();
+    if (hasEnded(layout.lock().path())) {
+      // What it wrote of its listeners stayed behind; another node may be there now.
+      return new CtlListeners(layout.path().toString(), List.of());
+    }
     try {
       return new CtlListeners(
           layout.path().toString(),
@@ -54,6 +61,17 @@ record CtlListeners(String state, List<Listener> all) {
     } catch (IOException e) {
       throw new CtlException(
           ExitCode.FAILED, file + " cannot be read: " + e + "; give --endpoint HOST", e);
+    }
+  }
+
+  /** Tells whether the process that locked a state directory last is gone. */
+  private static boolean hasEnded(Path lock) {
+    try {
+      String holder = Files.readString(lock).strip();
+      return PROCESS.matcher(holder).matches()
+          && ProcessHandle.of(Long.parseLong(holder)).isEmpty();
+    } catch (IOException unknown) {
+      return false; // it is not there, or not for this user
     }
   }
 
@@ -79,6 +97,11 @@ record CtlListeners(String state, List<Listener> all) {
 
   Optional<Listener> named(String name) {
     return all.stream().filter(listener -> listener.name().equals(name)).findFirst();
+  }
+
+  /** Tells whether this very node does not listen there, whoever else may. */
+  boolean areClosed(InetSocketAddress address) {
+    return nodeIsDown() || atPort(address.getPort()).filter(each -> !each.open()).isPresent();
   }
 
   Optional<Listener> atPort(int port) {

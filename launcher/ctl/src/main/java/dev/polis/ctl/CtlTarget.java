@@ -1,14 +1,17 @@
 package dev.polis.ctl;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.wire.common.ClusterDirectory;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Names a cluster to talk to, and the credentials to use.
@@ -115,6 +118,32 @@ record CtlTarget(
       return text.matches("[0-9]{1,18}") && ProcessHandle.of(Long.parseLong(text)).isPresent();
     } catch (IOException e) {
       return false; // it is not there, or not for this user
+    }
+  }
+
+  /** Returns where the node listens at this moment, if it runs on this machine. */
+  CtlListeners listenersNow() {
+    return listeners.state().isEmpty() ? listeners : CtlListeners.of(Root.at(stateOrNull));
+  }
+
+  /** Returns why the last start of the node on this machine failed, if its crash record says it. */
+  Optional<String> lastCrash() {
+    return state()
+        .map(Root::at)
+        .flatMap(
+            layout ->
+                Stream.of(layout.esp().crash(), layout.ephemeral().launcher().crash())
+                    .map(FilePlacement::path)
+                    .filter(Files::isReadable)
+                    .findFirst())
+        .flatMap(CtlTarget::firstLine);
+  }
+
+  private static Optional<String> firstLine(Path file) {
+    try (Stream<String> lines = Files.lines(file)) {
+      return lines.findFirst();
+    } catch (IOException | UncheckedIOException unreadable) {
+      return Optional.of(file + " has more, and cannot be read: " + unreadable.getMessage());
     }
   }
 

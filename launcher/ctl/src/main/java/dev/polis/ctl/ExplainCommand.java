@@ -50,8 +50,11 @@ final class ExplainCommand implements Callable<Integer> {
     /** It was asked and has nothing of that name. */
     record Unknown(String answer) implements Live {}
 
-    /** It was not asked, or did not answer. */
+    /** It was not asked, or did not answer; the word may be explained without it. */
     record Unasked(String why) implements Live {}
+
+    /** It does not run, since its last start failed. */
+    record Crashed(String why) implements Live {}
   }
 
   @Override
@@ -64,6 +67,12 @@ final class ExplainCommand implements Callable<Integer> {
     String name = String.join(" ", words);
     Optional<String> text = Optional.ofNullable(glossary.get(name));
     Live live = ask(name);
+    if (live instanceof Live.Crashed crashed) {
+      if (ctl.options.output == Output.table || ctl.options.output == Output.wide) {
+        text.ifPresent(spec.commandLine().getOut()::println);
+      }
+      throw new CtlException(ExitCode.UNREACHABLE, crashed.why());
+    }
     if (text.isEmpty() && !(live instanceof Live.Known)) {
       throw unknown(name, live);
     }
@@ -81,7 +90,8 @@ final class ExplainCommand implements Callable<Integer> {
         switch (live) {
           case Live.Known known -> "";
           case Live.Unknown unknown -> "; the node says: " + unknown.answer();
-          case Live.Unasked unasked -> "; the node was not asked: " + unasked.why();
+          case Live.Unasked(String why) -> "; the node was not asked: " + why;
+          case Live.Crashed(String why) -> "; " + why;
         };
     return new CtlException(
         ExitCode.NOT_FOUND,
@@ -93,6 +103,9 @@ final class ExplainCommand implements Callable<Integer> {
   private Live ask(String name) throws InterruptedException {
     ExplainRequest request = ExplainRequest.newBuilder().setName(name).build();
     try (Session session = Session.open(ctl.options)) {
+      if (!session.mayAskManagement()) {
+        return debug(session, request);
+      }
       try {
         return new Live.Known(
             session.call(() -> session.health(session.host()).explain(request)), "the node");
@@ -100,11 +113,27 @@ final class ExplainCommand implements Callable<Integer> {
         if (isUnknown(e)) {
           return new Live.Unknown(e.getMessage());
         }
-        return new Live.Known(
-            session.call(() -> session.debug().explain(request)), "the node's debug service");
+        return debug(session, request);
       }
     } catch (CtlException e) {
-      return isUnknown(e) ? new Live.Unknown(e.getMessage()) : new Live.Unasked(e.getMessage());
+      if (isUnknown(e)) {
+        return new Live.Unknown(e.getMessage());
+      }
+      return crashed() ? new Live.Crashed(e.getMessage()) : new Live.Unasked(e.getMessage());
+    }
+  }
+
+  private static Live debug(Session session, ExplainRequest request) throws InterruptedException {
+    return new Live.Known(
+        session.call(() -> session.debug().explain(request)), "the node's debug service");
+  }
+
+  private boolean crashed() {
+    try {
+      CtlTarget target = ctl.options.target();
+      return target.listenersNow().nodeIsDown() && target.lastCrash().isPresent();
+    } catch (CtlException noTarget) {
+      return false; // which is why the node was not asked
     }
   }
 
@@ -134,11 +163,15 @@ final class ExplainCommand implements Callable<Integer> {
         facts.getFactsList().forEach(fact -> out.printf("  %s%n", fact));
         facts.getCausesList().forEach(cause -> out.printf("  because %s%n", cause));
         facts.getRemediesList().forEach(remedy -> out.printf("  to do: %s%n", remedy));
+        facts.getConsequencesList().forEach(victim -> out.printf("  so %s%n", victim));
       }
       case Live.Unknown unknown -> {
         // A word of the language, and nothing that stands in one way or another.
       }
       case Live.Unasked(String why) -> out.printf("The node was not asked: %s%n", why);
+      case Live.Crashed crashed -> {
+        // It has ended the command.
+      }
     }
     out.flush();
   }
@@ -159,9 +192,11 @@ final class ExplainCommand implements Callable<Integer> {
         row.add("facts", array(facts.getFactsList()));
         row.add("causes", array(facts.getCausesList()));
         row.add("remedies", array(facts.getRemediesList()));
+        row.add("consequences", array(facts.getConsequencesList()));
       }
       case Live.Unknown unknown -> row.addProperty("notKnown", unknown.answer());
-      case Live.Unasked unasked -> row.addProperty("notAsked", unasked.why());
+      case Live.Unasked(String why) -> row.addProperty("notAsked", why);
+      case Live.Crashed(String why) -> row.addProperty("notAsked", why);
     }
     return row;
   }

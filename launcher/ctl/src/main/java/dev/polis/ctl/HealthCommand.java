@@ -17,13 +17,18 @@ import picocli.CommandLine.Spec;
       "Shows how every node of the cluster stands, and its organs and roles.",
       "Exit code 5 if a node is not healthy, or an organ or role is WAITING or DOWN; DEGRADED ones"
           + " do their work.",
-      "A node that cannot be asked with credentials is asked by its debug service, which is said."
+      "Where the cluster does not answer, the node alone is asked, without credentials if need be."
     },
     mixinStandardHelpOptions = true)
 final class HealthCommand implements Callable<Integer> {
 
   /** Health changes with heartbeats, which come every 2.5 s. */
   private static final Duration ASK_AGAIN = Duration.ofMillis(500);
+
+  /**
+   * How many seconds a node is waited for that stands alone; people wait for a screen no longer.
+   */
+  private static final int PATIENCE = 2;
 
   /** What keeps the cluster from being asked, and not the debug service of the node. */
   private static final Set<ExitCode> ASK_DEBUG =
@@ -85,14 +90,19 @@ final class HealthCommand implements Callable<Integer> {
       if (!ASK_DEBUG.contains(e.exitCode())) {
         throw e;
       }
-      return fetchFromDebug(e);
+      return fetchFromNode(e);
     }
   }
 
-  private HealthReport fetchFromDebug(CtlException why) throws InterruptedException {
+  private HealthReport fetchFromNode(CtlException why) throws InterruptedException {
     try (Session session = Session.open(ctl.options)) {
-      return HealthReport.ofDebug(session, why);
+      try (Session beside = session.beside(PATIENCE)) {
+        return HealthReport.ofNode(beside, why);
+      }
     } catch (CtlException e) {
+      if (ctl.options.target().listenersNow().nodeIsDown()) {
+        throw e; // which says why it is down
+      }
       why.addSuppressed(e);
       throw why;
     }

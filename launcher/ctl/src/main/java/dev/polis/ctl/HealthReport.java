@@ -11,6 +11,7 @@ import dev.polis.wire.health.Kind;
 import dev.polis.wire.health.Level;
 import dev.polis.wire.health.Status;
 import dev.polis.wire.health.Wait;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,21 +26,34 @@ import java.util.Locale;
 record HealthReport(List<NodeHealth> nodes, String note) {
 
   /**
+   * How long the cluster is waited for, once the node that is asked has answered for itself: people
+   * read within 2 s what is wrong.
+   */
+  private static final Duration PATIENCE = Duration.ofSeconds(1);
+
+  /**
    * One node.
    *
    * @param id its id, or a word for it where the cluster was not asked
+   * @param heartbeats what the cluster says of its heartbeats, as {@code node list} has it
    * @param well whether the cluster takes it for healthy; true where the cluster was not asked
    * @param reason what the cluster says of it
    * @param health what the node says of itself
    * @param asked whether the node could be asked
    */
   record NodeHealth(
-      String id, boolean well, String reason, GetHealthResponse health, boolean asked) {
+      String id,
+      String heartbeats,
+      boolean well,
+      String reason,
+      GetHealthResponse health,
+      boolean asked) {
 
-    boolean healthy() {
+    /** Tells whether it is healthy for its cluster, and all of its organs and roles work. */
+    boolean works() {
       return well
           && asked
-          && health.getStatusesList().stream().allMatch(status -> works(status.getLevel()));
+          && health.getStatusesList().stream().allMatch(status -> HealthRoots.works(status));
     }
 
     /** Says in one line what is worst about it. */
@@ -47,21 +61,26 @@ record HealthReport(List<NodeHealth> nodes, String note) {
       if (!well || !asked) {
         return "%s is %s".formatted(id, reason);
       }
-      return health.getStatusesList().stream()
-          .filter(status -> !works(status.getLevel()))
-          .max((one, other) -> Integer.compare(one.getLevelValue(), other.getLevelValue()))
+      return HealthRoots.of(health).ordered().stream()
+          .filter(status -> !HealthRoots.works(status))
+          .findFirst()
           .map(
               status ->
                   "%s of %s is %s: %s"
                       .formatted(status.getName(), id, word(status.getLevel()), status.getReason()))
-          .orElse(id + " is healthy");
+          .orElse(id + " works");
+    }
+
+    /** Says why it does not work, or what its cluster says of it. */
+    String why() {
+      return works() || !well || !asked ? reason : worst();
     }
   }
 
   /** Asks the cluster for its nodes, and each node how it stands. */
   static HealthReport ofCluster(Session session) throws InterruptedException {
     List<NodeHealth> nodes = new ArrayList<>();
-    for (Node node : NodeRows.fetch(session, "")) {
+    for (Node node : NodeRows.fetch(session, "", PATIENCE)) {
       nodes.add(ofNode(session, node));
     }
     return new HealthReport(nodes, "");
@@ -79,7 +98,8 @@ record HealthReport(List<NodeHealth> nodes, String note) {
       GetHealthResponse health =
           session.call(
               () -> session.health(address).getHealth(GetHealthRequest.getDefaultInstance()));
-      return new NodeHealth(node.getId(), well, reason(node), health, true);
+      return new NodeHealth(
+          node.getId(), WireName.shortened(node.getHealth()), well, reason(node), health, true);
     } catch (CtlException e) {
       return unasked(node, well, e.getMessage());
     }
@@ -88,6 +108,7 @@ record HealthReport(List<NodeHealth> nodes, String note) {
   private static NodeHealth unasked(Node node, boolean well, String why) {
     return new NodeHealth(
         node.getId(),
+        WireName.shortened(node.getHealth()),
         well,
         "%s; its organs were not asked: %s".formatted(reason(node), why),
         GetHealthResponse.getDefaultInstance(),
@@ -95,41 +116,37 @@ record HealthReport(List<NodeHealth> nodes, String note) {
   }
 
   /**
-   * Asks the debug service of a node that the operator has no credentials for, or that is no member
-   * of a cluster yet.
+   * Asks a node for itself that the operator has no credentials for, that is no member of a cluster
+   * yet, or whose curator does not answer.
    *
    * @param why why the cluster is not asked; one that cannot answer is not well
    */
-  static HealthReport ofDebug(Session session, CtlException why) throws InterruptedException {
-    GetHealthResponse health =
-        session.call(() -> session.debug().getHealth(GetHealthRequest.getDefaultInstance()));
+  static HealthReport ofNode(Session session, CtlException why) throws InterruptedException {
+    GetHealthResponse health = session.ownHealth();
     NodeHealth node =
         new NodeHealth(
             "this node",
+            "UNKNOWN",
             why.exitCode() != ExitCode.UNREACHABLE,
             "the cluster was not asked",
             health,
             true);
     return new HealthReport(
         List.of(node),
-        "the cluster was not asked: %s. This is what the debug service of the node says."
+        "the cluster was not asked: %s. This is what the node says of itself."
             .formatted(why.getMessage()));
   }
 
   boolean healthy() {
-    return !nodes.isEmpty() && nodes.stream().allMatch(NodeHealth::healthy);
+    return !nodes.isEmpty() && nodes.stream().allMatch(NodeHealth::works);
   }
 
   String worst() {
     return nodes.stream()
-        .filter(node -> !node.healthy())
+        .filter(node -> !node.works())
         .map(NodeHealth::worst)
         .findFirst()
         .orElse("the cluster has no nodes");
-  }
-
-  private static boolean works(Level level) {
-    return level == Level.LEVEL_UP || level == Level.LEVEL_DEGRADED;
   }
 
   /** Returns a level as people read it. */
@@ -165,7 +182,8 @@ record HealthReport(List<NodeHealth> nodes, String note) {
     for (NodeHealth node : nodes) {
       JsonObject row = new JsonObject();
       row.addProperty("id", node.id());
-      row.addProperty("healthy", node.healthy());
+      row.addProperty("health", node.heartbeats());
+      row.addProperty("works", node.works());
       row.addProperty("reason", node.reason());
       row.addProperty("note", note);
       JsonArray statuses = new JsonArray();

@@ -26,15 +26,17 @@ final class HealthTables {
     for (NodeHealth node : report.nodes()) {
       JsonObject row = new JsonObject();
       row.addProperty("id", node.id());
-      row.addProperty("healthy", node.healthy());
-      row.addProperty("reason", node.reason());
+      row.addProperty("health", node.heartbeats());
+      row.addProperty("works", node.works());
+      row.addProperty("reason", node.why());
       rows.add(row);
     }
     output.print(
         Document.rows(
             rows,
             Column.of("NODE ID", "id"),
-            Column.of("HEALTHY", "healthy"),
+            Column.of("HEALTH", "health"),
+            Column.of("WORKS", "works"),
             Column.of("REASON", "reason")),
         out);
     report.nodes().stream().filter(NodeHealth::asked).forEach(this::print);
@@ -43,7 +45,8 @@ final class HealthTables {
   private void print(NodeHealth node) {
     out.println();
     JsonArray rows = new JsonArray();
-    for (Status status : node.health().getStatusesList()) {
+    List<Status> ordered = HealthRoots.of(node.health()).ordered();
+    for (Status status : ordered) {
       rows(status).forEach(rows::add);
     }
     output.print(
@@ -65,12 +68,16 @@ final class HealthTables {
                     wait.getName(),
                     wait.getLasted().getSeconds(),
                     wait.getDetail().isEmpty() ? "" : ": " + wait.getDetail()));
-    remedies(node.health().getStatusesList());
+    remedies(ordered);
     out.flush();
   }
 
-  /** Returns a row for each condition; the first also says whose they are. */
+  /** Returns a row for each condition; the first also says whose they are. A victim has one. */
   private static List<JsonObject> rows(Status status) {
+    if (HealthRoots.isVictim(status)) {
+      String roots = String.join(" and ", HealthRoots.because(status));
+      return List.of(row(status, status.getLevel(), status.getCode(), "because of " + roots));
+    }
     if (status.getConditionsCount() == 0) {
       return List.of(row(status, status.getLevel(), status.getCode(), status.getReason()));
     }
@@ -100,7 +107,7 @@ final class HealthTables {
   private void remedies(List<Status> statuses) {
     for (Status status : statuses) {
       for (Condition condition : status.getConditionsList()) {
-        if (!condition.getRemedy().isEmpty()) {
+        if (condition.getBecauseCount() == 0 && !condition.getRemedy().isEmpty()) {
           out.printf(
               "to do, %s %s: %s%n", status.getName(), condition.getCode(), condition.getRemedy());
         }

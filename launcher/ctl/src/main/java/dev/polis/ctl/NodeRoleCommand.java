@@ -1,12 +1,15 @@
 package dev.polis.ctl;
 
 import dev.polis.api.roles.RoleName;
+import dev.polis.config.DidYouMean;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.api.UpdateNodeRolesRequest;
+import dev.polis.wire.plugins.GraphRequest;
 import dev.polis.wire.roles.RoleChange;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -26,6 +29,9 @@ final class NodeRoleCommand {
 
   /** What both commands have in common. */
   abstract static class Change implements Callable<Integer> {
+    /** How a bundle says that it brings a role. */
+    private static final String OF_ROLE = "role ";
+
     @ParentCommand NodeRoleCommand role;
     @Spec CommandSpec spec;
 
@@ -48,8 +54,46 @@ final class NodeRoleCommand {
         NodeCommand.chosen(session, List.of(node), "");
         session.call(() -> session.management().updateNodeRoles(request));
         List<Node> changed = NodeCommand.chosen(session, List.of(node), "");
+        if (wanted()) {
+          warn(session, changed.getFirst());
+        }
         role.node.ctl.options.output.print(NodeRows.document(changed), spec.commandLine().getOut());
         return ExitCode.OK.code();
+      }
+    }
+
+    /** Says which of the roles no bundle of the node brings: they wait there until one does. */
+    private void warn(Session session, Node changed) throws InterruptedException {
+      String address = changed.getStatus().getExternalAddress();
+      if (address.isEmpty()) {
+        return;
+      }
+      Set<String> brought = new TreeSet<>();
+      try {
+        session
+            .call(() -> session.plugins(address).graph(GraphRequest.getDefaultInstance()))
+            .getBundlesList()
+            .forEach(bundle -> brought.addAll(bundle.getProvidesList()));
+      } catch (CtlException unknown) {
+        return; // The roles are given, and health names those that no bundle brings.
+      }
+      Set<String> known = new TreeSet<>(Set.of(RoleName.CONSENSUS_MEMBER.text()));
+      brought.stream()
+          .filter(each -> each.startsWith(OF_ROLE))
+          .forEach(each -> known.add(each.substring(OF_ROLE.length())));
+      for (String given : roles) {
+        if (!known.contains(given)) {
+          spec.commandLine()
+              .getErr()
+              .println(
+                  "polisctl: the role waits, since no bundle of %s brings \"%s\"%s; to take it away: %s"
+                      .formatted(
+                          node,
+                          given,
+                          DidYouMean.among(given, known),
+                          role.node.ctl.options.command(
+                              "node role remove %s %s".formatted(node, given))));
+        }
       }
     }
 

@@ -12,6 +12,7 @@ import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.version.Version;
 import io.grpc.stub.BlockingClientCall;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedSet;
@@ -22,8 +23,18 @@ final class NodeRows {
   private NodeRows() {}
 
   static List<Node> fetch(Session session, String filter) throws InterruptedException {
+    return fetch(session, filter, Duration.ofSeconds(Long.MAX_VALUE));
+  }
+
+  /**
+   * Asks for the nodes.
+   *
+   * @param patience how long to wait where the node that is asked answers, and its curator does not
+   */
+  static List<Node> fetch(Session session, String filter, Duration patience)
+      throws InterruptedException {
     GetNodesRequest request = GetNodesRequest.newBuilder().setFilter(filter).build();
-    return session.call(
+    return session.unlessAway(
         () -> {
           BlockingClientCall<?, Node> call = session.management().getNodes(request);
           List<Node> nodes = new ArrayList<>();
@@ -31,7 +42,8 @@ final class NodeRows {
             nodes.add(node);
           }
           return nodes;
-        });
+        },
+        patience);
   }
 
   static Document document(List<Node> nodes) {

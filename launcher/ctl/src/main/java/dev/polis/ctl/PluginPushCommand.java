@@ -42,6 +42,7 @@ final class PluginPushCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     PluginUpload upload = PluginUpload.of(file);
+    upload.requireWhole();
     try (Session session = Session.open(plugin.ctl.options)) {
       upload.send(session);
       WantPluginRequest request =

@@ -1,6 +1,9 @@
 package dev.polis.ctl;
 
 import com.google.protobuf.ByteString;
+import dev.polis.plugins.manifest.ManifestEnvelope;
+import dev.polis.plugins.manifest.PluginRefusedException;
+import dev.polis.plugins.manifest.PluginVerifier;
 import dev.polis.wire.plugins.StageHeader;
 import dev.polis.wire.plugins.StageRequest;
 import dev.polis.wire.plugins.StageResponse;
@@ -64,6 +67,22 @@ record PluginUpload(Path file, StageHeader header) {
       }
     }
     return HexFormat.of().formatHex(algorithm.digest());
+  }
+
+  /**
+   * Refuses a bundle that its manifest was not made for, which no node would ever run.
+   *
+   * @throws CtlException FAILED, with what is wrong
+   */
+  void requireWhole() {
+    try {
+      PluginVerifier.requireBundle(
+          file, ManifestEnvelope.decode(header.getManifest().toByteArray()).content());
+    } catch (PluginRefusedException e) {
+      throw new CtlException(ExitCode.FAILED, e.getMessage(), e);
+    } catch (IOException e) {
+      throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
+    }
   }
 
   /** Sends what the node does not have yet. */

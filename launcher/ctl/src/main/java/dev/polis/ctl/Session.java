@@ -14,6 +14,8 @@ import dev.polis.wire.cluster.EtcdGrpc;
 import dev.polis.wire.cluster.PluginSetGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
 import dev.polis.wire.debug.DebugGrpc;
+import dev.polis.wire.health.GetHealthRequest;
+import dev.polis.wire.health.GetHealthResponse;
 import dev.polis.wire.health.HealthGrpc;
 import dev.polis.wire.images.NodeImagesGrpc;
 import dev.polis.wire.plugins.PluginsGrpc;
@@ -28,9 +30,12 @@ import io.grpc.ClientStreamTracer;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.AbstractStub;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
@@ -76,15 +81,24 @@ final class Session implements AutoCloseable {
   /** What to type, for a refusal that it would help against. */
   private final String takeOwnership;
 
-  private Session(CtlOptions options) {
-    this.target = options.target();
-    this.timeout = options.timeout;
-    this.takeOwnership = options.command("takeownership");
+  private Session(CtlTarget target, int timeout, String takeOwnership) {
+    this.target = target;
+    this.timeout = timeout;
+    this.takeOwnership = takeOwnership;
   }
 
   static Session open(CtlOptions options) {
     CtlOptions.requireAtLeast(1, options.timeout, "--timeout");
-    return new Session(options);
+    return new Session(options.target(), options.timeout, options.command("takeownership"));
+  }
+
+  /**
+   * Opens another session with the same node, whose calls wait for an answer so long.
+   *
+   * @param seconds for one answer
+   */
+  Session beside(int seconds) {
+    return new Session(target, Math.min(seconds, timeout), takeOwnership);
   }
 
   CtlTarget target() {
@@ -228,9 +242,43 @@ final class Session implements AutoCloseable {
             asked = address;
             readsOnly = RpcMethods.readsOnly(method);
             sent = false;
+            if (target.listenersNow().areClosed(address)) {
+              // Whatever else listens there is not this node.
+              return new ClosedCall<>();
+            }
             return next.newCall(method, options.withStreamTracerFactory(new Sending()));
           }
         });
+  }
+
+  /** Ends at once, as where nothing listens. */
+  private static final class ClosedCall<Q, A> extends ClientCall<Q, A> {
+    @Override
+    public void start(Listener<A> listener, Metadata headers) {
+      listener.onClose(
+          Status.UNAVAILABLE.withCause(new ConnectException("its listener is not open")),
+          new Metadata());
+    }
+
+    @Override
+    public void request(int messages) {
+      // None will come.
+    }
+
+    @Override
+    public void cancel(String message, Throwable cause) {
+      // It has ended.
+    }
+
+    @Override
+    public void halfClose() {
+      // It has ended.
+    }
+
+    @Override
+    public void sendMessage(Q message) {
+      // It has ended.
+    }
   }
 
   /** Notes that a call was written to a connection, which is after the connection's handshake. */
@@ -280,6 +328,64 @@ final class Session implements AutoCloseable {
   }
 
   /**
+   * Asks the curator, and the node beside it: as soon as the node knows that its curator is away
+   * and does not come by itself, its answer is not waited for.
+   *
+   * @param call only reads
+   * @param patience how long to wait for the curator of a node that answers itself
+   * @throws CtlException UNREACHABLE, with the root cause and what to do, if the curator is away
+   */
+  <T> T unlessAway(Call<T> call, Duration patience) throws InterruptedException {
+    try (CuratorWatch watch = CuratorWatch.start(this, patience)) {
+      return watch.during(() -> call(call));
+    }
+  }
+
+  /**
+   * Returns that the curator of a node on this machine cannot be asked, as far as the node has
+   * written it down.
+   */
+  Optional<CtlException> curatorClosed() {
+    CtlListeners now = target.listenersNow();
+    boolean owned = Files.isReadable(target.ownerCertificate());
+    if (now.state().isEmpty() || !owned && target.lastCrash().isEmpty()) {
+      return Optional.empty();
+    }
+    InetSocketAddress address = address(CURATOR_PORT);
+    return now.areClosed(address) && !target.isRestarting()
+        ? Optional.of(
+            new CallFailure(
+                    new StatusException(
+                        Status.UNAVAILABLE.withCause(new ConnectException("not open"))),
+                    address,
+                    false,
+                    target,
+                    timeout,
+                    takeOwnership)
+                .explain())
+        : Optional.empty();
+  }
+
+  /** Returns how the node stands: as it tells its owner, or whoever asks its debug service. */
+  GetHealthResponse ownHealth() throws InterruptedException {
+    GetHealthRequest request = GetHealthRequest.getDefaultInstance();
+    if (mayAskManagement()) {
+      try {
+        return health(host()).getHealth(request);
+      } catch (StatusException away) {
+        // The debug service needs no credentials, and not what serves operators.
+      }
+    }
+    return call(() -> debug().getHealth(request));
+  }
+
+  /** Tells whether there are credentials, and the listener that wants them is not known closed. */
+  boolean mayAskManagement() {
+    return Files.isReadable(target.ownerCertificate())
+        && !target.listenersNow().areClosed(address(MANAGEMENT_PORT));
+  }
+
+  /**
    * Makes a call whose answers are printed while they come. It is not repeated once it was sent:
    * what was printed would be printed again.
    */
@@ -314,6 +420,9 @@ final class Session implements AutoCloseable {
   }
 
   private boolean mayRepeat(CallFailure failure, boolean again, long away, long since) {
+    if (target.listenersNow().nodeIsDown() && !target.isRestarting()) {
+      return false;
+    }
     if (failure.wasNeverSent() || failure.wasCutOff() && again && readsOnly) {
       return away < RESTART.toNanos();
     }

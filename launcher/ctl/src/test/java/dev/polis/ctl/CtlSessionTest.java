@@ -10,6 +10,7 @@ import com.google.protobuf.ByteString;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.MachineSpeed;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -51,6 +52,10 @@ import dev.polis.wire.health.GetHealthResponse;
 import dev.polis.wire.health.HealthGrpc;
 import dev.polis.wire.health.Kind;
 import dev.polis.wire.health.Level;
+import dev.polis.wire.plugins.GraphBundle;
+import dev.polis.wire.plugins.GraphRequest;
+import dev.polis.wire.plugins.GraphResponse;
+import dev.polis.wire.plugins.PluginsGrpc;
 import dev.polis.wire.roles.RoleChange;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
@@ -60,21 +65,26 @@ import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.MessageDigest;
 import java.security.PublicKey;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each class of answer against real listeners, and the exit code it leads to. */
 class CtlSessionTest {
@@ -91,6 +101,7 @@ class CtlSessionTest {
   private static final CertificateAuthority CLUSTER = CertificateAuthority.create("this cluster");
   private static final AtomicReference<Node> NODE = new AtomicReference<>();
   private static final AtomicReference<GetHealthResponse> ORGANS = new AtomicReference<>();
+  private static final AtomicBoolean SILENT = new AtomicBoolean();
   private static final AtomicReference<Status> REFUSAL = new AtomicReference<>(Status.OK);
   private static final AtomicReference<UpdateNodeRolesRequest> CHANGES = new AtomicReference<>();
   private static LocalRpcHost host;
@@ -118,6 +129,7 @@ class CtlSessionTest {
     created.serve(RpcHost.CURATOR, new Ownership());
     created.serve(RpcHost.CURATOR, new Discovery());
     created.serve(RpcHost.MANAGEMENT, new Organs());
+    created.serve(RpcHost.MANAGEMENT, new Bundles());
     created.serve(RpcHost.DEBUG, new Conditions());
     return created;
   }
@@ -140,6 +152,7 @@ class CtlSessionTest {
   @BeforeEach
   void owner() throws Exception {
     REFUSAL.set(Status.OK);
+    SILENT.set(false);
     NODE.set(
         Node.newBuilder()
             .setId("metropolis-1")
@@ -188,6 +201,9 @@ class CtlSessionTest {
 
     @Override
     public void getNodes(GetNodesRequest request, StreamObserver<Node> caller) {
+      if (SILENT.get()) {
+        return;
+      }
       if (!REFUSAL.get().isOk()) {
         caller.onError(REFUSAL.get().asRuntimeException());
         return;
@@ -304,6 +320,31 @@ class CtlSessionTest {
         .addCauses("storage: the disk is full")
         .addRemedies("make room")
         .build();
+  }
+
+  /** Has one bundle, which brings a role. */
+  private static final class Bundles extends PluginsGrpc.PluginsImplBase {
+    @Override
+    public void graph(GraphRequest request, StreamObserver<GraphResponse> caller) {
+      caller.onNext(
+          GraphResponse.newBuilder()
+              .addBundles(GraphBundle.newBuilder().addProvides("role NightlyBackup"))
+              .build());
+      caller.onCompleted();
+    }
+  }
+
+  @Test
+  @DisplayName("a role that no bundle brings is warned about when it is given, with what was meant")
+  void roleThatNoBundleBrings() {
+    CtlRun typo = run(ADDRESS, "node", "role", "add", "metropolis-1", "NightlyBakcup");
+    assertEquals(ExitCode.OK.code(), typo.code(), typo.err());
+    assertTrue(
+        typo.err().contains("brings \"NightlyBakcup\"; did you mean \"NightlyBackup\"?"),
+        typo.err());
+    assertTrue(typo.err().contains("node role remove metropolis-1 NightlyBakcup"), typo.err());
+    assertEquals("", run(ADDRESS, "node", "role", "add", "metropolis-1", "NightlyBackup").err());
+    assertEquals("", run(ADDRESS, "node", "role", "remove", "metropolis-1", "Nothing").err());
   }
 
   private static final class Organs extends HealthGrpc.HealthImplBase {
@@ -550,7 +591,8 @@ class CtlSessionTest {
             .getAsJsonObject();
     JsonObject status = node.getAsJsonArray("statuses").get(0).getAsJsonObject();
     assertEquals("metropolis-1", node.get("id").getAsString());
-    assertTrue(node.get("healthy").getAsBoolean());
+    assertTrue(node.get("works").getAsBoolean());
+    assertEquals("HEALTHY", node.get("health").getAsString(), "the same word as in node list");
     assertEquals("consensus", status.get("name").getAsString());
     assertEquals("organ", status.get("kind").getAsString());
     assertEquals("UP", status.get("level").getAsString());
@@ -567,7 +609,7 @@ class CtlSessionTest {
     assertTrue(run.out().contains("etcd-failed"), run.out());
     assertTrue(run.err().contains("the cluster was not asked: "), run.err());
     assertTrue(run.err().contains("take ownership first"), run.err());
-    assertTrue(run.err().contains("the debug service of the node"), run.err());
+    assertTrue(run.err().contains("what the node says of itself"), run.err());
   }
 
   @Test
@@ -576,6 +618,151 @@ class CtlSessionTest {
     CtlRun run = run(ADDRESS, "health");
     assertEquals(ExitCode.NOT_MET.code(), run.code(), run.err());
     assertTrue(run.err().contains("no leader"), run.err());
+  }
+
+  private static dev.polis.wire.health.Status organ(
+      String name, Level level, String reason, String remedy, String... because) {
+    dev.polis.wire.health.Status.Builder status =
+        dev.polis.wire.health.Status.newBuilder()
+            .setName(name)
+            .setKind(Kind.KIND_ORGAN)
+            .setLevel(level)
+            .setCode("some-code")
+            .setReason(reason)
+            .setRemedy(remedy);
+    if (level != Level.LEVEL_UP) {
+      status
+          .addConditionsBuilder()
+          .setLevel(level)
+          .setCode("some-code")
+          .setReason(reason)
+          .setRemedy(remedy)
+          .addAllBecause(List.of(because));
+    }
+    return status.build();
+  }
+
+  private static GetHealthResponse fullDisk() {
+    return GetHealthResponse.newBuilder()
+        .addStatuses(organ("cluster", Level.LEVEL_DEGRADED, "no contact", "wait", "storage"))
+        .addStatuses(organ("curator", Level.LEVEL_WAITING, "no leader", "", "storage"))
+        .addStatuses(organ("debug", Level.LEVEL_UP, "", ""))
+        .addStatuses(organ("metrics", Level.LEVEL_DEGRADED, "no exporter", "install it"))
+        .addStatuses(organ("storage", Level.LEVEL_DOWN, "the disk is full", "free some space"))
+        .build();
+  }
+
+  @Test
+  @DisplayName("health begins with the root; each victim has one line, and no remedy of its own")
+  void rootFirst() {
+    ORGANS.set(fullDisk());
+    CtlRun run = run(ADDRESS, "health");
+    assertTrue(
+        run.out()
+            .matches(
+                "(?s).*NAME.*?storage +organ +DOWN +some-code +the disk is full"
+                    + ".*curator +organ +WAITING +some-code +because of storage"
+                    + ".*cluster +organ +DEGRADED +some-code +because of storage"
+                    + ".*metrics +organ +DEGRADED +some-code +no exporter.*debug +organ +UP.*"),
+        run.out());
+    assertEquals(
+        List.of(
+            "to do, storage some-code: free some space", "to do, metrics some-code: install it"),
+        run.out().lines().filter(line -> line.startsWith("to do")).toList());
+    assertTrue(
+        CtlRun.of("--state=" + state, "--endpoint=" + ADDRESS, "health", "--wait", "1")
+            .err()
+            .contains("storage of metropolis-1 is DOWN: the disk is full"),
+        "the line of a wait names the root");
+  }
+
+  @ParameterizedTest(name = "{0}, silent: {1}")
+  @CsvSource({"health, true", "health, false", "node list, true", "node list, false"})
+  @Tag("alone")
+  @DisplayName("what the node knows to be away is not waited for, and the cause is told within 2 s")
+  void notWaitedFor(String command, boolean silent) {
+    ORGANS.set(fullDisk());
+    SILENT.set(silent);
+    REFUSAL.set(Status.UNAVAILABLE.withDescription("no leader"));
+    run(ADDRESS, "debug", "condition", "Met"); // loads classes
+    MachineSpeed speed = MachineSpeed.measure();
+    long began = System.nanoTime();
+
+    CtlRun run = run(ADDRESS, command.split(" "));
+
+    speed.assertWithin(
+        command + " answered", Duration.ofSeconds(2), Duration.ofNanos(System.nanoTime() - began));
+    boolean health = command.equals("health");
+    assertEquals((health ? ExitCode.NOT_MET : ExitCode.UNREACHABLE).code(), run.code(), run.err());
+    assertTrue((run.out() + run.err()).contains("the disk is full"), run.out() + run.err());
+    assertTrue((run.out() + run.err()).contains("free some space"), run.out() + run.err());
+  }
+
+  @Test
+  @Tag("alone")
+  @DisplayName("a curator that is silent while its node is well is waited for by health for 1 s")
+  void silentCurator() {
+    SILENT.set(true);
+    MachineSpeed speed = MachineSpeed.measure();
+    long began = System.nanoTime();
+
+    CtlRun run = run(ADDRESS, "health");
+
+    speed.assertWithin(
+        "health answered", Duration.ofSeconds(2), Duration.ofNanos(System.nanoTime() - began));
+    assertEquals(ExitCode.NOT_MET.code(), run.code(), run.err());
+    assertTrue(run.err().contains("its curator has not within"), run.err());
+    assertTrue(run.out().contains("consensus"), run.out());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"health", "node list", "explain node", "debug condition"})
+  @DisplayName("another node that listens at the address of one that does not is never shown")
+  void anotherNode(String command) throws Exception {
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(
+        state.resolve("ephemeral/listeners"),
+        """
+        curator %1$s:7835 closed the address is in use
+        debug %1$s:7837 closed the address is in use
+        management %1$s:7839 closed the address is in use
+        """
+            .formatted(ADDRESS));
+    List<String> line = new ArrayList<>(List.of("--state=" + state));
+    line.addAll(List.of(command.split(" ")));
+
+    CtlRun run = CtlRun.of(line.toArray(String[]::new));
+
+    String said = run.out() + run.err();
+    assertTrue(said.contains("the address is in use"), said);
+    assertFalse(said.contains("metropolis-1") || said.contains("etcd-failed"), said);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"health", "node list", "explain node", "explain consensus"})
+  @DisplayName("after a start that failed its cause is told, with an exit code that says failure")
+  void crashRecord(String command) throws Exception {
+    Files.createDirectories(state.resolve("esp"));
+    Files.writeString(
+        state.resolve("esp/crash.txt"), "2026-01-02T03:04:05Z storage failed: no key\n");
+    Files.createDirectories(state.resolve("ephemeral"));
+    // It was killed: its listeners stayed behind, and another node has the address now.
+    Files.writeString(
+        state.resolve("ephemeral/listeners"),
+        "curator %1$s:7835 open\ndebug %1$s:7837 open\nmanagement %1$s:7839 open\n"
+            .formatted(ADDRESS));
+    Process gone = new ProcessBuilder("true").start();
+    gone.waitFor();
+    Files.writeString(state.resolve("node.lock"), gone.pid() + "\n");
+    List<String> line = new ArrayList<>(List.of("--state=" + state));
+    line.addAll(List.of(command.split(" ")));
+
+    CtlRun run = CtlRun.of(line.toArray(String[]::new));
+
+    assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
+    assertTrue(run.err().contains("no node runs on " + state), run.err());
+    assertTrue(run.err().contains("storage failed: no key"), run.err());
+    assertFalse(run.out().contains("metropolis-1"), run.out());
   }
 
   @Test

@@ -86,6 +86,18 @@ class PluginCommandTest {
   }
 
   @Test
+  void push_refusesABundleThatItsManifestWasNotMadeFor_andAsksNoNode() throws Exception {
+    assertEquals(0, pack().code());
+    byte[] bytes = Files.readAllBytes(bundle);
+    bytes[bytes.length / 2] ^= 1;
+    Files.write(bundle, bytes);
+    CtlRun pushed = CtlRun.of("--endpoint=127.78.1.9", "plugin", "push", bundle.toString());
+    assertEquals(1, pushed.code(), pushed.err());
+    assertTrue(pushed.err().contains("fetch it again or pack it again"), pushed.err());
+    assertTrue(pushed.err().contains(bundle.toString()), pushed.err());
+  }
+
+  @Test
   void pack_isJsonForPrograms() {
     CtlRun packed =
         CtlRun.of(

@@ -9,6 +9,7 @@ import com.google.gson.JsonParser;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.RunningProcess;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsKeys;
@@ -21,6 +22,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -138,7 +140,7 @@ class HealthIT {
       Finished health = node.ctl("health");
       assertEquals(5, health.code(), health.all());
       assertContains("the cluster was not asked: ", health.err());
-      assertContains("the debug service of the node", health.err());
+      assertContains("what the node says of itself", health.err());
       assertTrue(health.out().matches("(?s).*consensus +organ +WAITING +.*"), health.out());
       assertContains("waiting for etcd to become ready", health.out());
 
@@ -211,6 +213,33 @@ class HealthIT {
     assertContains("to do: start it with: polisctl bundle start dev.polis.consensus", whole.out());
 
     node.ctl("bundle", "start", "dev.polis.consensus").requireSuccess("bundle start");
+    assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @Tag("alone")
+  @ValueSource(strings = {"dev.polis.consensus", "dev.polis.curator"})
+  @DisplayName("with consensus or curator away health and node list tell the cause within 2 s")
+  void inTime(String away) throws Exception {
+    TestNode node = home;
+    node.ctl("health", "--wait", "60").requireSuccess("health");
+    node.ctl("bundle", "stop", away).requireSuccess("bundle stop");
+    try {
+      for (String[] command : new String[][] {{"health"}, {"node", "list"}}) {
+        MachineSpeed speed = MachineSpeed.measure();
+        long began = System.nanoTime();
+        Finished answer = node.ctl(command);
+        speed.assertWithin(
+            String.join(" ", command) + " answered",
+            Duration.ofSeconds(2),
+            Duration.ofNanos(System.nanoTime() - began));
+        assertTrue(answer.code() != 0, answer.all());
+        assertContains("bundle " + away + " was stopped by hand", answer.all());
+        assertContains("polisctl bundle start " + away, answer.all());
+      }
+    } finally {
+      node.ctl("bundle", "start", away).requireSuccess("bundle start");
+    }
     assertEquals(0, node.ctl("health", "--wait", "60").code(), () -> node.ctl("health").all());
   }
 
