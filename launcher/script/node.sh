@@ -14,6 +14,7 @@ export LC_MESSAGES=C
 # What every JVM of ours is told. C1 alone and the serial collector: half of the CPU time and two thirds of the memory at start, and a node's own code
 # is never what its throughput hangs on. Compact headers and a heap that starts small, where the JVM would take a 64th of the machine at once, keep a
 # control plane within 150 MiB; so does giving back to the system, each ten seconds, what the start took from malloc. A node out of memory is worth less than one that is started again, its children go on meanwhile.
+# -Xmx is what the command line and a node in a training get; node_heap has a node's.
 # Netty names connections by the machine; on one without a network card it would print a warning and take random bytes.
 JVM_OPTIONS=(
   -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+UseCompactObjectHeaders
@@ -30,10 +31,72 @@ node_class_path() {
   printf '%s\n' "${jars[*]}"
 }
 
-# node_command JAVA_HOME: fills NODE with the command line of the launcher, with the AOT cache if a fresh one is there.
+# The heap of a node is an eighth of the memory, since etcd and Pods need the rest; 96 MiB carry a control plane, and more than a gibibyte no load
+# has filled that admission lets in. In MiB.
+HEAP_SHARE=8 HEAP_LEAST=96 HEAP_MOST=1024
+
+# From 32 GiB on the JVM has other object pointers, to which no AOT cache fits. In MiB.
+HEAP_LIMIT=$((31 * 1024))
+
+# machine_memory [ROOT]: prints how many MiB this process may use: the machine's, or less where a cgroup of version 2 or 1 says so. ROOT is for tests.
+machine_memory() {
+  local root="${1:-}" least="" key value hierarchy controllers path folder file
+  while read -r key value _; do
+    [[ "$key" != MemTotal: ]] || least=$((value / 1024))
+  done <"$root/proc/meminfo"
+  while IFS=: read -r hierarchy controllers path; do
+    if [[ "$hierarchy" == 0 ]]; then
+      folder="$root/sys/fs/cgroup" file=memory.max
+    elif [[ ",$controllers," == *,memory,* ]]; then
+      folder="$root/sys/fs/cgroup/memory" file=memory.limit_in_bytes
+    else
+      continue
+    fi
+    # A group above may have the limit; in a container the path may be one of the machine outside, and its own group is the uppermost.
+    while true; do
+      path="${path%/}"
+      if [[ -r "$folder$path/$file" ]]; then
+        value="$(<"$folder$path/$file")"
+        # "max" is no limit, and neither is what has more digits than the memory of any machine.
+        if [[ "$value" =~ ^[0-9]{1,15}$ ]] && ((value / 1048576 < least)); then
+          least=$((value / 1048576))
+        fi
+      fi
+      [[ -n "$path" ]] || break
+      path="${path%/*}"
+    done
+  done < <(cat "$root/proc/self/cgroup" 2>/dev/null)
+  printf '%s\n' "$least"
+}
+
+# node_heap MEMORY [SIZE]: prints the largest heap of a node in MiB, for so many MiB of memory; SIZE is what the operator wants, as 512m or 2g.
+node_heap() {
+  local memory="$1" wanted="${2:-}" heap
+  if [[ -z "$wanted" ]]; then
+    heap=$((memory / HEAP_SHARE))
+    ((heap > HEAP_LEAST)) || heap=$HEAP_LEAST
+    ((heap < HEAP_MOST)) || heap=$HEAP_MOST
+  else
+    [[ "$wanted" =~ ^([1-9][0-9]{0,6})([mMgG])$ ]] || usage "--heap $wanted: write a number and m or g, as 512m or 2g"
+    heap="${BASH_REMATCH[1]}"
+    [[ "${BASH_REMATCH[2]}" == [mM] ]] || heap=$((heap * 1024))
+    ((heap >= HEAP_LEAST)) || refuse "--heap $wanted: a node needs $HEAP_LEAST MiB" "give more, or leave --heap out"
+    ((heap <= HEAP_LIMIT)) || refuse "--heap $wanted: more than $HEAP_LIMIT MiB make the JVM slower, not larger" "give less"
+    ((heap < memory)) || refuse "--heap $wanted: there are $memory MiB of memory, which etcd and Kubernetes share" "give less, or leave --heap out"
+  fi
+  printf '%s\n' "$heap"
+}
+
+# node_command JAVA_HOME [STATE]: fills NODE with the command line of the launcher, with the AOT cache if a fresh one is there. The cache fits heaps of
+# any size. With STATE, for a node: its heap is POLIS_HEAP, or that which fits the machine, in NODE_HEAP too; and there the JVM reports its own end.
 node_command() {
   local cache
   NODE=("$1/bin/java" "${JVM_OPTIONS[@]}")
+  if [[ -n "${2:-}" ]]; then
+    NODE_MEMORY="$(machine_memory)"
+    NODE_HEAP="$(node_heap "$NODE_MEMORY" "${POLIS_HEAP:-}")"
+    NODE+=("-Xmx${NODE_HEAP}m" "-XX:ErrorFile=$2/ephemeral/launcher/jvm-error.txt")
+  fi
   cache="$(aot_cache "$1")"
   if [[ -f "$cache" ]]; then
     NODE+=("-XX:AOTCache=$cache")
@@ -135,13 +198,56 @@ ctl() {
   POLIS_COMMAND="$0 ctl" "$home/bin/java" "${JVM_OPTIONS[@]}" "${CTL_OPTIONS[@]}" "${trained[@]}" -cp "$(ctl_class_path)" "$CTL_MAIN" "$@"
 }
 
-# follow LOG OFFSET HOME_FILE SINCE PID: shows the log from a byte on until the node is home or has ended; succeeds if it is home. A file from before
-# SINCE, another file, is the home of another run.
+# run_node STATE COMMAND...: runs a node in the foreground, with what POLIS_INPUT reads as its input. When its JVM gives up, as on a full heap, after it
+# was home, the node is started again, and finds its children. Ends with the exit code of the last.
+run_node() {
+  local state="$1" code node since
+  shift
+  since="$(mktemp)"
+  # Ctrl-C reaches the node by itself. The shell would have it ignored by what runs in the background.
+  trap ':' INT
+  trap 'kill -TERM "$node" 2>/dev/null || true' TERM
+  trap 'kill -HUP "$node" 2>/dev/null || true' HUP
+  while true; do
+    env --default-signal=INT,QUIT "$@" <&"$POLIS_INPUT" {POLIS_INPUT}<&- &
+    node=$!
+    while true; do
+      code=0
+      wait "$node" || code=$?
+      # A signal ends the wait and not the node.
+      kill -0 "$node" 2>/dev/null || break
+    done
+    # A JVM leaves its report when it gives up; a node that is killed or stopped stays down.
+    if [[ ! "$state/ephemeral/launcher/jvm-error.txt" -nt "$since" || ! "$state/ephemeral/launcher/home" -nt "$since" ]]; then
+      rm -f "$since"
+      return "$code"
+    fi
+    say "the node's JVM gave up; the node is started again"
+    touch "$since"
+    again "$@"
+    set -- "${AGAIN[@]}"
+    exec {POLIS_INPUT}<&- {POLIS_INPUT}</dev/null
+  done
+}
+
+# again COMMAND...: fills AGAIN with the command line of a node that was started before: it is a member, and its input holds no second key.
+again() {
+  AGAIN=()
+  while [[ $# -gt 0 ]]; do
+    case "$1" in
+      --parameters | --recovery-key) shift 2 ;;
+      *) AGAIN+=("$1") && shift ;;
+    esac
+  done
+}
+
+# follow LOG OFFSET HOME_FILE SINCE PID SECONDS: shows the log from a byte on until the node is home or has ended, or the time is over; succeeds if it
+# is home. A file from before SINCE, another file, is the home of another run.
 follow() {
-  local log="$1" offset="$2" home="$3" since="$4" pid="$5" follower
+  local log="$1" offset="$2" home="$3" since="$4" pid="$5" limit=$((SECONDS + $6)) follower
   tail -c "+$((offset + 1))" -f --pid="$pid" "$log" 2>/dev/null &
   follower=$!
-  while kill -0 "$pid" 2>/dev/null && [[ ! "$home" -nt "$since" ]]; do
+  while kill -0 "$pid" 2>/dev/null && [[ ! "$home" -nt "$since" ]] && ((SECONDS < limit)); do
     sleep 0.1
   done
   # What was printed together with HOME is still on its way.

@@ -22,6 +22,7 @@ import org.osgi.framework.BundleContext;
 final class DebugService {
   private static final String OFF = "switched-off";
   private static final String SHELL = "shell-on";
+  private static final String CRASHED = "last-run-crashed";
   private static final String AUDIT = "audit";
 
   /** What is asked about other organs. */
@@ -47,6 +48,9 @@ final class DebugService {
     if (settings.shell() instanceof DebugSettings.Shell.On(Path folder)) {
       shell(folder, bundle, logs.log(AUDIT), rpc.audit());
     }
+    boot.lastCrash()
+        .ifPresent(
+            crash -> organ.publish(HealthCondition.up(CRASHED, "the last run crashed: " + crash)));
     if (!settings.enabled()) {
       log.info("the debug services are switched off");
       organ.publish(HealthCondition.up(OFF, "switched off: dev.polis.debug.enabled is false"));

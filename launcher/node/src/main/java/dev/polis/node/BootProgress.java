@@ -57,6 +57,7 @@ final class BootProgress implements BootReport {
   private final LongSupplier nanos;
   private final Listener listener;
   private final Supplier<Optional<String>> lockOut;
+  private final Optional<String> lastCrash;
   private final List<ProgressWait> open = new ArrayList<>();
   private final AtomicReference<StopReason> stopReason =
       new AtomicReference<>(StopReason.CODE_REPLACED);
@@ -67,17 +68,23 @@ final class BootProgress implements BootReport {
    * @param nanos a clock that only goes forward
    */
   BootProgress(LongSupplier nanos, Listener listener) {
-    this(nanos, listener, Optional::empty);
+    this(nanos, listener, Optional::empty, Optional.empty());
   }
 
   /**
    * @param nanos a clock that only goes forward
    * @param lockOut says why a power-off would lock the owner out
+   * @param lastCrash how the last run crashed
    */
-  BootProgress(LongSupplier nanos, Listener listener, Supplier<Optional<String>> lockOut) {
+  BootProgress(
+      LongSupplier nanos,
+      Listener listener,
+      Supplier<Optional<String>> lockOut,
+      Optional<String> lastCrash) {
     this.nanos = nanos;
     this.listener = listener;
     this.lockOut = lockOut;
+    this.lastCrash = lastCrash;
   }
 
   @Override
@@ -121,6 +128,11 @@ final class BootProgress implements BootReport {
   }
 
   @Override
+  public Optional<String> lastCrash() {
+    return lastCrash;
+  }
+
+  @Override
   public StopReason stopReason() {
     return stopReason.get();
   }
@@ -145,6 +157,11 @@ final class BootProgress implements BootReport {
 
   CompletableFuture<Ending> ending() {
     return ending;
+  }
+
+  /** Returns why the node stops; an interrupted launcher stops it without another reason. */
+  Ending endingNow() {
+    return ending.getNow(new Ending.Asked(stopReason()));
   }
 
   boolean isHome() {

@@ -14,14 +14,31 @@ final class FatalErrorReport {
   private FatalErrorReport() {}
 
   /**
-   * Returns the lines for the screen.
+   * Returns the lines for a process that ends. They lack the root cause, which is printed after
+   * them, as the last line.
    *
    * @param organ which failed
    * @param cause why
-   * @param next what becomes of the node
-   * @return the lines of the screen
    */
-  static List<String> lines(String organ, Throwable cause, String next) {
+  static List<String> lines(String organ, Throwable cause) {
+    List<String> lines = new ArrayList<>();
+    lines.add("FATAL ERROR: " + organ + " can not go on");
+    String outer = cause.getMessage();
+    if (outer != null
+        && !RootCause.of(cause).contains(outer)
+        && !outer.contains(RootCause.of(cause))) {
+      lines.add("while: " + outer);
+    }
+    return lines;
+  }
+
+  /**
+   * Returns the lines for the screen of a node that is parked.
+   *
+   * @param organ which failed
+   * @param cause why
+   */
+  static List<String> screen(String organ, Throwable cause) {
     List<String> lines = new ArrayList<>();
     String edge = "█".repeat(COLUMNS);
     lines.add(edge);
@@ -33,16 +50,26 @@ final class FatalErrorReport {
     lines.add("  because of");
     wrap(RootCause.of(cause)).forEach(line -> lines.add("    " + line));
     lines.add("");
-    lines.add("  " + next);
+    lines.add("  The node is parked. Restart the machine to try again.");
     lines.add(edge);
     return lines;
   }
 
-  /** Returns the text of the crash record, which the next start prints. */
+  /** Returns the text of the crash record, whose first line the next start prints. */
   static String record(Instant when, String organ, Throwable cause) {
     StringWriter trace = new StringWriter();
     cause.printStackTrace(new PrintWriter(trace));
-    return when + " " + organ + " failed: " + RootCause.of(cause) + "\n\n" + trace;
+    return record(when, organ, RootCause.of(cause), trace.toString());
+  }
+
+  /**
+   * Returns the same for an end without an exception.
+   *
+   * @param cause one line
+   * @param more for developers
+   */
+  static String record(Instant when, String organ, String cause, String more) {
+    return when + " " + organ + " failed: " + cause + "\n\n" + more;
   }
 
   private static List<String> wrap(String text) {

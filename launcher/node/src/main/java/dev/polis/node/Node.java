@@ -5,8 +5,9 @@ import dev.polis.boot.Wait;
 import dev.polis.node.BootProgress.Ending;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Dictionary;
 import java.util.List;
 import java.util.Locale;
@@ -15,6 +16,7 @@ import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.osgi.framework.BundleException;
 
 /** Runs a node once, from the start of the framework to its end. */
@@ -34,8 +36,15 @@ final class Node {
    * @param untilHome power off as soon as the node is home
    * @param next printed below the summary at home; may be empty
    * @param homeWithin give up if it is not home by then; zero waits for ever
+   * @param stopWithin how long its organs may take to stop; then the process ends
+   * @param hung ends the process of a node that does not stop; gets why it was to stop
    */
-  record Policy(boolean untilHome, String next, Duration homeWithin) {}
+  record Policy(
+      boolean untilHome,
+      String next,
+      Duration homeWithin,
+      Duration stopWithin,
+      Consumer<Ending> hung) {}
 
   private final NodeDirectory directory;
   private final NodeBundles bundles;
@@ -77,18 +86,38 @@ final class Node {
             terminal::line);
     Thread boot = Thread.ofPlatform().name("boot").start(() -> boot(framework));
     try {
-      Ending ending = progress.ending().get();
+      Ending ending = awaitEnding();
       if (ending instanceof Ending.Restart) {
         announceRestart();
       }
       return ending;
-    } catch (ExecutionException e) {
-      throw new IllegalStateException("an ending is never exceptional", e);
     } finally {
       boot.interrupt();
       progress.stopsAfterFatal();
-      framework.stop(bundles.plan(), progress, terminal::line);
-      boot.join();
+      try (StopLimit _ =
+          new StopLimit(
+              directory,
+              progress,
+              policy.stopWithin(),
+              terminal,
+              () -> policy.hung().accept(progress.endingNow()))) {
+        framework.stop(bundles.plan(), progress, terminal::line);
+        boot.join();
+      }
+    }
+  }
+
+  /** Waits for the end, and looks meanwhile whether the node still answers. */
+  private Ending awaitEnding() throws InterruptedException {
+    Pulse pulse = new Pulse(directory, terminal, System::nanoTime);
+    while (true) {
+      try {
+        return progress.ending().get(Pulse.PACE.toMillis(), TimeUnit.MILLISECONDS);
+      } catch (TimeoutException e) {
+        pulse.look();
+      } catch (ExecutionException e) {
+        throw new IllegalStateException("an ending is never exceptional", e);
+      }
     }
   }
 
@@ -196,28 +225,34 @@ final class Node {
    * @throws IOException if there is no room for it, or none may write there; half a record is not
    *     left
    */
-  static void keepCrash(NodeDirectory directory, Ending.Fatal fatal, Instant when)
-      throws IOException {
+  static void keepCrash(NodeDirectory directory, String record) throws IOException {
     try {
-      Files.writeString(
-          directory.crash(), FatalErrorReport.record(when, fatal.organ(), fatal.cause()));
+      Files.writeString(directory.crash(), record);
     } catch (IOException e) {
       Files.deleteIfExists(directory.crash());
       throw e;
     }
   }
 
-  /** Returns the first line of the last run's crash record and deletes the record. */
+  /**
+   * Returns the first line of the last run's crash record, and where the whole record is from now
+   * on: a crash is shown by one start.
+   */
   static Optional<String> takeCrash(NodeDirectory directory) throws IOException {
     if (!Files.exists(directory.crash())) {
       return Optional.empty();
     }
-    String text = Files.readString(directory.crash());
-    try {
-      Files.delete(directory.crash());
-    } catch (IOException e) {
-      return text.lines().findFirst().map(line -> line + " (still in " + directory.crash() + ")");
+    Optional<String> crash;
+    try (var lines = Files.lines(directory.crash())) {
+      crash = lines.findFirst();
     }
-    return text.lines().findFirst();
+    Path place = directory.shownCrash();
+    try {
+      Files.move(directory.crash(), place, StandardCopyOption.REPLACE_EXISTING);
+    } catch (IOException e) {
+      place = directory.crash();
+    }
+    String where = " (the whole record is in " + place + ")";
+    return crash.map(line -> line + where);
   }
 }

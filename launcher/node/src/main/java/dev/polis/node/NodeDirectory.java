@@ -57,6 +57,18 @@ record NodeDirectory(Root layout) {
     return launcher().powerOff().path();
   }
 
+  /**
+   * Returns what a node leaves that answers no calls: since when, and the stacks of its threads.
+   */
+  Path unresponsive() {
+    return launcher().unresponsive().path();
+  }
+
+  /** Returns what the JVM writes when it gives up. */
+  Path jvmError() {
+    return launcher().jvmError().path();
+  }
+
   Path data() {
     return layout.data().path();
   }
@@ -93,6 +105,12 @@ record NodeDirectory(Root layout) {
     return (survives ? layout.esp().crash() : launcher().crash()).path();
   }
 
+  /** Returns the place of a crash that a start has shown, until the next one. */
+  Path shownCrash() {
+    boolean survives = Files.isDirectory(layout.esp().path());
+    return (survives ? layout.esp().shownCrash() : launcher().shownCrash()).path();
+  }
+
   private Root.Launcher launcher() {
     return layout.ephemeral().launcher();
   }
@@ -105,6 +123,7 @@ record NodeDirectory(Root layout) {
     }
     Files.deleteIfExists(home());
     Files.deleteIfExists(powerOff());
+    Files.deleteIfExists(unresponsive());
     Files.deleteIfExists(listeners());
     // What was said on an earlier command line does not count any more.
     FileTree.delete(frameworkCache());

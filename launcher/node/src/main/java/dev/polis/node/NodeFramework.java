@@ -37,6 +37,9 @@ import org.osgi.service.cm.ConfigurationAdmin;
  * after the other.
  */
 final class NodeFramework {
+  /** Begins the name of the wait for the stop of a bundle, which follows. */
+  static final String STOP_OF = "stop of ";
+
   /**
    * The system packages that every node has, with the versions of the packages, which are not those
    * of the libraries: what a bundle imports is checked against these.
@@ -232,7 +235,7 @@ final class NodeFramework {
       if (bundle.getState() != Bundle.ACTIVE && bundle.getState() != Bundle.STARTING) {
         continue;
       }
-      try (Wait wait = progress.waiting("stop of " + bundle.getSymbolicName())) {
+      try (Wait wait = progress.waiting(STOP_OF + bundle.getSymbolicName())) {
         bundle.stop();
         wait.done("");
       } catch (BundleException e) {

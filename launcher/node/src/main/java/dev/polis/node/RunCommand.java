@@ -9,6 +9,9 @@ import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.PluginStoreException;
 import dev.polis.plugins.swap.KeptTrust;
 import dev.polis.posix.Machine;
+import dev.polis.process.ProcessException;
+import dev.polis.process.ProcessRecord;
+import dev.polis.process.ProcessRecords;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -26,13 +29,17 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 import org.osgi.framework.BundleException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** Runs a node until it is stopped. */
-@Command(name = "run", description = "Run a node until it is stopped.")
+@Command(
+    name = "run",
+    mixinStandardHelpOptions = true,
+    description = "Run a node until it is stopped.")
 final class RunCommand implements Callable<Integer> {
   /** A width that every terminal has, when the environment names none. */
   private static final int COLUMNS = 80;
@@ -66,6 +73,13 @@ final class RunCommand implements Callable<Integer> {
   private long homeWithin;
 
   @Option(
+      names = "--stop-within",
+      paramLabel = "SECONDS",
+      description =
+          "How long the organs may take to stop; then the process writes what hangs into the crash record and ends. Default: ${DEFAULT-VALUE}.")
+  private long stopWithin = StopLimit.DEFAULT.toSeconds();
+
+  @Option(
       names = "--on-fatal",
       paramLabel = "POLICY",
       description =
@@ -81,6 +95,8 @@ final class RunCommand implements Callable<Integer> {
 
   /** The key that came on standard input; null if none was asked for. */
   private RecoveryKeyInput recoveryKeyOrNull;
+
+  private Optional<String> lastCrash = Optional.empty();
 
   @Override
   public Integer call() throws Exception {
@@ -110,7 +126,9 @@ final class RunCommand implements Callable<Integer> {
   private Ending start(NodeDirectory directory, Terminal terminal) throws Exception {
     Distribution distribution = Distribution.own();
     directory.prepare();
-    Node.takeCrash(directory).ifPresent(crash -> terminal.line("the last run crashed: " + crash));
+    JvmError.record(directory);
+    lastCrash = Node.takeCrash(directory);
+    lastCrash.ifPresent(crash -> terminal.line("the last run crashed: " + crash));
     PluginStore store = PluginStore.open(directory.plugins());
     GenerationAtStart start = new GenerationAtStart(store, terminal::line);
     Generation generation;
@@ -163,7 +181,7 @@ final class RunCommand implements Callable<Integer> {
       throws Exception {
     try (BootScreen screen = new BootScreen(terminal)) {
       BootProgress progress =
-          new BootProgress(System::nanoTime, screen, () -> lockOut(directory, terminal));
+          new BootProgress(System::nanoTime, screen, () -> lockOut(directory, terminal), lastCrash);
       Optional.ofNullable(recoveryKeyOrNull).ifPresent(key -> progress.home().thenRun(key::wipe));
       progress.home().thenRun(start::cameUp);
       handleSignals(directory, progress, terminal);
@@ -182,7 +200,12 @@ final class RunCommand implements Callable<Integer> {
                   directory,
                   bundles,
                   configuration,
-                  new Node.Policy(untilHome, next, Duration.ofSeconds(homeWithin)),
+                  new Node.Policy(
+                      untilHome,
+                      next,
+                      Duration.ofSeconds(homeWithin),
+                      Duration.ofSeconds(stopWithin),
+                      why -> endHung(why, terminal)),
                   terminal,
                   progress)
               .run();
@@ -201,19 +224,54 @@ final class RunCommand implements Callable<Integer> {
   private void conclude(NodeDirectory directory, Ending ending, Terminal terminal)
       throws Exception {
     if (ending instanceof Ending.Fatal fatal) {
-      attempt(() -> Node.keepCrash(directory, fatal, Instant.now()), terminal);
-      String next =
-          onFatal == OnFatal.park
-              ? "The node is parked. Restart the machine to try again."
-              : "The node ends. Start it again when the cause is gone.";
-      FatalErrorReport.lines(fatal.organ(), fatal.cause(), next).forEach(terminal::line);
+      String record = FatalErrorReport.record(Instant.now(), fatal.organ(), fatal.cause());
+      boolean kept = attempt(() -> Node.keepCrash(directory, record), terminal);
       if (onFatal == OnFatal.park) {
+        FatalErrorReport.screen(fatal.organ(), fatal.cause()).forEach(terminal::line);
         new CountDownLatch(1).await();
       }
+      FatalErrorReport.lines(fatal.organ(), fatal.cause()).forEach(terminal::line);
+      terminal.line(
+          "the node ends" + (kept ? "; the whole record is in " + directory.crash() : ""));
+      childrenLeft(directory).ifPresent(terminal::line);
       throw new Refusal(
           Exit.FAILED, fatal.organ() + ": " + RootCause.of(fatal.cause()), fatal.cause());
     }
     terminal.line("stopped");
+  }
+
+  /** Says what runs on after a start that failed, and what ends it. */
+  private static Optional<String> childrenLeft(NodeDirectory directory) {
+    try {
+      String alive =
+          ProcessRecords.list(directory.processes()).stream()
+              .filter(ProcessRecord::alive)
+              .map(record -> "%s (process %d)".formatted(record.name(), record.pid()))
+              .collect(Collectors.joining(", "));
+      return alive.isEmpty()
+          ? Optional.empty()
+          : Optional.of(
+              "%s: runs on for the next start; \"polis down --state %s\" ends it"
+                  .formatted(alive, directory.root()));
+    } catch (ProcessException e) {
+      return Optional.of("what else runs on is not known: " + e.getMessage());
+    }
+  }
+
+  /** Ends this process, whose organs do not stop, in the way that was asked for. */
+  private void endHung(Ending why, Terminal terminal) {
+    if (why instanceof Ending.Restart) {
+      try {
+        ProcessRestart.replace(Optional.ofNullable(starterOrNull));
+      } catch (IOException e) {
+        terminal.line("the process can not be started over: " + RootCause.of(e));
+      }
+    }
+    boolean powerOff = why.equals(new Ending.Asked(StopReason.POWER_OFF));
+    if (Machine.isFirstProcess()) {
+      Pid1Duties.endMachine(powerOff ? Exit.OK : Exit.FAILED, terminal::line);
+    }
+    Runtime.getRuntime().halt(Exit.FAILED);
   }
 
   /** A write to the state directory at the end of a run. */
@@ -223,12 +281,16 @@ final class RunCommand implements Callable<Integer> {
 
   /**
    * Writes, and prints a failure instead of throwing it: the root cause must stay the last line.
+   *
+   * @return whether it was written
    */
-  private static void attempt(LastWrite last, Terminal terminal) {
+  private static boolean attempt(LastWrite last, Terminal terminal) {
     try {
       last.write();
+      return true;
     } catch (IOException e) {
       terminal.line("this end is not recorded for the next start: " + e);
+      return false;
     }
   }
 

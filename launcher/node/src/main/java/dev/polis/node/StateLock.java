@@ -1,5 +1,7 @@
 package dev.polis.node;
 
+import dev.polis.files.DiskTrouble;
+import dev.polis.files.FileException.Problem;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -32,7 +34,7 @@ final class StateLock implements AutoCloseable {
    */
   static StateLock take(NodeDirectory directory) throws Refusal, IOException {
     FileChannel channel = open(directory);
-    if (!lock(channel)) {
+    if (!lock(channel, false)) {
       channel.close();
       String holder =
           holder(directory.lock()).map(pid -> "process " + pid).orElse("another process");
@@ -42,13 +44,59 @@ final class StateLock implements AutoCloseable {
               + directory.root()
               + ": "
               + holder
+              + holder(directory.lock())
+                  .flatMap(pid -> new HungProcess(directory, pid).words())
+                  .map(words -> ", but " + words)
+                  .orElse("")
               + ". Stop it with \"polis down\", or give another --state",
           null);
     }
-    channel.truncate(0);
-    channel.write(
-        ByteBuffer.wrap(
-            (ProcessHandle.current().pid() + "\n").getBytes(StandardCharsets.US_ASCII)));
+    try {
+      channel.truncate(0);
+      channel.write(
+          ByteBuffer.wrap(
+              (ProcessHandle.current().pid() + "\n").getBytes(StandardCharsets.US_ASCII)));
+    } catch (IOException full) {
+      channel.close();
+      throw full;
+    }
+    return new StateLock(channel);
+  }
+
+  /**
+   * Keeps nodes away while their state directory is cleared away: where nothing can be written,
+   * too.
+   *
+   * @throws Refusal if a node runs there
+   * @throws IOException if the lock can not be tried
+   */
+  static StateLock takeToClear(NodeDirectory directory) throws Refusal, IOException {
+    try {
+      return take(directory);
+    } catch (IOException e) {
+      return shared(directory, e);
+    } catch (Refusal e) {
+      if (e.exitCode() == Exit.RUNNING || !(e.getCause() instanceof IOException disk)) {
+        throw e;
+      }
+      return shared(directory, disk);
+    }
+  }
+
+  /** Takes the lock without a word of who holds it. A node needs it alone, and could not start. */
+  private static StateLock shared(NodeDirectory directory, IOException disk)
+      throws Refusal, IOException {
+    if (DiskTrouble.of(disk) == Problem.IO) {
+      throw disk;
+    }
+    FileChannel channel = FileChannel.open(directory.lock(), StandardOpenOption.READ);
+    if (!lock(channel, true)) {
+      channel.close();
+      throw new Refusal(
+          Exit.RUNNING,
+          "a node was started on " + directory.root() + " meanwhile; stop again",
+          disk);
+    }
     return new StateLock(channel);
   }
 
@@ -80,9 +128,11 @@ final class StateLock implements AutoCloseable {
     if (!Files.exists(directory.lock())) {
       return Optional.empty();
     }
-    try (FileChannel channel =
-        FileChannel.open(directory.lock(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-      return lock(channel) ? Optional.empty() : holder(directory.lock()).flatMap(ProcessHandle::of);
+    // A shared lock takes no right to write, and a node holds it alone.
+    try (FileChannel channel = FileChannel.open(directory.lock(), StandardOpenOption.READ)) {
+      return lock(channel, true)
+          ? Optional.empty()
+          : holder(directory.lock()).flatMap(ProcessHandle::of);
     }
   }
 
@@ -91,9 +141,9 @@ final class StateLock implements AutoCloseable {
     channel.close();
   }
 
-  private static boolean lock(FileChannel channel) throws IOException {
+  private static boolean lock(FileChannel channel, boolean shared) throws IOException {
     try {
-      FileLock lock = channel.tryLock();
+      FileLock lock = channel.tryLock(0, Long.MAX_VALUE, shared);
       return lock != null;
     } catch (OverlappingFileLockException e) {
       // Held by this very process: as good as by any other.

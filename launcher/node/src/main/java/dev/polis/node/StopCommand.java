@@ -7,6 +7,9 @@ import java.io.Console;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -18,8 +21,16 @@ import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** Powers a node off, and clears away what it left: also when its process was killed long ago. */
-@Command(name = "stop", description = "Power a node off: stop it, its children and its mounts.")
+/**
+ * Powers a node off, and clears away what it left: also when its process was killed long ago,
+ * hangs, or can write nothing. It ends within two minutes, if the kernel unmounts the volume at
+ * once.
+ */
+@Command(
+    name = "stop",
+    mixinStandardHelpOptions = true,
+    description =
+        "Power a node off: stop it, its children and its mounts. It ends within two minutes, also if the node hangs.")
 final class StopCommand implements Callable<Integer> {
   /**
    * These serve mounts: ended before the unmount, they would take what is not yet written with
@@ -37,12 +48,27 @@ final class StopCommand implements Callable<Integer> {
       description = "State directory of the node.")
   private Path state;
 
+  /** What a process may take to end that gives up its organs. */
+  private static final Duration SPARE = Duration.ofSeconds(10);
+
+  /** A killed process goes at once, unless a dead disk keeps it in the kernel. */
+  private static final Duration KILLED = Duration.ofSeconds(5);
+
+  /** What all children together may take; etcd and its like need less than a second each. */
+  private static final Duration CHILDREN = Duration.ofSeconds(30);
+
+  /** What a child gets at least, though others before it took all the time. */
+  private static final Duration LEAST_GRACE = Duration.ofSeconds(2);
+
+  /** How long all of it may take; what the kernel needs to write a volume back comes on top. */
+  static final Duration WITHIN = StopLimit.DEFAULT.plus(SPARE).plus(KILLED).plus(CHILDREN);
+
   @Option(
       names = "--timeout",
       paramLabel = "SECONDS",
-      defaultValue = "120",
-      description = "How long the node may take; default ${DEFAULT-VALUE}.")
-  private long timeout;
+      description =
+          "How long the node may take; then its process is ended, and its children from here. Default: ${DEFAULT-VALUE}.")
+  private long timeout = StopLimit.DEFAULT.plus(SPARE).toSeconds();
 
   @Option(
       names = "--anyway",
@@ -61,13 +87,16 @@ final class StopCommand implements Callable<Integer> {
       confirmLockOut(directory);
     }
     Optional<ProcessHandle> running = StateLock.running(directory);
+    Instant began = Instant.now();
     if (running.isPresent()) {
       stop(directory, running.get());
     }
     // From here on no node may start in between.
-    try (StateLock _ = StateLock.take(directory)) {
+    try (StateLock _ = StateLock.takeToClear(directory)) {
       sweep(directory);
     }
+    crashSince(began, directory)
+        .ifPresent(crash -> say(crash + "; the stacks are in " + directory.crash()));
     say(running.isPresent() ? "stopped" : "no node was running");
     return Exit.OK;
   }
@@ -91,45 +120,74 @@ final class StopCommand implements Callable<Integer> {
   }
 
   private void stop(NodeDirectory directory, ProcessHandle node)
-      throws IOException, InterruptedException, Refusal {
+      throws InterruptedException, Refusal {
     say("stopping process " + node.pid());
-    Files.writeString(directory.powerOff(), "");
+    HungProcess process = new HungProcess(directory, node.pid());
+    process.words().ifPresent(StopCommand::say);
+    try {
+      Files.writeString(directory.powerOff(), "");
+    } catch (IOException e) {
+      say(
+          "the process is not told that its children end, too, since %s can not be written (%s); they are ended from here"
+              .formatted(directory.powerOff(), RootCause.of(e)));
+    }
     node.destroy();
     for (long waited = 0; waited < timeout; waited += TELL_SECONDS) {
-      try {
-        node.onExit().get(TELL_SECONDS, TimeUnit.SECONDS);
+      if (ends(node, Duration.ofSeconds(Math.min(TELL_SECONDS, timeout - waited)))) {
         return;
-      } catch (TimeoutException e) {
-        say(
-            "waiting for process "
-                + node.pid()
-                + " to stop its organs ("
-                + (waited + TELL_SECONDS)
-                + " s)");
-      } catch (ExecutionException e) {
-        throw new IllegalStateException("the exit of a process is never exceptional", e);
       }
+      say(
+          "waiting for process %d to stop its organs (%d of at most %d s)"
+              .formatted(node.pid(), Math.min(waited + TELL_SECONDS, timeout), timeout));
     }
-    throw new Refusal(
-        Exit.FAILED,
-        "process "
-            + node.pid()
-            + " did not stop within "
-            + timeout
-            + " s; look at its output, or end it with \"kill -9 "
-            + node.pid()
-            + "\" and stop again",
-        null);
+    String hangs =
+        "process %d did not end within %d s of being asked, and was ended"
+            .formatted(node.pid(), timeout);
+    String found = process.words().map(words -> hangs + "; " + words).orElse(hangs);
+    String record = FatalErrorReport.record(Instant.now(), "launcher", found, process.threads());
+    try {
+      Node.keepCrash(directory, record);
+    } catch (IOException e) {
+      say(directory.crash() + " can not be written: " + RootCause.of(e));
+      say(record);
+    }
+    node.destroyForcibly();
+    if (!ends(node, KILLED)) {
+      throw new Refusal(
+          Exit.FAILED,
+          "process %d is still there %d s after SIGKILL: stuck in the kernel, check its disk and mounts; its children run on"
+              .formatted(node.pid(), KILLED.toSeconds()),
+          null);
+    }
+  }
+
+  private static boolean ends(ProcessHandle process, Duration within) throws InterruptedException {
+    try {
+      process.onExit().get(within.toMillis(), TimeUnit.MILLISECONDS);
+      return true;
+    } catch (TimeoutException e) {
+      return false;
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("the exit of a process is never exceptional", e);
+    }
+  }
+
+  /**
+   * Returns the first line of a crash record that was written since then: by whom, is said in it.
+   */
+  private static Optional<String> crashSince(Instant began, NodeDirectory directory) {
+    try (var lines = Files.lines(directory.crash())) {
+      return Files.getLastModifiedTime(directory.crash()).toInstant().isBefore(began)
+          ? Optional.empty()
+          : lines.findFirst();
+    } catch (IOException none) {
+      return Optional.empty();
+    }
   }
 
   private static void sweep(NodeDirectory directory)
       throws IOException, InterruptedException, Refusal {
-    for (ProcessRecord record : ProcessRecords.list(directory.processes())) {
-      if (record.alive() && !servesVolume(record)) {
-        say("stopping " + record.name() + " (process " + record.pid() + ")");
-        end(record);
-      }
-    }
+    endChildren(directory);
     // Before the unmount: the record of it lies on the volume, and its mounts hold the volume.
     List<String> remains = new SandboxRemains(directory.data(), StopCommand::say).remove();
     StateMounts.unmount(directory.root(), StopCommand::say);
@@ -162,18 +220,23 @@ final class StopCommand implements Callable<Integer> {
         && VOLUME_SERVERS.contains(Path.of(record.command().getFirst()).getFileName().toString());
   }
 
-  private static void end(ProcessRecord record) throws InterruptedException {
-    Optional<ProcessHandle> process = ProcessHandle.of(record.pid());
-    if (process.isEmpty()) {
-      return;
-    }
-    process.get().destroy();
-    try {
-      process.get().onExit().get(record.graceMillis(), TimeUnit.MILLISECONDS);
-    } catch (TimeoutException e) {
-      process.get().destroyForcibly();
-    } catch (ExecutionException e) {
-      throw new IllegalStateException("the exit of a process is never exceptional", e);
+  /** Ends the children that serve no volume: what was started last ends first. */
+  private static void endChildren(NodeDirectory directory) throws InterruptedException {
+    long last = System.nanoTime() + CHILDREN.toNanos();
+    List<ProcessRecord> children =
+        ProcessRecords.list(directory.processes()).stream()
+            .filter(record -> record.alive() && !servesVolume(record))
+            .sorted(Comparator.comparingLong(ProcessRecord::startTicks).reversed())
+            .toList();
+    for (ProcessRecord record : children) {
+      say("stopping " + record.name() + " (process " + record.pid() + ")");
+      long left = Math.max(last - System.nanoTime(), LEAST_GRACE.toNanos());
+      Duration grace = Duration.ofNanos(Math.min(left, record.graceMillis() * 1_000_000));
+      Optional<ProcessHandle> process = ProcessHandle.of(record.pid());
+      process.ifPresent(ProcessHandle::destroy);
+      if (process.isPresent() && !ends(process.get(), grace)) {
+        process.get().destroyForcibly();
+      }
     }
   }
 

@@ -23,6 +23,12 @@
  * children and mounts stay. SIGINT and {@code stop} are a power off: organs stop their children
  * too. A second SIGINT ends the process at once, and leaves children and mounts to the next one.
  *
+ * <p>No stop lasts for ever. After a time the process writes down what hangs, and ends ({@link
+ * dev.polis.node.StopLimit}); {@code stop} ends a process that does not do that, and what is left
+ * of it. A node whose virtual threads get no processor any more says so ({@link
+ * dev.polis.node.Pulse}). A JVM that gave up is reported by the next start ({@link
+ * dev.polis.node.JvmError}).
+ *
  * <p>Not promised: to keep a machine alive. After a fatal error on a host the process ends; only as
  * process 1 it parks. Nor are the libraries of the class path checked by digest at each start, as
  * bundles are: the JVM only compares length and time with those its cache was made from.

@@ -107,11 +107,14 @@ class LauncherTest {
       "SEED-14 when enrolment fails, a fatal error report says why, organs are stopped, and Kubernetes never starts")
   void seed14_enrolmentFailure() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.cluster=throw")) {
-      node.await("FATAL ERROR");
-      node.await("boot can not go on:");
+      node.await("FATAL ERROR: boot can not go on");
 
       assertEquals(Exit.FAILED, node.exit());
       assertEquals("polis: boot: the ticket is too short: 3 bytes", node.seen().getLast());
+      assertEquals(
+          1,
+          node.seen().stream().filter(line -> line.contains("the ticket is too short")).count(),
+          node.seen()::toString);
       assertEquals(
           List.of(
               "STARTED dev.polis.storage",

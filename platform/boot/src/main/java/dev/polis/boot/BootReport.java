@@ -88,6 +88,15 @@ public interface BootReport {
   }
 
   /**
+   * Returns how the last run of this node crashed.
+   *
+   * @return one line: when, which organ, why, and where the whole record is; empty if it did not
+   */
+  default Optional<String> lastCrash() {
+    return Optional.empty();
+  }
+
+  /**
    * Returns why an organ that is deactivated now is stopped. Organs ask it in their deactivate
    * method.
    *

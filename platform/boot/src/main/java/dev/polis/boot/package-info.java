@@ -32,7 +32,7 @@
  * which changes while it lasts.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.boot;
 
 import org.osgi.annotation.bundle.Export;

@@ -3,6 +3,7 @@ package dev.polis.process;
 import dev.polis.files.AtomicFile;
 import dev.polis.files.AtomicFile.Durability;
 import dev.polis.files.DiskTrouble;
+import dev.polis.files.FileException.Problem;
 import dev.polis.files.Mode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -109,6 +110,19 @@ final class ProcessFiles {
     }
   }
 
+  /**
+   * Removes a record whose process has ended; where nothing can be written it stays, and is none.
+   */
+  void forgetEnded(String name) {
+    try {
+      forget(name);
+    } catch (ProcessException e) {
+      if (DiskTrouble.of(e) != Problem.READ_ONLY) {
+        throw e;
+      }
+    }
+  }
+
   private static ProcessException failed(String what, Path where, IOException failure) {
     return new ProcessException(
         "cannot %s %s: %s; %s"
@@ -144,6 +158,10 @@ final class ProcessFiles {
         }
       };
     } catch (IOException e) {
+      if (DiskTrouble.of(e) == Problem.READ_ONLY) {
+        // No process starts there: its record would come first.
+        return threads::unlock;
+      }
       threads.unlock();
       throw failed("lock", file, e);
     }

@@ -19,7 +19,7 @@ public final class ProcessRecords {
 
   /**
    * Ends every process on record with all its descendants, also those whose start was cut short,
-   * and removes the records.
+   * and removes the records, unless their file system is read-only.
    *
    * @return the records of those that were alive
    * @throws InterruptedException if interrupted; the rest lives on and stays on record
@@ -34,7 +34,7 @@ public final class ProcessRecords {
           if (stop(record)) {
             stopped.add(record);
           }
-          files.forget(record.name());
+          files.forgetEnded(record.name());
         }
       }
     }

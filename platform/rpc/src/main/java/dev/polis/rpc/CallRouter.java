@@ -26,6 +26,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.StampedLock;
 import java.util.function.Supplier;
+import javax.net.ssl.SSLSession;
 
 /**
  * Routes the calls of one listener to the providers of the services. It remembers every service it
@@ -37,6 +38,7 @@ final class CallRouter extends HandlerRegistry {
   private final CallLog log;
   private final CallHold hold;
   private final RpcSettings.Limits limits;
+  private final HeapRoom heap;
 
   private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
   private final Map<String, ServerMethodDefinition<Object, Object>> definitions =
@@ -72,6 +74,7 @@ final class CallRouter extends HandlerRegistry {
       CallLog log,
       CallHold hold,
       RpcSettings.Limits limits,
+      HeapRoom heap,
       Executor threads,
       EventLoops loops) {
     this.listener = listener;
@@ -79,6 +82,7 @@ final class CallRouter extends HandlerRegistry {
     this.log = log;
     this.hold = hold;
     this.limits = limits;
+    this.heap = heap;
     this.threads = threads;
     this.loops = loops;
   }
@@ -208,6 +212,9 @@ final class CallRouter extends HandlerRegistry {
   /** Starts a call on the thread that read its headers, which reads other calls as well. */
   private ServerCall.Listener<Object> start(
       CallMethod method, ServerCall<Object, Object> connection, Metadata headers) {
+    if (heap.isFull() && !goesBefore(method, connection)) {
+      return turnAway(method, connection);
+    }
     Optional<CallInFlight> here = enterHere(method, connection, headers);
     if (here.isPresent()) {
       CallInFlight call = here.get();
@@ -230,6 +237,28 @@ final class CallRouter extends HandlerRegistry {
     }
     return CallQueue.start(
         threads, () -> begin(call, headers, () -> admit(call, connection, headers)));
+  }
+
+  /**
+   * Tells whether a call is served on a full heap, too: reports of nodes about themselves, without
+   * which the cluster takes them for dead, and questions at the listener of this machine, which
+   * tell what is wrong.
+   */
+  private boolean goesBefore(CallMethod method, ServerCall<Object, Object> connection) {
+    SSLSession session = connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
+    return session == null
+        ? method.unary()
+        : method.rule().selfReport() && identity.isMember(session);
+  }
+
+  /** Refuses a call without a thread or a record, which would need the room that is not there. */
+  private ServerCall.Listener<Object> turnAway(
+      CallMethod method, ServerCall<Object, Object> connection) {
+    Status refusal = heap.refusal();
+    method.counters().started();
+    method.counters().finished(refusal.getCode(), Duration.ZERO);
+    connection.close(refusal, new Metadata());
+    return new ServerCall.Listener<>() {};
   }
 
   /** Finds the handler of a call. */

@@ -52,6 +52,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   private final MutableValue<RpcRevocations> revocations =
       new MutableValue<>(new RpcRevocations.None());
   private final CallHold hold;
+  private final HeapRoom heap;
   private final Map<String, HostListener> listeners = new TreeMap<>();
   private final MutableValue<List<RpcListenerStatus>> status = new MutableValue<>();
   private final ExecutorService executor =
@@ -93,6 +94,13 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
    * @param audit keeps who changed what; the host closes it
    */
   public LocalRpcHost(RpcSettings settings, LogTree logs, InstantSource clock, AuditLog audit) {
+    this(settings, logs, clock, audit, new HeapRoom(logs.log("rpc")));
+  }
+
+  /** Creates a host that refuses calls when this heap is full; the host closes it. */
+  LocalRpcHost(
+      RpcSettings settings, LogTree logs, InstantSource clock, AuditLog audit, HeapRoom heap) {
+    this.heap = heap;
     this.log = logs.log("rpc");
     this.audit = audit;
     CallAudit kept = new CallAudit(audit);
@@ -106,6 +114,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
               new CallLog(logs, kept, listener.name()),
               hold,
               settings.limits(),
+              heap,
               executor,
               loops);
       listeners.put(
@@ -126,6 +135,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   }
 
   private void lookForFloods() {
+    heap.look();
     boolean changed = false;
     for (HostListener listener : listeners.values()) {
       changed |= listener.flood().look();
@@ -314,6 +324,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     events.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3, TimeUnit.SECONDS);
     // After those who pass the ends of connections to it: a call that is not told keeps its feed.
     executor.shutdownNow();
+    heap.close();
     publish();
     audit.close();
   }

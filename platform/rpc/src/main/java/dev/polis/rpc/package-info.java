@@ -44,6 +44,10 @@
  * displaces them. The status of a listener names a flood, and the statistics count what was turned
  * away.
  *
+ * <p>While the heap is nearly full, new calls are refused with RESOURCE_EXHAUSTED, so that those
+ * being served can end: {@code HeapRoom}. The reports of the cluster's nodes about themselves, and
+ * unary calls at the debug listener, are served nevertheless.
+ *
  * <p>{@link dev.polis.rpc.HttpsListener} opens the sockets of organs whose clients speak HTTP/1.1:
  * metrics and Kubernetes; {@link dev.polis.rpc.HttpsTask} keeps one open at the node's address.
  * {@link dev.polis.rpc.TlsListener} and {@link dev.polis.rpc.TlsTask} do the same for other

@@ -66,7 +66,20 @@ final class RpcFixture implements AutoCloseable {
     return fixture;
   }
 
+  /** Makes a fixture that refuses calls when this heap is full. */
+  static RpcFixture on(HeapRoom heap) {
+    RpcFixture fixture =
+        new RpcFixture(
+            RpcSettings.Limits.DEFAULT, logs -> AuditLog.discarding(logs.log("rpc.audit")), heap);
+    fixture.host.identify(fixture.credentials);
+    return fixture;
+  }
+
   private RpcFixture(RpcSettings.Limits limits, Function<LogTree, AuditLog> audit) {
+    this(limits, audit, new HeapRoom(LogTree.create().log("rpc")));
+  }
+
+  private RpcFixture(RpcSettings.Limits limits, Function<LogTree, AuditLog> audit, HeapRoom heap) {
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     host =
         new LocalRpcHost(
@@ -78,7 +91,8 @@ final class RpcFixture implements AutoCloseable {
                 limits),
             logs,
             InstantSource.system(),
-            audit.apply(logs));
+            audit.apply(logs),
+            heap);
   }
 
   static RpcFixture withoutCredentials() {

@@ -9,6 +9,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -50,8 +52,17 @@ class NodeCommandsTest {
         if [[ " $* " == *" dev.polis.node.Main run "* ]]; then
           cat >node-input
           mkdir -p state/ephemeral/launcher
+          if [[ -f hangs ]]; then
+            echo "waiting for a leader (5.0 s)"
+            exec sleep 60
+          fi
           echo HOME
           touch state/ephemeral/launcher/home
+          if [[ -f crashes ]]; then
+            rm crashes
+            touch state/ephemeral/launcher/jvm-error.txt
+            exit 1
+          fi
           [[ ! -f detached ]] || sleep 3
         else
           cat >>other-input
@@ -124,6 +135,64 @@ class NodeCommandsTest {
 
     bash(up(false, "--parameters", "mine.json")).requireSuccess("polis up");
     assertTrue(lastCall().contains(" --parameters mine.json"), lastCall());
+  }
+
+  @Test
+  @DisplayName("A node in the foreground whose JVM gave up is started again, once for each time")
+  void startedAgain() throws Exception {
+    Files.createFile(scripts.path("crashes"));
+    Finished run = bash(up(false, "--parameters", "mine.json", "--log", "=INFO"));
+
+    run.requireSuccess("polis up");
+    List<String> starts =
+        Files.readAllLines(scripts.path("calls")).stream()
+            .filter(call -> call.contains("Main run "))
+            .toList();
+    assertEquals(2, starts.size(), starts::toString);
+    assertTrue(starts.get(0).contains(" --parameters mine.json"), starts::toString);
+    assertFalse(starts.get(1).contains("--parameters"), "it is a member: " + starts.get(1));
+    assertTrue(starts.get(1).contains(" --log =INFO"), starts::toString);
+    assertTrue(run.err().contains("the node is started again"), run::all);
+  }
+
+  @Test
+  @DisplayName(
+      "A detached start that does not come home ends after its limit, with what is awaited; the node goes on")
+  void detachedWithinALimit() throws Exception {
+    Files.createFile(scripts.path("hangs"));
+    Finished run = bash("POLIS_DETACH_WITHIN=1 " + up(true));
+
+    assertEquals(1, run.code(), run.all());
+    assertTrue(run.out().contains("waiting for a leader"), run::all);
+    Matcher said = Pattern.compile("not home after 1 s;.* as process (\\d+)").matcher(run.err());
+    assertTrue(said.find(), run::all);
+    ProcessHandle node = ProcessHandle.of(Long.parseLong(said.group(1))).orElseThrow();
+    assertTrue(node.isAlive(), "the node was ended");
+    node.destroyForcibly();
+  }
+
+  @Test
+  @DisplayName("The heap is shown, and set by an option")
+  void heap() throws Exception {
+    Finished run = bash(up(false, "--heap", "128m"));
+    run.requireSuccess("polis up");
+    assertTrue(run.err().contains("polis: the node's heap is at most 128 MiB, of "), run::all);
+    String state = scripts.path("state").toString();
+    assertTrue(
+        lastCall()
+            .contains(" -Xmx128m -XX:ErrorFile=" + state + "/ephemeral/launcher/jvm-error.txt"),
+        lastCall());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"up,--heap SIZE", "down,within two minutes"})
+  @DisplayName("up and down tell their own options")
+  void help(String command, String words) throws Exception {
+    Finished run = scripts.run("polis", command, "--help");
+    run.requireSuccess("--help");
+    assertTrue(run.out().startsWith("polis " + command), run::all);
+    assertTrue(run.out().contains(words), run::all);
+    assertFalse(run.out().contains("polis plan"), run::all);
   }
 
   @Test

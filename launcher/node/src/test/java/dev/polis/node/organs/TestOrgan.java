@@ -2,6 +2,9 @@ package dev.polis.node.organs;
 
 import dev.polis.boot.BootReport;
 import dev.polis.boot.Wait;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import org.osgi.framework.BundleActivator;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
@@ -31,14 +34,45 @@ public final class TestOrgan implements BundleActivator {
         Wait wait = report.waiting("a leader");
         wait.detail("1 of 3 members answers");
       }
+      case "eat" -> {
+        report.home("node-1 is HOME");
+        Thread.ofVirtual().name("eats").start(TestOrgan::eat);
+      }
+      case "hog" -> {
+        report.home("node-1 is HOME");
+        // Twice as many as there are processors, so that none is left for another.
+        for (int number = 0; number < 2 * Runtime.getRuntime().availableProcessors(); number++) {
+          Thread.ofVirtual().name("hog-" + number).start(TestOrgan::compute);
+        }
+      }
       default -> {
-        // Only there.
+        // Only there, or hangs in its stop.
       }
     }
   }
 
+  private static void eat() {
+    List<byte[]> eaten = new ArrayList<>();
+    while (true) {
+      eaten.add(new byte[1 << 20]);
+    }
+  }
+
+  private static void compute() {
+    while (true) {
+      Thread.onSpinWait();
+    }
+  }
+
   @Override
-  public void stop(BundleContext context) {
+  public void stop(BundleContext context) throws InterruptedException {
+    switch (System.getProperty(context.getBundle().getSymbolicName(), "nothing")) {
+      case "hang" -> new CountDownLatch(1).await();
+      case "hog" -> Thread.ofVirtual().name("waits for a processor").start(() -> {}).join();
+      default -> {
+        // It stops at once.
+      }
+    }
     System.out.println(
         "STOPPED " + context.getBundle().getSymbolicName() + " " + report(context).stopReason());
   }

@@ -12,11 +12,12 @@ import java.nio.file.Path;
  *
  * <pre>
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
- *               enrolment_journal.pb, recovery_share.pb, volume_format, crash.txt
+ *               enrolment_journal.pb, recovery_share.pb, volume_format, crash.txt, crash-shown.txt
  *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem, revocations.crl}},
  *               and the folders that organs declare, such as etcd/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
- *               launcher/{framework/, configuration/, home, power-off, restarting, crash.txt}
+ *               launcher/{framework/, configuration/, home, power-off, restarting,
+ *               unresponsive.txt, jvm-error.txt, crash.txt, crash-shown.txt}
  *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json
  *   plugins/    node.lock    volume.luks    volume.gocryptfs/
  * </pre>
@@ -146,6 +147,7 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement recoveryShare = file("recovery_share.pb", Mode.SECRET);
     private final FilePlacement volumeFormat = file("volume_format", Mode.SECRET);
     private final FilePlacement crash = file("crash.txt", Mode.SECRET);
+    private final FilePlacement shownCrash = file("crash-shown.txt", Mode.SECRET);
 
     private Esp(Root root) {
       super(root, "esp", Mode.PRIVATE_DIRECTORY);
@@ -208,6 +210,11 @@ public final class Root extends DirectoryPlacement {
     /** Returns the place of the crash that ended the last run. */
     public FilePlacement crash() {
       return crash;
+    }
+
+    /** Returns the place of a crash that a start has shown. */
+    public FilePlacement shownCrash() {
+      return shownCrash;
     }
   }
 
@@ -366,7 +373,10 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement home = file("home", Mode.PUBLIC);
     private final FilePlacement powerOff = file("power-off", Mode.PUBLIC);
     private final FilePlacement restarting = file("restarting", Mode.PUBLIC);
+    private final FilePlacement jvmError = file("jvm-error.txt", Mode.SECRET);
+    private final FilePlacement unresponsive = file("unresponsive.txt", Mode.SECRET);
     private final FilePlacement crash = file("crash.txt", Mode.SECRET);
+    private final FilePlacement shownCrash = file("crash-shown.txt", Mode.SECRET);
 
     private Launcher(Ephemeral ephemeral) {
       super(ephemeral, "launcher", Mode.PRIVATE_DIRECTORY);
@@ -400,12 +410,27 @@ public final class Root extends DirectoryPlacement {
       return powerOff;
     }
 
+    /** Returns the place of what a node leaves that answers no calls, while it lasts. */
+    public FilePlacement unresponsive() {
+      return unresponsive;
+    }
+
     /**
      * Returns the place of the crash that ended the last run, of a node that had no {@code esp/}
      * yet.
      */
     public FilePlacement crash() {
       return crash;
+    }
+
+    /** Returns the place of a crash that a start has shown, of such a node. */
+    public FilePlacement shownCrash() {
+      return shownCrash;
+    }
+
+    /** Returns the place of what the JVM writes when it gives up; the next start takes it away. */
+    public FilePlacement jvmError() {
+      return jvmError;
     }
   }
 }

@@ -1,0 +1,256 @@
+package dev.polis.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A node that does not stop by itself, as its operator meets it. */
+class HungNodeTest {
+  @TempDir Path folder;
+  private TestDistribution distribution;
+  private Path state;
+  private Process child;
+
+  @BeforeEach
+  void build() throws Exception {
+    distribution = new TestDistribution(folder.resolve("distribution"));
+    state = folder.resolve("state");
+  }
+
+  @AfterEach
+  void endChild() {
+    if (child != null) {
+      child.destroyForcibly();
+    }
+  }
+
+  @Test
+  @DisplayName("polis down ends within two minutes, whatever hangs, and its help says so")
+  void statedTime() throws Exception {
+    assertTrue(
+        StopCommand.WITHIN.compareTo(Duration.ofMinutes(2)) < 0, StopCommand.WITHIN::toString);
+    try (LauncherProcess help = new LauncherProcess(List.of(), "stop", "--help")) {
+      help.exit();
+      assertTrue(
+          String.join(" ", help.seen()).contains("within two minutes"), help.seen()::toString);
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "Of an organ that hangs in its stop, the crash record has the name and the stack; its process ends, its children are stopped, and the next start tells")
+  void organHangs() throws Exception {
+    try (LauncherProcess node =
+        run("-Ddev.polis.kubernetes=home", "-Ddev.polis.cluster=hang", "--stop-within", "1")) {
+      node.await("HOME after");
+      record("etcd");
+      try (LauncherProcess stop = stop()) {
+        assertEquals(Exit.OK, stop.exit(), stop.seen()::toString);
+        assertTrue(
+            stop.seen().contains("polis: stopping etcd (process " + child.pid() + ")"),
+            stop.seen()::toString);
+        assertTrue(
+            stop.seen().stream()
+                .anyMatch(
+                    line ->
+                        line.contains("dev.polis.cluster failed: its stop did not end within 1 s")),
+            stop.seen()::toString);
+      }
+      assertEquals(Exit.FAILED, node.exit());
+      assertTrue(
+          node.seen()
+              .getLast()
+              .startsWith("polis: dev.polis.cluster: its stop did not end within 1 s"),
+          node.seen()::toString);
+    }
+    assertFalse(child.isAlive(), "the child runs on");
+    assertTrue(crash().contains("dev.polis.node.organs.TestOrgan.stop"), crash());
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home", "-Dnone")) {
+      node.await("the last run crashed: ");
+      node.await("HOME after");
+    }
+  }
+
+  @Test
+  @Tag("full") // It waits 15 s until the node is known to hang.
+  @DisplayName(
+      "A node whose virtual threads all compute says so, a second start says since when and what to do, and it ends when it is stopped")
+  void virtualThreadsTaken() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=hog", "-Dnone", "--stop-within", "2")) {
+      node.await("HOME after");
+      node.await("the node answers no calls since ");
+      try (LauncherProcess second = run("-Dnone", "-Dnone")) {
+        assertEquals(Exit.RUNNING, second.exit());
+        String last = second.seen().getLast();
+        assertTrue(
+            last.contains("process " + node.pid() + ", but the node answers no calls since "),
+            last);
+        assertTrue(last.contains("unresponsive.txt"), last);
+        assertTrue(last.contains("Stop it with \"polis down\""), last);
+      }
+      try (LauncherProcess stop = stop()) {
+        assertEquals(Exit.OK, stop.exit(), stop.seen()::toString);
+      }
+      assertEquals(Exit.FAILED, node.exit());
+    }
+    assertTrue(crash().contains("virtual threads compute without a pause"), crash());
+    assertTrue(crash().contains("TestOrgan.compute"), crash());
+  }
+
+  @Test
+  @DisplayName(
+      "A process that is held by a signal is named by a second start, and stopped with its children all the same")
+  void processHeld() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home", "-Dnone")) {
+      node.await("HOME after");
+      record("etcd");
+      node.signal("STOP");
+      try (LauncherProcess second = run("-Dnone", "-Dnone")) {
+        assertEquals(Exit.RUNNING, second.exit());
+        String last = second.seen().getLast();
+        assertTrue(last.contains("\"kill -CONT " + node.pid() + "\" lets it run"), last);
+      }
+      try (LauncherProcess stop = stop("--timeout", "1")) {
+        assertEquals(Exit.OK, stop.exit(), stop.seen()::toString);
+        assertEquals("polis: stopped", stop.seen().getLast());
+      }
+      node.exit();
+    }
+    assertFalse(child.isAlive(), "the child runs on");
+    assertTrue(crash().contains("did not end within 1 s of being asked"), crash());
+    assertTrue(
+        crash().contains("\"main\" T (stopped)") || crash().contains("\"java\" T (stopped)"),
+        crash());
+  }
+
+  @Test
+  @DisplayName("A start that failed says which children run on, and what ends them")
+  void childrenOfAFailedStart() throws Exception {
+    Files.createDirectories(state.resolve("ephemeral/processes"));
+    record("etcd");
+    try (LauncherProcess node = run("-Ddev.polis.cluster=throw", "-Dnone")) {
+      assertEquals(Exit.FAILED, node.exit());
+      assertTrue(
+          node.seen()
+              .contains(
+                  "etcd (process %d): runs on for the next start; \"polis down --state %s\" ends it"
+                      .formatted(child.pid(), state)),
+          node.seen()::toString);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  @DisplayName("A node whose state directory is full or read-only is stopped with its children")
+  void nothingCanBeWritten(boolean readOnly) throws Exception {
+    assumeTrue(
+        System.getProperty("user.name").equals("root"),
+        () ->
+            "mounting a small disk needs root, and this is the user "
+                + System.getProperty("user.name"));
+    Files.createDirectories(state);
+    mount("-t", "tmpfs", "-o", "mode=0700,size=16m", "tmpfs", state.toString());
+    Path seen = state;
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home", "-Dnone")) {
+      node.await("HOME after");
+      record("etcd");
+      if (readOnly) {
+        // The same directory as another mount shows it: nobody can make this one read-only.
+        seen = Files.createDirectories(folder.resolve("seen"));
+        mount("--bind", state.toString(), seen.toString());
+        mount("-o", "remount,bind,ro", seen.toString());
+      } else {
+        Path filler = state.resolve("filler");
+        assertThrows(IOException.class, () -> Files.write(filler, new byte[16 << 20]));
+      }
+      try (LauncherProcess stop =
+          new LauncherProcess(List.of(), "stop", "--state", seen.toString())) {
+        assertEquals(Exit.OK, stop.exit(), stop.seen()::toString);
+        // A file without content has room on a full disk.
+        assertEquals(
+            readOnly,
+            stop.seen().stream().anyMatch(line -> line.contains("they are ended from here")),
+            stop.seen()::toString);
+        assertEquals("polis: stopped", stop.seen().getLast());
+      }
+      node.exit();
+      assertFalse(child.isAlive(), "the child runs on");
+    } finally {
+      if (!seen.equals(state)) {
+        command("umount", "-l", seen.toString());
+      }
+      command("umount", "-l", state.toString());
+    }
+  }
+
+  private static void mount(String... arguments) throws Exception {
+    List<String> command = new ArrayList<>(List.of("mount"));
+    command.addAll(List.of(arguments));
+    command(command.toArray(String[]::new));
+  }
+
+  private static void command(String... command) throws Exception {
+    Process process = new ProcessBuilder(command).inheritIO().start();
+    assertEquals(0, process.waitFor(), () -> String.join(" ", command));
+  }
+
+  private String crash() throws IOException {
+    return Files.readString(state.resolve("ephemeral/launcher/crash.txt"));
+  }
+
+  /** Starts a program, and records it as a child of the node. */
+  private void record(String name) throws IOException {
+    child = new ProcessBuilder("sleep", "600").start();
+    String stat = Files.readString(Path.of("/proc/%d/stat".formatted(child.pid())));
+    JsonObject record = new JsonObject();
+    record.addProperty("name", name);
+    record.addProperty("digest", "none");
+    record.addProperty("token", "none of " + child.pid());
+    record.addProperty("state", "STARTED");
+    record.addProperty("pid", child.pid());
+    // The 22nd field; the second may hold spaces, and ends with a parenthesis.
+    record.addProperty(
+        "startTicks", Long.valueOf(stat.substring(stat.lastIndexOf(')') + 2).split(" ")[19]));
+    record.addProperty(
+        "bootId", Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip());
+    record.addProperty("graceMillis", 5000);
+    JsonArray command = new JsonArray();
+    command.add("sleep");
+    record.add("command", command);
+    Path processes = Files.createDirectories(state.resolve("ephemeral/processes"));
+    Files.writeString(processes.resolve(name + ".json"), record.toString());
+  }
+
+  private LauncherProcess stop(String... more) throws IOException {
+    List<String> arguments = new ArrayList<>(List.of("stop", "--state", state.toString()));
+    arguments.addAll(List.of(more));
+    return new LauncherProcess(List.of(), arguments.toArray(String[]::new));
+  }
+
+  private LauncherProcess run(String first, String second, String... more) throws IOException {
+    List<String> arguments = new ArrayList<>(List.of("run", "--state", state.toString()));
+    arguments.addAll(List.of(more));
+    return new LauncherProcess(
+        List.of("-Dpolis.distribution=" + distribution.folder(), first, second),
+        arguments.toArray(String[]::new));
+  }
+}

@@ -1,0 +1,111 @@
+package dev.polis.rpc;
+
+import dev.polis.logtree.Log;
+import io.grpc.Status;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryMXBean;
+import java.util.Comparator;
+import javax.management.ListenerNotFoundException;
+import javax.management.NotificationEmitter;
+import javax.management.NotificationListener;
+
+/**
+ * Knows whether the heap has room for new work. Garbage does not count: it looks at what is in use
+ * right after each collection of the whole heap, which the JVM makes for every few megabytes that
+ * are allocated once the heap is nearly full. Safe for use by any thread.
+ */
+final class HeapRoom implements AutoCloseable {
+  /**
+   * In eighths of the largest heap. What is left lets the calls that are being served, and
+   * heartbeats, come to an end: of the smallest heap, 96 MiB, it is three of the largest requests.
+   */
+  private static final int FULL_EIGHTHS = 7;
+
+  private static final long MEBIBYTE = 1 << 20;
+
+  private final MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
+  private final NotificationEmitter collections = (NotificationEmitter) collectorOfAll();
+  private final NotificationListener listener = (_, _) -> collected();
+  private final long most;
+  private final Log log;
+
+  /** What was in use after the last collection, in bytes; 0 while there is room. */
+  private volatile long full;
+
+  /** Watches this JVM. */
+  HeapRoom(Log log) {
+    this(ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getMax(), log);
+  }
+
+  /**
+   * Watches this JVM as if its heap were of another size.
+   *
+   * @param bytes the largest size
+   */
+  HeapRoom(long bytes, Log log) {
+    this.most = bytes;
+    this.log = log;
+    collections.addNotificationListener(listener, null, null);
+  }
+
+  /** Returns the collector of the whole heap; the others have fewer pools. */
+  private static GarbageCollectorMXBean collectorOfAll() {
+    return ManagementFactory.getGarbageCollectorMXBeans().stream()
+        .max(Comparator.comparingInt(collector -> collector.getMemoryPoolNames().length))
+        .orElseThrow();
+  }
+
+  private void collected() {
+    long used = memory.getHeapMemoryUsage().getUsed();
+    boolean was = isFull();
+    full = used >= limit() ? used : 0;
+    if (isFull() && !was) {
+      log.warning("%s", words());
+    } else if (was && !isFull()) {
+      log.info("the heap has room again: %d of %d MiB are in use", used / MEBIBYTE, mebibytes());
+    }
+  }
+
+  private long limit() {
+    return most / 8 * FULL_EIGHTHS;
+  }
+
+  private long mebibytes() {
+    return most / MEBIBYTE;
+  }
+
+  /** Returns whether new work is to be refused; costs one read of memory. */
+  boolean isFull() {
+    return full > 0;
+  }
+
+  /**
+   * Has a full heap collected, since one that refuses new work would not be by itself. To be called
+   * from time to time.
+   */
+  void look() {
+    if (isFull()) {
+      memory.gc();
+    }
+  }
+
+  /** Returns what a caller is told whose call is refused. */
+  Status refusal() {
+    return Status.RESOURCE_EXHAUSTED.withDescription(words());
+  }
+
+  private String words() {
+    return "the node's heap is full: %d of %d MiB are in use, and from %d MiB on new calls are refused; try again in some seconds, or start the node with a larger heap (polis up --heap)"
+        .formatted(full / MEBIBYTE, mebibytes(), limit() / MEBIBYTE);
+  }
+
+  @Override
+  public void close() {
+    try {
+      collections.removeNotificationListener(listener);
+    } catch (ListenerNotFoundException closedBefore) {
+      // It watches no more, which is what was asked for.
+    }
+  }
+}

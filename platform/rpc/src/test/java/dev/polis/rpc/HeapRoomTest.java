@@ -1,0 +1,100 @@
+package dev.polis.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Await;
+import dev.polis.logtree.LogTree;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.GetConsensusStatusRequest;
+import dev.polis.wire.curator.GetConsensusStatusResponse;
+import dev.polis.wire.curator.UpdateNodeStatusRequest;
+import dev.polis.wire.curator.UpdateNodeStatusResponse;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import java.lang.management.ManagementFactory;
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+class HeapRoomTest {
+  /** What a test fills up; far more than the fixture's own work takes meanwhile. */
+  private static final int ROOM = 64 << 20;
+
+  private static final class Answering extends CuratorGrpc.CuratorImplBase {
+    @Override
+    public void getConsensusStatus(
+        GetConsensusStatusRequest request, StreamObserver<GetConsensusStatusResponse> observer) {
+      observer.onNext(GetConsensusStatusResponse.getDefaultInstance());
+      observer.onCompleted();
+    }
+
+    @Override
+    public void updateNodeStatus(
+        UpdateNodeStatusRequest request, StreamObserver<UpdateNodeStatusResponse> observer) {
+      observer.onNext(UpdateNodeStatusResponse.getDefaultInstance());
+      observer.onCompleted();
+    }
+  }
+
+  private static Status ask(ManagedChannel channel) {
+    return RpcFixture.statusOf(
+        () ->
+            CuratorGrpc.newBlockingStub(channel)
+                .getConsensusStatus(GetConsensusStatusRequest.getDefaultInstance()));
+  }
+
+  private static Status report(ManagedChannel channel) {
+    return RpcFixture.statusOf(
+        () ->
+            CuratorGrpc.newBlockingStub(channel)
+                .updateNodeStatus(UpdateNodeStatusRequest.getDefaultInstance()));
+  }
+
+  /** Makes a heap that has {@link #ROOM} left until it counts as full. */
+  private static HeapRoom withRoom() {
+    System.gc();
+    long used = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+    return new HeapRoom((used + ROOM) / 7 * 8, LogTree.create().log("rpc"));
+  }
+
+  @Test
+  @DisplayName(
+      "on a full heap new calls are refused with the figures, nodes' reports and this machine's questions are served, and all are again when there is room")
+  void fullHeap() throws Exception {
+    try (HeapRoom heap = withRoom();
+        RpcFixture fixture = RpcFixture.on(heap)) {
+      fixture.host.serve(RpcHost.CURATOR, new Answering());
+      fixture.host.serve(RpcHost.DEBUG, new Answering());
+      ManagedChannel owner = fixture.asOwner();
+      ManagedChannel node = fixture.as(fixture.node());
+      ManagedChannel here = fixture.keep(RpcClients.plaintext(fixture.host.address(RpcHost.DEBUG)));
+      assertTrue(ask(owner).isOk());
+
+      List<byte[]> filled = new ArrayList<>();
+      while (filled.size() < ROOM >> 20) {
+        filled.add(new byte[1 << 20]);
+      }
+      System.gc();
+      Await.until("the heap to be known as full", heap::isFull);
+
+      Status refused = ask(owner);
+      assertEquals(Status.Code.RESOURCE_EXHAUSTED, refused.getCode(), refused::toString);
+      assertTrue(
+          refused
+              .getDescription()
+              .matches("the node's heap is full: \\d+ of \\d+ MiB are in use.*"),
+          refused::toString);
+      assertEquals(Status.Code.RESOURCE_EXHAUSTED, ask(node).getCode());
+      assertEquals(Status.Code.OK, report(node).getCode(), "a node's report");
+      assertEquals(ask(here).getCode(), Status.Code.UNAUTHENTICATED, "the rule decides");
+      Reference.reachabilityFence(filled);
+      filled.clear();
+
+      Await.until("calls to be served again", () -> ask(owner).isOk());
+    }
+  }
+}
