@@ -192,7 +192,7 @@ class NodeCommandsTest {
     run.requireSuccess("--help");
     assertTrue(run.out().startsWith("polis " + command), run::all);
     assertTrue(run.out().contains(words), run::all);
-    assertFalse(run.out().contains("polis plan"), run::all);
+    assertFalse(run.out().contains("polis resolve"), run::all);
   }
 
   @Test
