@@ -45,7 +45,7 @@ final class NodeFramework {
    * of the libraries: what a bundle imports is checked against these.
    */
   static final String FIXED_PACKAGES =
-      "dev.polis.boot;version=1.0.0,org.osgi.service.cm;version=1.6.1,org.osgi.service.component;version=1.5.1,"
+      "dev.polis.boot;version=1.1.0,org.osgi.service.cm;version=1.6.1,org.osgi.service.component;version=1.5.1,"
           + "org.osgi.service.component.propertytypes;version=1.5,org.osgi.service.component.runtime;version=1.5,"
           + "org.osgi.service.component.runtime.dto;version=1.5,org.osgi.util.promise;version=1.3.0,org.osgi.util.function;version=1.2.0";
 

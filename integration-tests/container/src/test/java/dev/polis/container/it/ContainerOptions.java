@@ -36,7 +36,7 @@ record ContainerOptions(Path distribution, Path scratch) {
    */
   private static final List<String> SYSTEM_PACKAGES =
       List.of(
-          "dev.polis.boot;version=1.0.0",
+          "dev.polis.boot;version=1.1.0",
           "org.osgi.service.cm;version=1.6.1",
           "org.osgi.service.component;version=1.5.1",
           "org.osgi.service.component.propertytypes;version=1.5",
