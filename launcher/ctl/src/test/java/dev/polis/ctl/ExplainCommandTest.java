@@ -123,7 +123,8 @@ class ExplainCommandTest {
     Pattern inPlace =
         Pattern.compile(
             "HealthCondition\\s*\\.(?:up|degraded|waiting|down)\\(\\s*\"([a-z0-9-]+)\"");
-    Pattern constant = Pattern.compile("String [A-Z_]+ = \"([a-z]+(?:-[a-z0-9]+)+)\";");
+    Pattern constant =
+        Pattern.compile("String (?!PROCESS\\b)[A-Z_]+ = \"([a-z]+(?:-[a-z0-9]+)+)\";");
     Pattern advice = Pattern.compile("new Advice\\(\\s*\"([a-z0-9-]+)\"");
     Set<String> codes = new TreeSet<>();
     for (String folder : List.of("bundles", "platform/health", "platform/api")) {
