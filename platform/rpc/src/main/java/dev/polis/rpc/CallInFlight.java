@@ -34,6 +34,12 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   /** Whether its requests were asked for already; written before the handler's thread begins. */
   private boolean ahead;
 
+  /** Its place among those of strangers; null for a member's. */
+  private StrangerRoom.Call place;
+
+  /** Requests that were asked for before there was a handler; for the thread that handles it. */
+  private int early;
+
   // Guarded by state.
   private boolean closed;
   private boolean abandoned;
@@ -84,10 +90,30 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
+  /** Asks for the first request before there is a handler. */
+  void requestFirst() {
+    super.request(1);
+    early = 1;
+  }
+
   @Override
   public void request(int messages) {
-    if (!ahead) {
-      super.request(messages);
+    int more = messages - early;
+    early = 0;
+    if (!ahead && more > 0) {
+      super.request(more);
+    }
+  }
+
+  /** Gives the call of a stranger its place. */
+  void takes(StrangerRoom.Call taken) {
+    place = taken;
+  }
+
+  /** Gives the place of a stranger's call to others. */
+  void leavePlace() {
+    if (place != null) {
+      place.over();
     }
   }
 
@@ -178,6 +204,15 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     if (own != null) {
       own.cancel(reason);
     }
+  }
+
+  /** Ends a call that there is no room for. It is counted and not logged: it may be one of many. */
+  void turnAway(RpcException full) {
+    synchronized (state) {
+      closed = true;
+    }
+    method.counters().finished(full.code(), Duration.ZERO);
+    delegate().close(StatusMessages.fit(full.status()), full.trailers());
   }
 
   @Override
@@ -372,6 +407,23 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
+  /** Ends the call because its caller has gone, before there was a handler. */
+  void goneBeforeItBegan() {
+    gone(Context.current());
+  }
+
+  private void gone(Context of) {
+    synchronized (state) {
+      closed = true;
+    }
+    boolean late = of.getDeadline() != null && of.getDeadline().isExpired();
+    record(
+        late
+            ? Status.DEADLINE_EXCEEDED.withDescription("the caller's deadline passed")
+            : Status.CANCELLED.withDescription("the caller went away"));
+    owner.leave(this);
+  }
+
   private String said() {
     Message known = request;
     if (known == null) {
@@ -443,6 +495,9 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
             }
             handler.onMessage(message);
           });
+      if (place != null) {
+        place.taken();
+      }
     }
 
     @Override
@@ -462,19 +517,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     @Override
     public void onCancel() {
       run(() -> handler.onCancel());
-      synchronized (state) {
-        closed = true;
-      }
-      record(ended());
-      owner.leave(CallInFlight.this);
+      gone(own);
       own.cancel(null);
-    }
-
-    private Status ended() {
-      boolean late = own.getDeadline() != null && own.getDeadline().isExpired();
-      return late
-          ? Status.DEADLINE_EXCEEDED.withDescription("the caller's deadline passed")
-          : Status.CANCELLED.withDescription("the caller went away");
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.polis.rpc;
 
+import io.grpc.Attributes;
 import io.grpc.Context;
 import io.grpc.Grpc;
 import io.grpc.HandlerRegistry;
@@ -229,14 +230,65 @@ final class CallRouter extends HandlerRegistry {
           });
     }
     CallInFlight call = new CallInFlight(connection, method, this);
-    if (preferred.containsKey(method.service())
-        && identity.isMember(connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION))) {
-      // What a stranger sends is not read before the call is admitted, and of calls that wait for
-      // their service nothing is kept in memory.
-      call.readAhead();
+    if (isMember(connection)) {
+      if (preferred.containsKey(method.service())) {
+        // Of calls that wait for their service nothing is kept in memory.
+        call.readAhead();
+      }
+      return CallQueue.start(
+          threads, () -> begin(call, headers, () -> admit(call, connection, headers)));
     }
-    return CallQueue.start(
-        threads, () -> begin(call, headers, () -> admit(call, connection, headers)));
+    // What a stranger sends is not read before the call is admitted.
+    return ofStranger(
+        call,
+        connection,
+        () ->
+            method.oneRequest()
+                ? begin(call, headers, () -> admit(call, connection, headers))
+                : beginLate(call, connection, headers));
+  }
+
+  private boolean isMember(ServerCall<?, ?> connection) {
+    ConnectionGate.Pass pass = connection.getAttributes().get(ConnectionGate.Pass.KEY);
+    boolean member =
+        identity.isMember(connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION));
+    if (member) {
+      // The node may not have known its cluster, or the revoked, when the connection was made.
+      pass.member();
+    }
+    return member;
+  }
+
+  /** Gives the call of a stranger one of the few places there are, or ends it here. */
+  private ServerCall.Listener<Object> ofStranger(
+      CallInFlight call,
+      ServerCall<Object, Object> connection,
+      Supplier<ServerCall.Listener<Object>> start) {
+    Attributes attributes = connection.getAttributes();
+    try {
+      StrangerRoom.Call place =
+          attributes
+              .get(ConnectionGate.Pass.KEY)
+              .begin(call::abandon, attributes.get(Grpc.TRANSPORT_ATTR_SSL_SESSION) != null);
+      call.takes(place);
+      RequestBytes.count(place);
+    } catch (RpcException full) {
+      call.turnAway(full);
+      return new ServerCall.Listener<>() {};
+    }
+    return CallQueue.start(threads, start);
+  }
+
+  /** Admits a call whose handler begins with its first request. */
+  private ServerCall.Listener<Object> beginLate(
+      CallInFlight call, ServerCall<Object, Object> connection, Metadata headers) {
+    try {
+      ServerCallHandler<Object, Object> handler = admit(call, connection, headers);
+      return new LateHandler(call, () -> begin(call, headers, () -> handler));
+    } catch (Throwable failure) {
+      call.fail(failure);
+      return new ServerCall.Listener<>() {};
+    }
   }
 
   /**
@@ -303,7 +355,9 @@ final class CallRouter extends HandlerRegistry {
       CallIdentity.Caller caller = identity.identify(connection.getAttributes());
       method.rule().admit(caller);
       CallTimeout.requireReadable(headers);
-      return enterHere(connection, method, caller);
+      return caller.peer() instanceof RpcPeer.Unauthenticated
+          ? Optional.empty()
+          : enterHere(connection, method, caller);
     } catch (RpcException refused) {
       // The call's own thread will find the same, and may wait there until it is logged.
       return Optional.empty();
@@ -337,6 +391,7 @@ final class CallRouter extends HandlerRegistry {
     try {
       calls.remove(call);
       call.leaveProvider();
+      call.leavePlace();
       awaited = draining > 0;
     } finally {
       serving.unlockRead(stamp);
@@ -357,7 +412,7 @@ final class CallRouter extends HandlerRegistry {
   }
 
   private CallProvider held(CallInFlight call) throws InterruptedException {
-    requireHoldable(call.method());
+    requireHoldable(call);
     try {
       call.method().counters().held();
       Context.current().addListener(gone -> wake(), Runnable::run);
@@ -409,12 +464,14 @@ final class CallRouter extends HandlerRegistry {
     }
   }
 
-  private void requireHoldable(CallMethod method) {
-    if (!method.unary()) {
-      throw away(method.service(), "is away");
+  private void requireHoldable(CallInFlight call) {
+    String service = call.method().service();
+    // A place for a stranger would be one less for members.
+    if (!call.method().unary() || call.caller().peer() instanceof RpcPeer.Unauthenticated) {
+      throw away(service, "is away");
     }
     if (!hold.take()) {
-      throw away(method.service(), "is away, and too many calls wait already");
+      throw away(service, "is away, and too many calls wait already");
     }
   }
 
@@ -486,12 +543,14 @@ final class CallRouter extends HandlerRegistry {
             Status.Code.UNIMPLEMENTED,
             "listener '%s' of this node knows no such method; the node may lack the role that serves it, or it is served on another port"
                 .formatted(listener));
-    return CallQueue.start(
-        threads,
+    Supplier<ServerCall.Listener<Object>> fail =
         () -> {
           call.fail(reason);
           return new ServerCall.Listener<>() {};
-        });
+        };
+    return isMember(connection)
+        ? CallQueue.start(threads, fail)
+        : ofStranger(call, connection, fail);
   }
 
   private static MethodDescriptor<byte[], byte[]> unknownMethod() {

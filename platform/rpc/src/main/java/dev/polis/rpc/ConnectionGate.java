@@ -1,60 +1,46 @@
 package dev.polis.rpc;
 
-import java.net.Inet6Address;
+import io.grpc.Attributes;
 import java.net.InetAddress;
-import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.function.LongSupplier;
+import java.util.function.Consumer;
 
 /**
  * Decides which connections of a port stay open. New ones are always a stranger's, since nobody is
- * known before the handshake; so strangers never fill up the room: a new connection displaces the
- * oldest one of the source that has the most. Members of the cluster have room of their own, and
- * are never displaced. Safe for use by any thread.
+ * known before the handshake, and have their place in the {@link StrangerRoom} that all ports
+ * share. Members of the cluster have room of their own at each port, and are never displaced. Safe
+ * for use by any thread.
  */
 final class ConnectionGate {
-  /** Seconds whose new connections of one source may come at once: a client that starts. */
-  private static final int BURST_SECONDS = 2;
+  private final StrangerRoom room;
+  private final TurnedAway connections = new TurnedAway();
+  private final TurnedAway calls = new TurnedAway();
 
-  /** Sources remembered for their rate, 200 bytes each; the oldest is forgotten. */
-  private static final int SOURCES = 4096;
-
-  /** The part of an IPv6 address that tells subscribers apart. */
-  private static final int IPV6_PREFIX = 8;
-
-  private static final long SECOND = Duration.ofSeconds(1).toNanos();
-
-  private final ConnectionLimits limits;
-  private final LongSupplier nanoTime;
-
-  // Guarded by this.
-  private final Map<ByteBuffer, Source> sources = new LinkedHashMap<>();
-  private final Set<Source> busy = new LinkedHashSet<>();
+  // Guarded by the room.
   private int strangers;
   private int members;
+  private int open;
   private long refused;
   private long displaced;
-  private long seen;
 
   /** Makes a gate without connections. */
-  ConnectionGate(ConnectionLimits limits) {
-    this(limits, System::nanoTime);
+  ConnectionGate(StrangerRoom room) {
+    this.room = room;
   }
 
-  ConnectionGate(ConnectionLimits limits, LongSupplier nanoTime) {
-    this.limits = limits;
-    this.nanoTime = nanoTime;
+  /** Counts the connections that were turned away. */
+  TurnedAway connections() {
+    return connections;
+  }
+
+  /** Counts the calls of strangers that were turned away. */
+  TurnedAway calls() {
+    return calls;
   }
 
   /**
-   * Admits a new connection, which may displace another one.
+   * Admits a new connection, which may displace another one, of any port.
    *
    * @param peer where it comes from
    * @param close closes it at once, on any thread; called at most once, when it is displaced
@@ -64,147 +50,29 @@ final class ConnectionGate {
   Optional<Pass> enter(InetAddress peer, Runnable close) {
     Pass pass;
     Optional<Pass> victim;
-    synchronized (this) {
-      Source source = source(peer);
+    synchronized (room) {
+      StrangerRoom.Source source = room.source(peer);
       if (!source.takeToken()) {
         refused++;
-        source.turnedAway++;
+        connections.add(source.name());
         return Optional.empty();
       }
-      victim = victim(source);
-      victim.ifPresent(this::displace);
+      victim = room.victim(source);
+      victim.ifPresent(Pass::displaced);
       pass = new Pass(source, close);
-      source.strangers.add(pass);
-      busy.add(source);
+      room.add(pass);
       strangers++;
     }
     // Outside the lock: closing a connection runs code of others.
-    victim.ifPresent(each -> each.close.run());
+    victim.ifPresent(Pass::close);
     return Optional.of(pass);
   }
 
-  private Source source(InetAddress peer) {
-    byte[] address = peer.getAddress();
-    ByteBuffer key =
-        ByteBuffer.wrap(
-            peer instanceof Inet6Address ? Arrays.copyOf(address, IPV6_PREFIX) : address);
-    Source known = sources.get(key);
-    if (known != null) {
-      return known;
-    }
-    if (sources.size() >= SOURCES) {
-      Iterator<Source> oldest = sources.values().iterator();
-      oldest.next();
-      oldest.remove();
-    }
-    Source added = new Source(peer.getHostAddress());
-    sources.put(key, added);
-    return added;
-  }
-
-  /** Counts the sources that are remembered. */
-  synchronized int sources() {
-    return sources.size();
-  }
-
-  private Optional<Pass> victim(Source newcomer) {
-    if (newcomer.strangers.size() >= limits.perSource()) {
-      return Optional.of(newcomer.oldest());
-    }
-    return strangers < limits.strangers() ? Optional.empty() : Optional.of(greediest().oldest());
-  }
-
-  private Source greediest() {
-    Source most = busy.iterator().next();
-    for (Source each : busy) {
-      if (each.strangers.size() > most.strangers.size()) {
-        most = each;
-      }
-    }
-    return most;
-  }
-
-  private void displace(Pass pass) {
-    displaced++;
-    pass.source.turnedAway++;
-    removeStranger(pass);
-    pass.state = State.GONE;
-  }
-
-  private void removeStranger(Pass pass) {
-    strangers--;
-    pass.source.strangers.remove(pass);
-    if (pass.source.strangers.isEmpty()) {
-      busy.remove(pass.source);
-    }
-  }
-
-  /**
-   * Returns what was turned away since this was asked last. For one caller, who asks from time to
-   * time.
-   */
-  synchronized Pressure pressure() {
-    long before = seen;
-    seen = refused + displaced;
-    Pressure worst = new Pressure(seen - before, 0, "");
-    for (Source each : sources.values()) {
-      if (each.turnedAway > worst.ofWorst()) {
-        worst = new Pressure(seen - before, each.turnedAway, each.name);
-      }
-      each.turnedAway = 0;
-    }
-    return worst;
-  }
-
-  /**
-   * Says how many connections were turned away in a while.
-   *
-   * @param turnedAway how many were
-   * @param ofWorst those of the source that had the most of them
-   * @param worst that source; empty if none was turned away
-   */
-  record Pressure(long turnedAway, long ofWorst, String worst) {}
-
-  /** Counts the connections. */
-  synchronized RpcStatistics.Port statistics(String name) {
-    return new RpcStatistics.Port(name, members, strangers, refused, displaced);
-  }
-
-  /** Is one place of the world that connections come from. Guarded by the gate. */
-  private final class Source {
-    private final String name;
-    private final Set<Pass> strangers = new LinkedHashSet<>();
-    private long turnedAway;
-    private double tokens = (double) limits.perSecond() * BURST_SECONDS;
-    private long filled = nanoTime.getAsLong();
-
-    Source(String name) {
-      this.name = name;
-    }
-
-    boolean takeToken() {
-      long now = nanoTime.getAsLong();
-      add((double) (now - filled) * limits.perSecond() / SECOND);
-      filled = now;
-      if (tokens < 1) {
-        return false;
-      }
-      tokens--;
-      return true;
-    }
-
-    void add(double more) {
-      tokens = Math.min(tokens + more, (double) limits.perSecond() * BURST_SECONDS);
-    }
-
-    /** Returns the oldest connection that has not finished its handshake, or else the oldest. */
-    Pass oldest() {
-      for (Pass each : strangers) {
-        if (each.state == State.NEW) {
-          return each;
-        }
-      }
-      return strangers.iterator().next();
+  /** Counts the connections, and the calls of strangers. */
+  RpcStatistics.Port statistics(String name) {
+    synchronized (room) {
+      return new RpcStatistics.Port(
+          name, members, strangers, refused, displaced, open, calls.total());
     }
   }
 
@@ -217,30 +85,54 @@ final class ConnectionGate {
 
   /** Stands for one connection that was admitted. */
   final class Pass {
-    private final Source source;
-    private final Runnable close;
-    private State state = State.NEW; // guarded by the gate
+    /** Key of the pass of a connection in the attributes of its calls. */
+    static final Attributes.Key<Pass> KEY = Attributes.Key.create("polis-rpc-pass");
 
-    private Pass(Source source, Runnable close) {
+    private final StrangerRoom.Source source;
+    private final Runnable close;
+
+    /** Whether the peer has shown a certificate of the cluster, also where there was no room. */
+    private volatile boolean known;
+
+    // Guarded by the room.
+    private State state = State.NEW;
+    private int begun;
+    private long quietSince = room.now();
+
+    private Pass(StrangerRoom.Source source, Runnable close) {
       this.source = source;
       this.close = close;
     }
 
+    StrangerRoom.Source source() {
+      return source;
+    }
+
+    ConnectionGate gate() {
+      return ConnectionGate.this;
+    }
+
     /** Records that the handshake is over, with somebody who is no member. */
     void greeted() {
-      synchronized (ConnectionGate.this) {
+      synchronized (room) {
         if (state == State.NEW) {
           state = State.GREETED;
+          quietSince = room.now();
         }
       }
     }
 
     /** Records that the peer has shown a certificate of the cluster. */
     void member() {
-      synchronized (ConnectionGate.this) {
-        if (state == State.NEW && members < limits.members()) {
-          removeStranger(this);
-          source.add(1);
+      if (known) {
+        return;
+      }
+      known = true;
+      synchronized (room) {
+        if ((state == State.NEW || state == State.GREETED)
+            && members < room.connectionLimits().members()) {
+          leaveRoom();
+          source.addTokens(1);
           members++;
           state = State.MEMBER;
         } else {
@@ -249,18 +141,74 @@ final class ConnectionGate {
       }
     }
 
-    /** Returns whether the handshake is over. */
-    boolean isGreeted() {
-      synchronized (ConnectionGate.this) {
-        return state == State.GREETED || state == State.MEMBER;
+    /** Returns whether the handshake is not over. The lock of the room is held. */
+    boolean isNew() {
+      return state == State.NEW;
+    }
+
+    /**
+     * Begins a call of a stranger.
+     *
+     * @param end ends it, on any thread
+     * @param told whether the peer's address tells where it is
+     * @throws RpcException UNAVAILABLE if there are too many; the message names the limit
+     */
+    StrangerRoom.Call begin(Consumer<RpcException> end, boolean told) {
+      return room.begin(this, end, told);
+    }
+
+    /** Counts a call; the lock of the room is held, as in the next two. */
+    void began() {
+      greeted();
+      begun++;
+      open++;
+    }
+
+    void ended() {
+      begun--;
+      open--;
+      quietSince = room.now();
+    }
+
+    int calls() {
+      return begun;
+    }
+
+    /** Returns how long a stranger has had no call; zero for a member, and during a call. */
+    Duration quiet() {
+      synchronized (room) {
+        return known || begun > 0 ? Duration.ZERO : Duration.ofNanos(room.now() - quietSince);
       }
+    }
+
+    /** Returns whether the peer has shown a certificate of the cluster. */
+    boolean isKnown() {
+      return known;
+    }
+
+    /** Records that the connection gives way to another one; the lock of the room is held. */
+    void displaced() {
+      displaced++;
+      connections.add(source.name());
+      leaveRoom();
+      state = State.GONE;
+    }
+
+    private void leaveRoom() {
+      strangers--;
+      room.remove(this);
+    }
+
+    /** Closes the connection, which was displaced. */
+    void close() {
+      close.run();
     }
 
     /** Records that the connection is closed; does nothing the second time. */
     void left() {
-      synchronized (ConnectionGate.this) {
+      synchronized (room) {
         switch (state) {
-          case NEW, GREETED -> removeStranger(this);
+          case NEW, GREETED -> leaveRoom();
           case MEMBER -> members--;
           case GONE -> {
             // It was displaced.

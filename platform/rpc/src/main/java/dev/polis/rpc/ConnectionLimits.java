@@ -1,12 +1,12 @@
 package dev.polis.rpc;
 
 /**
- * Limits the connections of one port. A connection is a stranger's until its handshake has shown a
- * certificate of the cluster, then a member's.
+ * Limits connections. One is a stranger's until its handshake has shown a certificate of the
+ * cluster, then a member's.
  *
- * @param members connections of members; those above it are treated as strangers'
- * @param strangers connections of strangers, of which the oldest of the source with the most gives
- *     way to a new one
+ * @param members connections of members at one port; those above it are treated as strangers'
+ * @param strangers connections of strangers at all ports of the process, of which the oldest of the
+ *     source with the most gives way to a new one
  * @param perSource the same for one source: an IPv4 address, or the first 64 bits of an IPv6
  *     address, which is what one subscriber gets
  * @param perSecond new connections of strangers that one source may open in a second, in the long

@@ -3,8 +3,8 @@ package dev.polis.rpc;
 import dev.polis.logtree.Log;
 
 /**
- * Decides from time to time whether a listener is flooded with connections, and says so in words.
- * For one thread, but for {@link #words}.
+ * Decides from time to time whether a listener is flooded, and says so in words. For one thread,
+ * but for {@link #words}.
  */
 final class FloodWatch {
   /** As many in one look are no client that starts, nor a probe of ports. */
@@ -14,14 +14,22 @@ final class FloodWatch {
   private static final int QUIET_LOOKS = 6;
 
   private final String listener;
-  private final ConnectionGate gate;
+  private final String what;
+  private final TurnedAway turnedAway;
   private final Log log;
   private int quiet = QUIET_LOOKS;
   private volatile String words = "";
 
-  FloodWatch(String listener, ConnectionGate gate, Log log) {
+  /**
+   * Creates a watch over what a listener turns away.
+   *
+   * @param what there is too much of, and what happened to it, such as "connections are opened than
+   *     the node bears: %d were closed"
+   */
+  FloodWatch(String listener, String what, TurnedAway turnedAway, Log log) {
     this.listener = listener;
-    this.gate = gate;
+    this.what = what;
+    this.turnedAway = turnedAway;
     this.log = log;
   }
 
@@ -32,15 +40,15 @@ final class FloodWatch {
 
   /** Looks at what was turned away since the last time; returns whether the words have changed. */
   boolean look() {
-    ConnectionGate.Pressure pressure = gate.pressure();
+    TurnedAway.Pressure pressure = turnedAway.pressure();
     if (pressure.turnedAway() >= MANY) {
       quiet = 0;
       boolean began = words.isEmpty();
       if (began) {
         words =
-            "more connections are opened than the node bears: %d were closed within %d s, %d of them from %s"
+            "more %s within %d s, %d of them from %s"
                 .formatted(
-                    pressure.turnedAway(),
+                    what.formatted(pressure.turnedAway()),
                     LocalRpcHost.LOOK.toSeconds(),
                     pressure.ofWorst(),
                     pressure.worst());
@@ -50,8 +58,8 @@ final class FloodWatch {
     }
     quiet++;
     if (quiet == QUIET_LOOKS && !words.isEmpty()) {
+      log.info("listener '%s': the flood is over: %s", listener, words);
       words = "";
-      log.info("listener '%s': the flood of connections is over", listener);
       return true;
     }
     return false;

@@ -51,6 +51,7 @@ final class HostListener {
   private final TlsKeys keys;
   private final HostSockets sockets;
   private final FloodWatch flood;
+  private final FloodWatch callFlood;
   private final EventLoopGroup acceptors;
   private final EventLoopGroup events;
 
@@ -62,6 +63,7 @@ final class HostListener {
    * Creates a listener that is not open yet.
    *
    * @param keys what a TLS listener presents
+   * @param strangers where its strangers have their room
    * @param member decides whether a peer belongs to the cluster
    * @param log where handshakes that fail are reported
    */
@@ -69,6 +71,7 @@ final class HostListener {
       RpcSettings.Listener settings,
       RpcSettings.Limits limits,
       CallRouter router,
+      StrangerRoom strangers,
       TlsKeys keys,
       Predicate<SSLSession> member,
       Log log,
@@ -81,11 +84,22 @@ final class HostListener {
     this.keys = keys;
     this.sockets =
         new HostSockets(
-            new ConnectionGate(limits.connections()),
+            new ConnectionGate(strangers),
             new HandshakeLog(log, limits.handshakeTime()),
             member,
             settings.tls());
-    this.flood = new FloodWatch(settings.name(), sockets.gate(), log);
+    this.flood =
+        new FloodWatch(
+            settings.name(),
+            "connections are opened than the node bears: %d were closed",
+            sockets.gate().connections(),
+            log);
+    this.callFlood =
+        new FloodWatch(
+            settings.name(),
+            "calls are begun without a certificate of the cluster than the node bears: %d were refused or ended",
+            sockets.gate().calls(),
+            log);
     this.acceptors = acceptors;
     this.events = events;
     if (!settings.tls()) {
@@ -101,8 +115,9 @@ final class HostListener {
     return router;
   }
 
-  FloodWatch flood() {
-    return flood;
+  /** Looks for floods; returns whether its status has changed. */
+  boolean lookForFloods() {
+    return flood.look() | callFlood.look();
   }
 
   /** Counts its connections. */
@@ -138,7 +153,9 @@ final class HostListener {
             .workerEventLoopGroup(events)
             .directExecutor()
             .fallbackHandlerRegistry(router)
+            .addTransportFilter(sockets.passes())
             .addStreamTracerFactory(new CallTimeout())
+            .addStreamTracerFactory(new RequestBytes.Factory())
             .handshakeTimeout(limits.handshakeTime().toMillis(), TimeUnit.MILLISECONDS)
             .maxInboundMessageSize(limits.messageBytes())
             .maxInboundMetadataSize(METADATA_BYTES)
@@ -208,6 +225,7 @@ final class HostListener {
         server != null,
         detail,
         flood.words(),
+        callFlood.words(),
         router.services(),
         router.away());
   }

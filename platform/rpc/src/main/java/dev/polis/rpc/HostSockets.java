@@ -1,15 +1,21 @@
 package dev.polis.rpc;
 
-import io.netty.buffer.ByteBuf;
+import io.grpc.Attributes;
+import io.grpc.Grpc;
+import io.grpc.ServerTransportFilter;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import javax.net.ssl.SSLSession;
@@ -19,11 +25,6 @@ import javax.net.ssl.SSLSession;
  * of it is read.
  */
 final class HostSockets {
-  /**
-   * Bytes with which each HTTP/2 connection begins; whoever sent others is disconnected by gRPC.
-   */
-  private static final int PREFACE_BYTES = 24;
-
   /** Netty itself would rest for 1 s, and a peer is to wait for less once there is room. */
   private static final long REST_MILLIS = 250;
 
@@ -32,6 +33,9 @@ final class HostSockets {
   private final Predicate<SSLSession> member;
   private final Duration handshakeTime;
   private final boolean tls;
+
+  /** The connections that are open, by the address of the peer. */
+  private final Map<SocketAddress, ConnectionGate.Pass> passes = new ConcurrentHashMap<>();
 
   /**
    * Creates the sockets of a listener.
@@ -52,6 +56,13 @@ final class HostSockets {
     return gate;
   }
 
+  /**
+   * Returns what gives each call the pass of its connection, at {@link ConnectionGate.Pass#KEY}.
+   */
+  ServerTransportFilter passes() {
+    return new Passes();
+  }
+
   NioServerSocketChannel channel() {
     return new Bounded();
   }
@@ -66,11 +77,19 @@ final class HostSockets {
       connection.unsafe().closeForcibly();
       return false;
     }
-    connection.closeFuture().addListener(closed -> pass.get().left());
+    SocketAddress peer = connection.remoteAddress();
+    passes.put(peer, pass.get());
+    connection
+        .closeFuture()
+        .addListener(
+            closed -> {
+              passes.remove(peer, pass.get());
+              pass.get().left();
+            });
     if (tls) {
-      handshakes.watch(connection, session -> greet(pass.get(), session));
+      handshakes.watch(connection, session -> greet(connection, pass.get(), session));
     } else {
-      connection.pipeline().addFirst(new Preface(pass.get()));
+      connection.pipeline().addFirst(new Opening(pass.get()));
     }
     return true;
   }
@@ -84,11 +103,12 @@ final class HostSockets {
     }
   }
 
-  private void greet(ConnectionGate.Pass pass, SSLSession session) {
+  private void greet(Channel connection, ConnectionGate.Pass pass, SSLSession session) {
     if (member.test(session)) {
       pass.member();
     } else {
       pass.greeted();
+      new Silence(connection, pass);
     }
   }
 
@@ -119,37 +139,59 @@ final class HostSockets {
     }
   }
 
-  /** Waits for the first bytes of a connection in plain text, and closes it if they do not come. */
-  private final class Preface extends ChannelInboundHandlerAdapter {
+  /** Closes the connection of a stranger who makes no call for as long as a handshake may take. */
+  private final class Silence implements Runnable {
+    private final Channel connection;
     private final ConnectionGate.Pass pass;
-    private int heard;
+    private Future<?> next; // for the thread of the connection
 
-    Preface(ConnectionGate.Pass pass) {
+    Silence(Channel connection, ConnectionGate.Pass pass) {
+      this.connection = connection;
+      this.pass = pass;
+      schedule(handshakeTime);
+      connection.closeFuture().addListener(closed -> next.cancel(false));
+    }
+
+    private void schedule(Duration in) {
+      next = connection.eventLoop().schedule(this, in.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    @Override
+    public void run() {
+      Duration left = handshakeTime.minus(pass.quiet());
+      if (!left.isPositive()) {
+        connection.close();
+      } else if (!pass.isKnown()) {
+        schedule(left);
+      }
+    }
+  }
+
+  /** Begins to watch a connection in plain text, which has no handshake. */
+  private final class Opening extends ChannelInboundHandlerAdapter {
+    private final ConnectionGate.Pass pass;
+
+    Opening(ConnectionGate.Pass pass) {
       this.pass = pass;
     }
 
     @Override
     public void channelActive(ChannelHandlerContext context) {
-      context
-          .executor()
-          .schedule(() -> closeIfSilent(context), handshakeTime.toNanos(), TimeUnit.NANOSECONDS);
+      new Silence(context.channel(), pass);
       context.fireChannelActive();
+      context.pipeline().remove(this);
     }
+  }
 
-    private void closeIfSilent(ChannelHandlerContext context) {
-      if (!pass.isGreeted()) {
-        context.close();
-      }
-    }
-
+  /** Gives each call the pass of its connection. */
+  private final class Passes extends ServerTransportFilter {
     @Override
-    public void channelRead(ChannelHandlerContext context, Object bytes) {
-      heard += bytes instanceof ByteBuf buffer ? buffer.readableBytes() : 0;
-      context.fireChannelRead(bytes);
-      if (heard >= PREFACE_BYTES && !context.isRemoved()) {
-        pass.greeted();
-        context.pipeline().remove(this);
+    public Attributes transportReady(Attributes connection) {
+      ConnectionGate.Pass pass = passes.get(connection.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+      if (pass == null) {
+        throw new IllegalStateException("the connection has ended before its first call");
       }
+      return connection.toBuilder().set(ConnectionGate.Pass.KEY, pass).build();
     }
   }
 }

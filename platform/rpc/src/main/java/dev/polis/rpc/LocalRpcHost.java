@@ -41,7 +41,10 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   /** Number of threads that move bytes; the calls themselves run on virtual threads. */
   private static final int EVENT_THREADS = 2;
 
-  /** How often floods of connections are looked for: what a person calls at once. */
+  /** How often calls of strangers that take too long are ended: little beside their minute. */
+  private static final Duration LATE = Duration.ofSeconds(1);
+
+  /** How often floods are looked for: what a person calls at once. */
   static final Duration LOOK = Duration.ofSeconds(5);
 
   private final Log log;
@@ -85,6 +88,16 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     this(settings, logs, clock, AuditLog.discarding(logs.log("rpc.audit")));
   }
 
+  /** Creates a host whose strangers have room of their own, beside those of the process. */
+  public LocalRpcHost(RpcSettings settings, LogTree logs, InstantSource clock, AuditLog audit) {
+    this(
+        settings,
+        logs,
+        clock,
+        audit,
+        new StrangerRoom(settings.limits().connections(), settings.limits().strangerCalls()));
+  }
+
   /**
    * Creates a host.
    *
@@ -92,14 +105,25 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
    * @param logs where it reports: below {@code rpc}, and deeds at {@code audit}
    * @param clock judges whether certificates are valid
    * @param audit keeps who changed what; the host closes it
+   * @param strangers where strangers have their room
    */
-  public LocalRpcHost(RpcSettings settings, LogTree logs, InstantSource clock, AuditLog audit) {
-    this(settings, logs, clock, audit, new HeapRoom(logs.log("rpc")));
+  LocalRpcHost(
+      RpcSettings settings,
+      LogTree logs,
+      InstantSource clock,
+      AuditLog audit,
+      StrangerRoom strangers) {
+    this(settings, logs, clock, audit, strangers, new HeapRoom(logs.log("rpc")));
   }
 
   /** Creates a host that refuses calls when this heap is full; the host closes it. */
   LocalRpcHost(
-      RpcSettings settings, LogTree logs, InstantSource clock, AuditLog audit, HeapRoom heap) {
+      RpcSettings settings,
+      LogTree logs,
+      InstantSource clock,
+      AuditLog audit,
+      StrangerRoom strangers,
+      HeapRoom heap) {
     this.heap = heap;
     this.log = logs.log("rpc");
     this.audit = audit;
@@ -123,6 +147,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
               listener,
               settings.limits(),
               router,
+              strangers,
               keys,
               identity::isMember,
               logs.log("rpc." + listener.name()),
@@ -132,13 +157,15 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     publish();
     floods.scheduleWithFixedDelay(
         this::lookForFloods, LOOK.toNanos(), LOOK.toNanos(), TimeUnit.NANOSECONDS);
+    floods.scheduleWithFixedDelay(
+        strangers::endLate, LATE.toNanos(), LATE.toNanos(), TimeUnit.NANOSECONDS);
   }
 
   private void lookForFloods() {
     heap.look();
     boolean changed = false;
     for (HostListener listener : listeners.values()) {
-      changed |= listener.flood().look();
+      changed |= listener.lookForFloods();
     }
     if (changed) {
       publish();

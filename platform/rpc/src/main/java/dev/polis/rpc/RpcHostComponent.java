@@ -30,12 +30,16 @@ public final class RpcHostComponent implements RpcHost {
   /** Activates the host; its TLS listeners open with the node's credentials. */
   @Activate
   public RpcHostComponent(BundleContext bundle, RpcHostConfig config, @Reference LogTree logs) {
+    RpcSettings settings = RpcSettings.of(config);
+    StrangerRoom strangers = StrangerRoom.ofProcess();
+    strangers.limit(settings.limits().connections(), settings.limits().strangerCalls());
     this.host =
         new LocalRpcHost(
-            RpcSettings.of(config),
+            settings,
             logs,
             InstantSource.system(),
-            new AuditLog(RpcSettings.audit(config), logs.log("rpc.audit")));
+            new AuditLog(RpcSettings.audit(config), logs.log("rpc.audit")),
+            strangers);
     this.whiteboard = RpcWhiteboard.open(bundle, host, logs.log("rpc"));
     this.file =
         config.listeners_file().isEmpty()

@@ -75,14 +75,14 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   /** See the description. */
   @AttributeDefinition(
       description =
-          "Connections of strangers on each listener; a new one displaces the oldest of the source with the most",
+          "Connections of strangers at all ports together; a new one displaces the oldest of the source with the most",
       min = "1")
   int stranger_connections() default 256;
 
   /** See the description. */
   @AttributeDefinition(
       description =
-          "Connections of strangers from one source (IPv4 address, IPv6 /64) on each listener",
+          "Connections of strangers from one source (IPv4 address, IPv6 /64) at all ports together",
       min = "1")
   int source_connections() default 64;
 
@@ -95,7 +95,39 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
   /** See the description. */
   @AttributeDefinition(
-      description = "Milliseconds a connection may take to finish its handshake",
+      description =
+          "Open calls of strangers at all ports together; a new one ends the oldest of the source with the most",
+      min = "1")
+  int stranger_calls() default 256;
+
+  /** See the description. */
+  @AttributeDefinition(
+      description =
+          "Open calls of strangers from one source (IPv4 address, IPv6 /64) at all ports together; more are refused",
+      min = "1")
+  int source_calls() default 64;
+
+  /** See the description. */
+  @AttributeDefinition(
+      description = "Open calls of a stranger on one connection; more are refused",
+      min = "1")
+  int stranger_calls_per_connection() default 16;
+
+  /** See the description. */
+  @AttributeDefinition(
+      description =
+          "Bytes of strangers' requests that no handler has taken yet, at all ports together; when there are more, the largest ends",
+      min = "1")
+  int stranger_request_bytes() default 8388608;
+
+  /** See the description. */
+  @AttributeDefinition(description = "Milliseconds a call of a stranger may take", min = "1")
+  long stranger_call_ms() default 60_000;
+
+  /** See the description. */
+  @AttributeDefinition(
+      description =
+          "Milliseconds a connection may take to finish its handshake, and a stranger's may be without a call",
       min = "1")
   long handshake_ms() default 10_000;
 

@@ -10,6 +10,7 @@ import java.util.List;
  * @param open whether it accepts connections
  * @param detail why not, in words; empty if it does
  * @param flood who opens more connections than the listener bears, in words; empty if nobody does
+ * @param callFlood who begins more calls than the listener bears, in words; empty if nobody does
  * @param services full names of the services it knows, sorted
  * @param away those of them that nobody provides at present
  */
@@ -19,6 +20,7 @@ public record RpcListenerStatus(
     boolean open,
     String detail,
     String flood,
+    String callFlood,
     List<String> services,
     List<String> away) {
   /** Copies the lists. */

@@ -81,6 +81,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
         usual.retryDelay(),
         CHECK.range("message.bytes", config.message_bytes(), 1, Integer.MAX_VALUE),
         connections(config),
+        strangerCalls(config),
         CHECK.range("calls.per.connection", config.calls_per_connection(), 1, Integer.MAX_VALUE),
         millis("handshake.ms", config.handshake_ms()),
         millis("idle.ms", config.idle_ms()),
@@ -111,6 +112,21 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
             MOST_CONNECTIONS));
   }
 
+  private static StrangerCalls strangerCalls(RpcHostConfig config) {
+    return new StrangerCalls(
+        CHECK.range(
+            "stranger.calls.per.connection",
+            config.stranger_calls_per_connection(),
+            1,
+            MOST_CONNECTIONS),
+        CHECK.range("source.calls", config.source_calls(), 1, MOST_CONNECTIONS),
+        CHECK.range("stranger.calls", config.stranger_calls(), 1, MOST_CONNECTIONS),
+        CHECK.range(
+            "stranger.request.bytes", config.stranger_request_bytes(), 1, Integer.MAX_VALUE),
+        Duration.ofMillis(
+            CHECK.range("stranger.call.ms", config.stranger_call_ms(), 1, LONGEST_MILLIS)));
+  }
+
   private static Duration millis(String key, long value) {
     return Duration.ofMillis(CHECK.range(key, value, 0, LONGEST_MILLIS));
   }
@@ -135,6 +151,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
    * @param retryDelay what callers are told to wait before they try again
    * @param messageBytes largest request
    * @param connections connections of each listener
+   * @param strangerCalls calls of callers without a certificate of the cluster
    * @param callsPerConnection calls at a time on one connection; more wait in the client
    * @param handshakeTime what a connection may take to become usable
    * @param idleTime how long a connection without a call is kept
@@ -148,6 +165,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
       Duration retryDelay,
       int messageBytes,
       ConnectionLimits connections,
+      StrangerCalls strangerCalls,
       int callsPerConnection,
       Duration handshakeTime,
       Duration idleTime,
@@ -169,6 +187,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
             Duration.ofSeconds(1),
             4 << 20,
             ConnectionLimits.DEFAULT,
+            StrangerCalls.DEFAULT,
             256,
             Duration.ofSeconds(10),
             Duration.ofMinutes(5),
@@ -184,6 +203,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
           retryDelay,
           messageBytes,
           connections,
+          strangerCalls,
           callsPerConnection,
           handshakeTime,
           idleTime,
@@ -200,6 +220,24 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
           retryDelay,
           messageBytes,
           connections,
+          strangerCalls,
+          callsPerConnection,
+          handshakeTime,
+          idleTime,
+          keepAliveTime,
+          keepAliveMinimum);
+    }
+
+    /** Returns the same with other limits for calls of strangers. */
+    public Limits withStrangerCalls(StrangerCalls most) {
+      return new Limits(
+          heldCalls,
+          holdTime,
+          drainTime,
+          retryDelay,
+          messageBytes,
+          connections,
+          most,
           callsPerConnection,
           handshakeTime,
           idleTime,
@@ -216,6 +254,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
           retryDelay,
           messageBytes,
           most,
+          strangerCalls,
           callsPerConnection,
           handshake,
           idleTime,

@@ -27,8 +27,18 @@ public record RpcStatistics(List<Method> methods, int heldNow, List<Port> ports)
    * @param strangers other open connections at this moment
    * @param refused connections that were closed at once because their source opened too many
    * @param displaced connections of strangers that were closed to make room for newer ones
+   * @param calls open calls of strangers at this moment
+   * @param callsTurnedAway calls of strangers that were refused or ended because there were too
+   *     many
    */
-  public record Port(String name, int members, int strangers, long refused, long displaced) {
+  public record Port(
+      String name,
+      int members,
+      int strangers,
+      long refused,
+      long displaced,
+      int calls,
+      long callsTurnedAway) {
     /** Returns how many connections were closed because there were too many. */
     public long turnedAway() {
       return refused + displaced;

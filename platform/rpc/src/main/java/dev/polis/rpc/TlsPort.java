@@ -44,7 +44,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
   /** Those of members whose bytes are passed, which no request reads any more. */
   private final Set<TlsConnection> passed = ConcurrentHashMap.newKeySet();
 
-  private final ConnectionGate gate = new ConnectionGate(ConnectionLimits.DEFAULT);
+  private final ConnectionGate gate = new ConnectionGate(StrangerRoom.ofProcess());
   private final Thread acceptor = Thread.ofVirtual().name("tls port").unstarted(this::acceptAll);
 
   private TlsPort(String pid, ServerSocketChannel server) throws IOException {
@@ -158,7 +158,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
   private void serve(TlsConnection connection, ConnectionGate.Pass pass) {
     try (connection) {
       if (greet(connection, pass)) {
-        answer(connection);
+        answer(connection, pass.isKnown() ? IDLE : HANDSHAKE_TIME);
       }
     } catch (IOException gone) {
       // A peer may go at any time, and nobody is left to be told.
@@ -211,11 +211,12 @@ final class TlsPort extends SharedPort<TlsHandler> {
     }
   }
 
-  private void answer(TlsConnection connection) throws IOException {
-    connection.limit(IDLE);
+  /** Answers requests, until one does not begin in time. */
+  private void answer(TlsConnection connection, Duration silence) throws IOException {
+    connection.limit(silence);
     while (connection.awaitRequest()) {
       switch (handle(connection)) {
-        case Next.Keep keep -> connection.limit(IDLE);
+        case Next.Keep keep -> connection.limit(silence);
         case Next.Close close -> {
           part(connection);
           return;

@@ -20,9 +20,15 @@ class ConnectionGateTest {
   private final AtomicLong now = new AtomicLong();
   private final List<String> closed = new ArrayList<>();
 
+  private StrangerRoom room(int members, int strangers, int perSource, int perSecond) {
+    return new StrangerRoom(
+        new ConnectionLimits(members, strangers, perSource, perSecond),
+        StrangerCalls.DEFAULT,
+        now::get);
+  }
+
   private ConnectionGate gate(int members, int strangers, int perSource, int perSecond) {
-    return new ConnectionGate(
-        new ConnectionLimits(members, strangers, perSource, perSecond), now::get);
+    return new ConnectionGate(room(members, strangers, perSource, perSecond));
   }
 
   private Optional<Pass> enter(ConnectionGate gate, String address, String name) {
@@ -90,8 +96,46 @@ class ConnectionGateTest {
     assertTrue(enter(gate, "192.0.2.1", "a second later").isPresent());
     assertTrue(enter(gate, "192.0.2.1", "too many again").isEmpty());
     assertEquals(2, gate.statistics("test").refused());
-    assertEquals(new ConnectionGate.Pressure(2, 2, "192.0.2.1"), gate.pressure());
-    assertEquals(new ConnectionGate.Pressure(0, 0, ""), gate.pressure());
+    assertEquals(new TurnedAway.Pressure(2, 2, "192.0.2.1"), gate.connections().pressure());
+    assertEquals(new TurnedAway.Pressure(0, 0, ""), gate.connections().pressure());
+  }
+
+  @Test
+  @DisplayName("all ports have one room: a flood of one port gives way to a newcomer at another")
+  void portsShareTheRoom() {
+    StrangerRoom room = room(8, 4, 4, 100);
+    ConnectionGate flooded = new ConnectionGate(room);
+    ConnectionGate other = new ConnectionGate(room);
+    for (int each = 1; each <= 4; each++) {
+      enter(flooded, "192.0.2.1", "flood " + each);
+    }
+    enter(other, "192.0.2.2", "newcomer");
+    enter(other, "192.0.2.1", "the same source at another port");
+    assertEquals(List.of("flood 1", "flood 2"), closed);
+    assertEquals(2, flooded.statistics("test").displaced());
+    assertEquals(0, other.statistics("test").displaced());
+    assertEquals(2, flooded.statistics("test").strangers());
+    assertEquals(2, other.statistics("test").strangers());
+  }
+
+  @Test
+  @DisplayName("a share takes places of strangers at other ports, and has a size of its own")
+  void shareHasASize() {
+    StrangerRoom room = room(8, 3, 3, 100);
+    StrangerRoom.Share share = room.share(2);
+    ConnectionGate gate = new ConnectionGate(room);
+    for (int each = 1; each <= 3; each++) {
+      enter(gate, "192.0.2." + each, "stranger " + each);
+    }
+    assertTrue(share.tryTake());
+    assertTrue(share.tryTake());
+    assertFalse(share.tryTake());
+    assertEquals(List.of("stranger 1", "stranger 2"), closed);
+    enter(gate, "192.0.2.4", "newcomer");
+    assertEquals("stranger 3", closed.getLast());
+    share.giveBack();
+    enter(gate, "192.0.2.5", "has room");
+    assertEquals(3, closed.size());
   }
 
   @Test
@@ -111,33 +155,39 @@ class ConnectionGateTest {
     for (int round = 0; round < 100; round++) {
       Pass member = enter(gate, "192.0.2.1", "member").orElseThrow();
       member.member();
-      assertTrue(member.isGreeted());
+      assertFalse(member.isNew());
       Pass stranger = enter(gate, "192.0.2.1", "stranger").orElseThrow();
-      assertFalse(stranger.isGreeted());
+      assertTrue(stranger.isNew());
       stranger.left();
       stranger.left();
       member.left();
     }
     assertEquals(List.of(), closed);
-    assertEquals(new RpcStatistics.Port("test", 0, 0, 0, 0), gate.statistics("test"));
+    assertEquals(new RpcStatistics.Port("test", 0, 0, 0, 0, 0, 0), gate.statistics("test"));
   }
 
   @Test
   @DisplayName("ten thousand sources take no more memory than the last four thousand")
   void sourcesAreBounded() {
-    ConnectionGate gate = gate(8, 16, 4, 10);
+    StrangerRoom room = room(8, 16, 4, 10);
+    ConnectionGate gate = new ConnectionGate(room);
     for (int i = 0; i < 10_000; i++) {
       enter(gate, "10.0.%d.%d".formatted(i >> 8, i & 255), "each").orElseThrow();
     }
     assertEquals(16, gate.statistics("test").strangers());
-    assertEquals(4096, gate.sources());
+    assertEquals(4096, room.sources());
   }
 
   @Test
   @DisplayName("a flood is named once, and is over after half a minute without it")
   void floodBeginsAndEnds() {
     ConnectionGate gate = gate(8, 8, 1, 1);
-    FloodWatch watch = new FloodWatch("test", gate, LogTree.create().log("test"));
+    FloodWatch watch =
+        new FloodWatch(
+            "test",
+            "connections: %d were closed",
+            gate.connections(),
+            LogTree.create().log("test"));
     assertFalse(watch.look());
     for (int i = 0; i < 60; i++) {
       enter(gate, "192.0.2.1", "flood");

@@ -92,6 +92,7 @@ final class RpcFixture implements AutoCloseable {
             logs,
             InstantSource.system(),
             audit.apply(logs),
+            new StrangerRoom(limits.connections(), limits.strangerCalls()),
             heap);
   }
 

@@ -1,0 +1,36 @@
+package dev.polis.rpc;
+
+import java.time.Duration;
+
+/**
+ * Limits the calls of strangers, who have no certificate of the cluster, at all ports of the
+ * process together.
+ *
+ * @param perConnection open calls of one connection; more are refused
+ * @param perSource open calls of one source, as in {@link ConnectionLimits}; more are refused
+ * @param open open calls in all, of which the oldest of the source with the most gives way to a new
+ *     one
+ * @param requestBytes bytes of requests that have come, and that no handler has taken yet, in all;
+ *     when there are more, the call with the most of them ends
+ * @param time how long a call may take
+ */
+public record StrangerCalls(
+    int perConnection, int perSource, int open, int requestBytes, Duration time) {
+  /**
+   * The default limits. A stranger asks for the leader and the CA, registers a node, or fetches a
+   * certificate: one call at a time, a second each; a follower of the leader calls again each
+   * minute. 16 on a connection and 64 from one source are a rack behind one address that starts at
+   * once. An open call takes some 12 KiB, so 256 take 3 MiB. 8 MiB are two of the largest requests.
+   */
+  public static final StrangerCalls DEFAULT =
+      new StrangerCalls(16, 64, 256, 8 << 20, Duration.ofMinutes(1));
+
+  /** Refuses limits under which no stranger could call. */
+  public StrangerCalls {
+    if (perConnection < 1 || perSource < 1 || open < 1 || requestBytes < 1 || !time.isPositive()) {
+      throw new IllegalArgumentException(
+          "limits of strangers' calls must be positive: perConnection=%d perSource=%d open=%d requestBytes=%d time=%s"
+              .formatted(perConnection, perSource, open, requestBytes, time));
+    }
+  }
+}

@@ -1,0 +1,420 @@
+package dev.polis.rpc;
+
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.function.ToIntFunction;
+
+/**
+ * Bounds what strangers hold in the memory of this process, at all its ports together: connections,
+ * open calls, and bytes of requests. Strangers never fill it up: a new connection, or a new call,
+ * takes the place of the oldest one of the source that has the most. Members of the cluster take
+ * none of it. Safe for use by any thread.
+ *
+ * <p>With the default limits a full room holds 27 MiB, a third of the smallest heap of a node: 256
+ * connections of 64 KiB, 256 calls of 12 KiB, and 8 MiB of requests.
+ */
+public final class StrangerRoom {
+  /** Seconds whose new connections of one source may come at once: a client that starts. */
+  private static final int BURST_SECONDS = 2;
+
+  /** Sources remembered for their rate, 200 bytes each; the oldest is forgotten. */
+  private static final int SOURCES = 4096;
+
+  /** The part of an IPv6 address that tells subscribers apart. */
+  private static final int IPV6_PREFIX = 8;
+
+  private static final long SECOND = Duration.ofSeconds(1).toNanos();
+
+  /** When a caller for whom there was no room is asked to call again. */
+  private static final Duration RETRY = Duration.ofSeconds(5);
+
+  private static final StrangerRoom PROCESS =
+      new StrangerRoom(ConnectionLimits.DEFAULT, StrangerCalls.DEFAULT);
+
+  private final LongSupplier nanoTime;
+
+  // Guarded by this.
+  private ConnectionLimits connectionLimits;
+  private StrangerCalls callLimits;
+  private final Map<ByteBuffer, Source> sources = new LinkedHashMap<>();
+  private final Set<Source> busy = new LinkedHashSet<>();
+  private final Set<Call> calls = new LinkedHashSet<>();
+  private int connections;
+  private int shared;
+  private long bytes;
+
+  /** Makes a room that is empty. */
+  StrangerRoom(ConnectionLimits connections, StrangerCalls calls) {
+    this(connections, calls, System::nanoTime);
+  }
+
+  StrangerRoom(ConnectionLimits connections, StrangerCalls calls, LongSupplier nanoTime) {
+    this.connectionLimits = connections;
+    this.callLimits = calls;
+    this.nanoTime = nanoTime;
+  }
+
+  /** Returns the room of this process, in which all its ports are. */
+  public static StrangerRoom ofProcess() {
+    return PROCESS;
+  }
+
+  /** Sets the limits that count from now on; what is open stays. */
+  synchronized void limit(ConnectionLimits forConnections, StrangerCalls forCalls) {
+    connectionLimits = forConnections;
+    callLimits = forCalls;
+  }
+
+  synchronized ConnectionLimits connectionLimits() {
+    return connectionLimits;
+  }
+
+  long now() {
+    return nanoTime.getAsLong();
+  }
+
+  /**
+   * Returns a part of this room for connections of a port whose peers nobody can tell apart.
+   *
+   * @param size how many connections it has at most
+   */
+  public Share share(int size) {
+    return new Share(size);
+  }
+
+  /** Returns the source of an address. The lock is held. */
+  Source source(InetAddress peer) {
+    byte[] address = peer.getAddress();
+    ByteBuffer key =
+        ByteBuffer.wrap(
+            peer instanceof Inet6Address ? Arrays.copyOf(address, IPV6_PREFIX) : address);
+    Source known = sources.get(key);
+    if (known != null) {
+      return known;
+    }
+    if (sources.size() >= SOURCES) {
+      Iterator<Source> oldest = sources.values().iterator();
+      oldest.next();
+      oldest.remove();
+    }
+    Source added = new Source(peer.getHostAddress());
+    sources.put(key, added);
+    return added;
+  }
+
+  /** Counts the sources that are remembered. */
+  synchronized int sources() {
+    return sources.size();
+  }
+
+  // ---- connections; the lock is held
+
+  /** Returns which connection has to give way to a new one of a source. */
+  Optional<ConnectionGate.Pass> victim(Source newcomer) {
+    if (newcomer.connections.size() >= connectionLimits.perSource()) {
+      return Optional.of(newcomer.oldest());
+    }
+    return isFull() ? anyone() : Optional.empty();
+  }
+
+  private boolean isFull() {
+    return connections + shared >= connectionLimits.strangers();
+  }
+
+  private Optional<ConnectionGate.Pass> anyone() {
+    return connections == 0
+        ? Optional.empty()
+        : Optional.of(greediest(source -> source.connections.size()).oldest());
+  }
+
+  private Source greediest(ToIntFunction<Source> has) {
+    return busy.stream().max(Comparator.comparingInt(has)).orElseThrow();
+  }
+
+  void add(ConnectionGate.Pass pass) {
+    connections++;
+    pass.source().connections.add(pass);
+    busy.add(pass.source());
+  }
+
+  void remove(ConnectionGate.Pass pass) {
+    connections--;
+    pass.source().connections.remove(pass);
+    forgetIdle(pass.source());
+  }
+
+  private void forgetIdle(Source source) {
+    if (source.connections.isEmpty() && source.calls.isEmpty()) {
+      busy.remove(source);
+    }
+  }
+
+  // ---- calls
+
+  /**
+   * Begins a call of a stranger, which may end another one.
+   *
+   * @param end ends it, on any thread
+   * @param told whether the peer's address tells where it is; if not, as at a port that only this
+   *     machine reaches, it has no limit for its source, and none in time
+   * @throws RpcException UNAVAILABLE if its connection or its source has too many; the message
+   *     names the limit
+   */
+  Call begin(ConnectionGate.Pass pass, Consumer<RpcException> end, boolean told) {
+    Optional<Call> victim;
+    Call call;
+    synchronized (this) {
+      requireRoom(pass, told);
+      victim =
+          calls.size() < callLimits.open()
+              ? Optional.empty()
+              : Optional.of(greediest(source -> source.calls.size()).calls.getFirst());
+      victim.ifPresent(this::turnAway);
+      call = new Call(pass, end, told ? now() + callLimits.time().toNanos() : Long.MAX_VALUE);
+      calls.add(call);
+      pass.source().calls.add(call);
+      busy.add(pass.source());
+      pass.began();
+    }
+    victim.ifPresent(
+        each ->
+            each.end.accept(
+                full(
+                    "this call has ended: callers without a certificate of the cluster have room for %d calls at this node, and newer ones take the place of those of the source that has the most"
+                        .formatted(callLimits.open()))));
+    return call;
+  }
+
+  private void requireRoom(ConnectionGate.Pass pass, boolean told) {
+    if (pass.calls() >= callLimits.perConnection()) {
+      pass.gate().calls().add(pass.source().name);
+      throw full(
+          "a caller without a certificate of the cluster may have %d calls open on one connection; end one of them first"
+              .formatted(callLimits.perConnection()));
+    }
+    if (told && pass.source().calls.size() >= callLimits.perSource()) {
+      pass.gate().calls().add(pass.source().name);
+      throw full(
+          "callers without a certificate of the cluster may have %d calls open from one address, and %s has them; end one of them first"
+              .formatted(callLimits.perSource(), pass.source().name));
+    }
+  }
+
+  private static RpcException full(String message) {
+    return RpcException.unavailable(
+        "%s, or call with a certificate that this cluster issued".formatted(message), RETRY);
+  }
+
+  private void turnAway(Call call) {
+    call.pass.gate().calls().add(call.pass.source().name);
+    remove(call);
+  }
+
+  private void remove(Call call) {
+    if (calls.remove(call)) {
+      call.pass.source().calls.remove(call);
+      forgetIdle(call.pass.source());
+      bytes -= call.arriving + call.arrived;
+      call.arriving = 0;
+      call.arrived = 0;
+      call.pass.ended();
+    }
+  }
+
+  /** Ends the calls that have taken too long; to be called from time to time. */
+  void endLate() {
+    List<Call> late;
+    Duration time;
+    synchronized (this) {
+      long now = now();
+      time = callLimits.time();
+      late = calls.stream().filter(call -> call.until < now).toList();
+      late.forEach(this::remove);
+    }
+    late.forEach(
+        call ->
+            call.end.accept(
+                RpcException.unavailable(
+                    "a caller without a certificate of the cluster may have a call open for %d s; call again"
+                        .formatted(time.toSeconds()),
+                    RETRY)));
+  }
+
+  /** Returns how many bytes of requests strangers hold. */
+  synchronized long bytes() {
+    return bytes;
+  }
+
+  /** Is one place of the world that connections come from. Guarded by the room. */
+  final class Source {
+    private final String name;
+    private final Set<ConnectionGate.Pass> connections = new LinkedHashSet<>();
+    private final LinkedHashSet<Call> calls = new LinkedHashSet<>();
+    private double tokens = (double) connectionLimits.perSecond() * BURST_SECONDS;
+    private long filled = now();
+
+    Source(String name) {
+      this.name = name;
+    }
+
+    String name() {
+      return name;
+    }
+
+    boolean takeToken() {
+      long now = now();
+      addTokens((double) (now - filled) * connectionLimits.perSecond() / SECOND);
+      filled = now;
+      if (tokens < 1) {
+        return false;
+      }
+      tokens--;
+      return true;
+    }
+
+    void addTokens(double more) {
+      tokens = Math.min(tokens + more, (double) connectionLimits.perSecond() * BURST_SECONDS);
+    }
+
+    /** Returns the oldest connection that has not finished its handshake, or else the oldest. */
+    private ConnectionGate.Pass oldest() {
+      return connections.stream()
+          .filter(ConnectionGate.Pass::isNew)
+          .findFirst()
+          .orElseGet(() -> connections.iterator().next());
+    }
+  }
+
+  /** Stands for one call that was begun, with the bytes of its requests. */
+  final class Call {
+    private final ConnectionGate.Pass pass;
+    private final Consumer<RpcException> end;
+    private final long until;
+
+    // Guarded by the room.
+    private long arriving;
+    private long arrived;
+
+    private Call(ConnectionGate.Pass pass, Consumer<RpcException> end, long until) {
+      this.pass = pass;
+      this.end = end;
+      this.until = until;
+    }
+
+    /** Counts bytes of a request that is not whole yet; may end the call, or another one. */
+    void arriving(long more) {
+      count(more, 0);
+    }
+
+    /** Records that the request is whole. */
+    void arrived() {
+      synchronized (StrangerRoom.this) {
+        arrived += arriving;
+        arriving = 0;
+      }
+    }
+
+    /** Counts bytes that a whole request takes once it is read; may end the call, or another. */
+    void read(long more) {
+      count(0, more);
+    }
+
+    private void count(long coming, long whole) {
+      Optional<Call> largest = Optional.empty();
+      int most;
+      synchronized (StrangerRoom.this) {
+        if (!calls.contains(this)) {
+          return;
+        }
+        arriving += coming;
+        arrived += whole;
+        bytes += coming + whole;
+        most = callLimits.requestBytes();
+        if (bytes > most) {
+          largest = calls.stream().max(Comparator.comparingLong(Call::held));
+          largest.ifPresent(StrangerRoom.this::turnAway);
+        }
+      }
+      largest.ifPresent(
+          each ->
+              each.end.accept(
+                  full(
+                      "this call has ended: requests of callers without a certificate of the cluster may take %d bytes of this node together, and this one took the most; call again with a smaller one"
+                          .formatted(most))));
+    }
+
+    private long held() {
+      return arriving + arrived;
+    }
+
+    /** Records that a handler has taken all requests that are whole. */
+    void taken() {
+      synchronized (StrangerRoom.this) {
+        bytes -= arrived;
+        arrived = 0;
+      }
+    }
+
+    /** Records that the call is over; does nothing the second time. */
+    void over() {
+      synchronized (StrangerRoom.this) {
+        remove(this);
+      }
+    }
+  }
+
+  /**
+   * Is a part of the room that a port fills whose peers are all alike. When the room is full, a
+   * connection of it takes the place of a stranger's at another port; never the other way round.
+   */
+  public final class Share {
+    private final int size;
+    private int taken; // guarded by the room
+
+    private Share(int size) {
+      this.size = size;
+    }
+
+    /** Takes a place for a connection; returns false if none is free. */
+    public boolean tryTake() {
+      Optional<ConnectionGate.Pass> victim = Optional.empty();
+      synchronized (StrangerRoom.this) {
+        if (taken >= size) {
+          return false;
+        }
+        if (isFull()) {
+          victim = anyone();
+          if (victim.isEmpty()) {
+            return false;
+          }
+          victim.get().displaced();
+        }
+        taken++;
+        shared++;
+      }
+      victim.ifPresent(ConnectionGate.Pass::close);
+      return true;
+    }
+
+    /** Gives a place back that was taken. */
+    public void giveBack() {
+      synchronized (StrangerRoom.this) {
+        taken--;
+        shared--;
+      }
+    }
+  }
+}
