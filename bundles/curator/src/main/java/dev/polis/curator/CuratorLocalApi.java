@@ -2,10 +2,7 @@ package dev.polis.curator;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorStatus;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
 import dev.polis.pki.NodeId;
-import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
@@ -25,21 +22,15 @@ final class CuratorLocalApi extends CuratorLocalGrpc.CuratorLocalImplBase {
 
   private final NodeId self;
   private final ByteString clusterCa;
-  private final Value<CuratorStatus> status;
   private final AdvertisedAddress address;
-  private final CallStreams streams;
+  private final LeaderFeeds leaders;
 
   CuratorLocalApi(
-      NodeId self,
-      ByteString clusterCa,
-      Value<CuratorStatus> status,
-      AdvertisedAddress address,
-      CallStreams streams) {
+      NodeId self, ByteString clusterCa, AdvertisedAddress address, LeaderFeeds leaders) {
     this.self = self;
     this.clusterCa = clusterCa;
-    this.status = status;
     this.address = address;
-    this.streams = streams;
+    this.leaders = leaders;
   }
 
   @Override
@@ -53,14 +44,11 @@ final class CuratorLocalApi extends CuratorLocalGrpc.CuratorLocalImplBase {
   @Override
   public void getCurrentLeader(
       GetCurrentLeaderRequest request, StreamObserver<GetCurrentLeaderResponse> caller) {
-    streams.serve("curator leader discovery", caller, this::follow);
-  }
-
-  private void follow(CallStreams.Sink<GetCurrentLeaderResponse> sink) throws InterruptedException {
-    try (Watcher<CuratorStatus> watcher = status.watch()) {
-      while (true) {
-        sink.send(answer(watcher.get()));
-      }
+    try {
+      leaders.serve(caller, this::answer);
+    } catch (InterruptedException gone) {
+      // The caller disconnected, or the call was ended from outside.
+      Thread.currentThread().interrupt();
     }
   }
 

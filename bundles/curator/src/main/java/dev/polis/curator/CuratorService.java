@@ -96,6 +96,7 @@ final class CuratorService implements Curator, OrganInstance {
   private final HealthScope health;
   private final MutableValue<CuratorStatus> status = new MutableValue<>();
   private final CallStreams streams = new CallStreams();
+  private final LeaderFeeds leaders = new LeaderFeeds(status, streams);
   private final LeaderGate gate;
   private NodeCredentials serving; // null until asked to serve; guarded by this
   private CuratorElection election; // null until asked to serve; guarded by this
@@ -177,6 +178,7 @@ final class CuratorService implements Curator, OrganInstance {
             status,
             parts.nanoTime());
     subtree.run("election", election::run);
+    subtree.run("leader-feeds", leaders::run);
     subtree.run("revocations", new RevocationWatch(this::connect, parts.rpc())::run);
     subtree.run("trusted-keys", new TrustedKeysWatch(this::connect, parts.trust())::run);
   }
@@ -218,7 +220,7 @@ final class CuratorService implements Curator, OrganInstance {
         new EtcdApi(parts.consensus()),
         new PluginTrustApi(gate, parts.signed()),
         new PluginSetApi(gate, streams, InstantSource.system()),
-        new CuratorLocalApi(credentials.id(), clusterCa, status, address, streams));
+        new CuratorLocalApi(credentials.id(), clusterCa, address, leaders));
   }
 
   @Override

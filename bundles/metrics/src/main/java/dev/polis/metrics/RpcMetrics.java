@@ -54,7 +54,13 @@ final class RpcMetrics implements MetricsCollector {
             "polis_rpc_connections_displaced",
             "Connections of strangers that were closed to make room for newer ones",
             now,
-            RpcStatistics.Port::displaced));
+            RpcStatistics.Port::displaced),
+        strangerCalls(now),
+        ports(
+            "polis_rpc_stranger_calls_turned_away",
+            "Calls of strangers that were refused or ended because there were too many",
+            now,
+            RpcStatistics.Port::callsTurnedAway));
   }
 
   private static MetricSnapshot connections(RpcStatistics now) {
@@ -66,6 +72,15 @@ final class RpcMetrics implements MetricsCollector {
       open.dataPoint(
           MetricFactory.gaugePoint(port.strangers(), "port", port.name(), "of", "strangers"));
     }
+    return open.build();
+  }
+
+  private static MetricSnapshot strangerCalls(RpcStatistics now) {
+    GaugeSnapshot.Builder open =
+        MetricFactory.gauge("polis_rpc_stranger_calls", "Calls of strangers that are open now");
+    now.ports()
+        .forEach(
+            port -> open.dataPoint(MetricFactory.gaugePoint(port.calls(), "port", port.name())));
     return open.build();
   }
 

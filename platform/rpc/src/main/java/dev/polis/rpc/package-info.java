@@ -37,12 +37,14 @@
  * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust.
  * {@link dev.polis.rpc.BlockingStreams} ends a stream that was opened on one.
  *
- * <p>Each port has limits of its own, {@link dev.polis.rpc.ConnectionLimits}. A new connection is a
- * stranger's until its handshake shows a certificate of the cluster. Strangers have little room,
- * and never fill it up: a new one takes the place of the oldest of the source that has the most. So
- * a flood from some addresses shuts nobody else out. Members have room of their own, and no flood
- * displaces them. The status of a listener names a flood, and the statistics count what was turned
- * away.
+ * <p>A new connection is a stranger's until its handshake shows a certificate of the cluster.
+ * Strangers have little room, {@link dev.polis.rpc.StrangerRoom}, which all ports of the process
+ * share: for connections ({@link dev.polis.rpc.ConnectionLimits}), for open calls and for bytes of
+ * requests ({@link dev.polis.rpc.StrangerCalls}). They never fill it up: a new one takes the place
+ * of the oldest of the source that has the most. So a flood from some addresses shuts nobody else
+ * out. A stranger without a call is disconnected soon, its call has a time, and its stream has no
+ * handler before the first message. Members have room of their own, and no flood displaces them.
+ * The status of a listener names a flood, and the statistics count what was turned away.
  *
  * <p>While the heap is nearly full, new calls are refused with RESOURCE_EXHAUSTED, so that those
  * being served can end: {@code HeapRoom}. The reports of the cluster's nodes about themselves, and

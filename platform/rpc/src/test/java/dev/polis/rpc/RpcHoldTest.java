@@ -10,6 +10,8 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCACertificateRequest;
 import dev.polis.wire.curator.GetConsensusStatusRequest;
 import dev.polis.wire.curator.GetConsensusStatusResponse;
 import dev.polis.wire.curator.WatchEvent;
@@ -250,7 +252,7 @@ class RpcHoldTest {
       ManagedChannel stranger = fixture.channel(RpcClients.anonymous(fixture.trust()));
       ManagedChannel owner = fixture.asOwner();
       Callable<Status.Code> attack = () -> RpcFixture.statusOf(() -> ask(stranger)).getCode();
-      for (Future<Status.Code> refused : callers.invokeAll(Collections.nCopies(50, attack))) {
+      for (Future<Status.Code> refused : callers.invokeAll(Collections.nCopies(10, attack))) {
         assertEquals(Status.Code.UNAUTHENTICATED, refused.get());
       }
       assertEquals(0, method(fixture).held());
@@ -260,6 +262,25 @@ class RpcHoldTest {
       assertEquals(Status.Code.UNAUTHENTICATED, attack.call());
       fixture.host.serve(RpcHost.CURATOR, new Named("second"));
       assertEquals("second", member.get());
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("no place is held for strangers, also not for a method that they may call")
+  void openMethodsAreNotHeld() throws Exception {
+    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(1, Duration.ofSeconds(20)))) {
+      fixture.host.serve(RpcHost.CURATOR, new CuratorLocalGrpc.CuratorLocalImplBase() {}).close();
+      Status refused =
+          RpcFixture.statusOf(
+              () ->
+                  CuratorLocalGrpc.newBlockingStub(
+                          fixture.channel(RpcClients.anonymous(fixture.trust())))
+                      .withDeadlineAfter(10, TimeUnit.SECONDS)
+                      .getCACertificate(GetCACertificateRequest.getDefaultInstance()));
+      assertEquals(Status.Code.UNAVAILABLE, refused.getCode());
+      assertTrue(refused.getDescription().contains("is away; try again"), refused.toString());
+      assertEquals(0, fixture.host.statistics().heldNow());
     }
   }
 

@@ -76,6 +76,10 @@ final class ProxyHandler implements TlsHandler {
     client.limit(HEAD);
     boolean withBody = true;
     try {
+      if (client.certificate().isPresent()) {
+        // Before a byte of the request is read: a stranger's head is not worth the memory.
+        access.user(client.certificate().get());
+      }
       HttpRequest request = HttpRequest.read(client.input());
       client.limit(PART);
       withBody = !request.method().equals("HEAD");

@@ -3,6 +3,7 @@ package dev.polis.kubernetes.worker;
 import dev.polis.event.Value;
 import dev.polis.event.Values;
 import dev.polis.logtree.Log;
+import dev.polis.rpc.StrangerRoom;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.io.IOException;
@@ -16,7 +17,6 @@ import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.Semaphore;
 
 /**
  * Passes TCP connections of this worker on to the API servers of all controllers, in turn. One that
@@ -36,11 +36,11 @@ final class LoadBalancer implements Task {
   private static final Duration REST = Duration.ofMillis(250);
 
   /**
-   * Connections at a time: the programs of a worker have about ten. Each takes 32 KiB of buffers,
-   * so all of them are a sixth of a node's heap, whatever a Pod opens. An API server ends one
-   * without a request after half a minute.
+   * Connections at a time: the programs of a worker have about ten. They are half of the room that
+   * strangers have at all ports of the node, whatever a Pod opens. An API server ends one without a
+   * request after half a minute.
    */
-  static final int CONNECTIONS = 512;
+  static final int CONNECTIONS = 128;
 
   private final InetSocketAddress at;
   private final Value<Set<InetSocketAddress>> controllers;
@@ -94,14 +94,14 @@ final class LoadBalancer implements Task {
   void serve(ServerSocket listener, Log log) throws IOException {
     BackendPool pool = new BackendPool();
     ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-    Semaphore room = new Semaphore(CONNECTIONS);
+    StrangerRoom.Share room = StrangerRoom.ofProcess().share(CONNECTIONS);
     try {
       controllers.peek().ifPresent(pool::set);
       threads.submit(() -> follow(pool, log));
       threads.submit(() -> probe(pool, threads));
       while (true) {
         Socket client = accept(listener, log);
-        if (room.tryAcquire()) {
+        if (room.tryTake()) {
           threads.submit(() -> carryOne(client, pool, threads, room));
         } else {
           BalancedConnection.closeQuietly(client);
@@ -170,11 +170,11 @@ final class LoadBalancer implements Task {
   }
 
   private static void carryOne(
-      Socket client, BackendPool pool, ExecutorService threads, Semaphore room) {
+      Socket client, BackendPool pool, ExecutorService threads, StrangerRoom.Share room) {
     try {
       carry(client, pool, threads);
     } finally {
-      room.release();
+      room.giveBack();
     }
   }
 

@@ -294,6 +294,18 @@ class AuthProxyTest {
   }
 
   @Test
+  @Tag("attack")
+  @DisplayName("a stranger with a certificate is refused before the head of its request is read")
+  void strangersHeadIsNotRead() throws Exception {
+    TlsIdentity node = TlsIdentity.of(nodeKey.getPrivate(), ca.issueNode(nodeKey.getPublic()));
+    try (Raw client = new Raw(as(node))) {
+      HttpResponse response = client.send("G").read();
+      assertEquals(401, response.code());
+    }
+    assertEquals(List.of(), server.requests);
+  }
+
+  @Test
   @DisplayName(
       "a certificate that is revoked is refused from the next request on, also on an open connection")
   void revocation() throws Exception {

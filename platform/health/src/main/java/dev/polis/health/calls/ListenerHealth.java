@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 public final class ListenerHealth {
   private static final String CODE = "listener-closed";
   private static final String FLOOD = "connection-flood";
+  private static final String CALL_FLOOD = "call-flood";
 
   private ListenerHealth() {}
 
@@ -50,14 +51,23 @@ public final class ListenerHealth {
 
   private static Optional<HealthCondition> flooded(
       Set<String> listeners, List<RpcListenerStatus> all) {
+    return flooded(listeners, all, FLOOD, RpcListenerStatus::flood)
+        .or(() -> flooded(listeners, all, CALL_FLOOD, RpcListenerStatus::callFlood));
+  }
+
+  private static Optional<HealthCondition> flooded(
+      Set<String> listeners,
+      List<RpcListenerStatus> all,
+      String code,
+      Function<RpcListenerStatus, String> flood) {
     return all.stream()
-        .filter(status -> listeners.contains(status.name()) && !status.flood().isEmpty())
+        .filter(status -> listeners.contains(status.name()) && !flood.apply(status).isEmpty())
         .findFirst()
         .map(
             status ->
                 HealthCondition.degraded(
-                    FLOOD,
-                    "at the listener '%s' %s".formatted(status.name(), status.flood()),
+                    code,
+                    "at the listener '%s' %s".formatted(status.name(), flood.apply(status)),
                     "keep that source away with the firewall in front of the node"));
   }
 
