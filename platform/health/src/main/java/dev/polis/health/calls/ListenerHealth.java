@@ -14,6 +14,8 @@ public final class ListenerHealth {
   private static final String CODE = "listener-closed";
   private static final String FLOOD = "connection-flood";
   private static final String CALL_FLOOD = "call-flood";
+  private static final String FIREWALL =
+      "keep that source away with the firewall in front of the node";
 
   private ListenerHealth() {}
 
@@ -51,24 +53,22 @@ public final class ListenerHealth {
 
   private static Optional<HealthCondition> flooded(
       Set<String> listeners, List<RpcListenerStatus> all) {
-    return flooded(listeners, all, FLOOD, RpcListenerStatus::flood)
-        .or(() -> flooded(listeners, all, CALL_FLOOD, RpcListenerStatus::callFlood));
+    return first(listeners, all, RpcListenerStatus::flood)
+        .map(words -> HealthCondition.degraded(FLOOD, words, FIREWALL))
+        .or(
+            () ->
+                first(listeners, all, RpcListenerStatus::callFlood)
+                    .map(words -> HealthCondition.degraded(CALL_FLOOD, words, FIREWALL)));
   }
 
-  private static Optional<HealthCondition> flooded(
+  private static Optional<String> first(
       Set<String> listeners,
       List<RpcListenerStatus> all,
-      String code,
       Function<RpcListenerStatus, String> flood) {
     return all.stream()
         .filter(status -> listeners.contains(status.name()) && !flood.apply(status).isEmpty())
         .findFirst()
-        .map(
-            status ->
-                HealthCondition.degraded(
-                    code,
-                    "at the listener '%s' %s".formatted(status.name(), flood.apply(status)),
-                    "keep that source away with the firewall in front of the node"));
+        .map(status -> "at the listener '%s' %s".formatted(status.name(), flood.apply(status)));
   }
 
   private static Optional<RpcListenerStatus> closed(String listener, List<RpcListenerStatus> all) {
