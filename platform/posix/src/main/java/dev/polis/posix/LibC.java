@@ -78,6 +78,13 @@ final class LibC {
     private Child() {}
   }
 
+  static final class Priority {
+    static final MethodHandle SETPRIORITY =
+        function("setpriority", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
+
+    private Priority() {}
+  }
+
   static final class Host {
     static final MethodHandle SETHOSTNAME = function("sethostname", JAVA_INT, ADDRESS, JAVA_LONG);
     static final MethodHandle REBOOT = function("reboot", JAVA_INT, JAVA_INT);

@@ -2,12 +2,14 @@
  * Makes the system calls that Java lacks.
  *
  * <p>A node mounts its data volume; one that is the first process of its machine also sets the host
- * name, collects orphans and switches the machine off. Java has no API for that.
+ * name, collects orphans and switches the machine off. Threads that compute for calls stand back
+ * for those that answer. Java has no API for that.
  *
  * <pre>
  *   launcher ──▶ Children, Machine, Mounts ─┐
  *   storage  ──▶ Mounts, LoopDevices        ├──▶ LibC ══ java.lang.foreign ══▶ libc
  *   network  ──▶ Machine                    │
+ *   rpc      ──▶ ThreadPriority ────────────┤
  *   files    ──▶ Errno ─────────────────────┘
  *                  │
  *                  └── PosixException: call, arguments, the error by name, what to do next
@@ -24,7 +26,7 @@
  * beside the one of the JDK.
  */
 @Export
-@Version("2.0.0")
+@Version("2.1.0")
 package dev.polis.posix;
 
 import org.osgi.annotation.bundle.Export;
