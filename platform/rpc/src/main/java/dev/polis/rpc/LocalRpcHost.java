@@ -49,6 +49,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
 
   private final Log log;
   private final AuditLog audit;
+  private final ComputingThreads computing;
   private volatile TlsIdentity presented; // null while this node has no credentials
   private final TlsKeys keys = new TlsKeys(() -> Optional.ofNullable(presented));
   private final CallIdentity identity;
@@ -127,6 +128,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     this.heap = heap;
     this.log = logs.log("rpc");
     this.audit = audit;
+    this.computing = new ComputingThreads(log);
     CallAudit kept = new CallAudit(audit);
     this.identity = new CallIdentity(clock);
     this.hold = new CallHold(settings.limits().heldCalls());
@@ -241,6 +243,11 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   }
 
   @Override
+  public ComputingThreads computing() {
+    return computing;
+  }
+
+  @Override
   public AuditLog audit() {
     return audit;
   }
@@ -352,6 +359,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     // After those who pass the ends of connections to it: a call that is not told keeps its feed.
     executor.shutdownNow();
     heap.close();
+    computing.close();
     publish();
     audit.close();
   }

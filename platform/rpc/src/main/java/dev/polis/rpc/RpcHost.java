@@ -93,6 +93,9 @@ public interface RpcHost {
   /** Returns counts of what was served since the host started. */
   RpcStatistics statistics();
 
+  /** Returns the threads on which organs compute for calls; the host closes them. */
+  ComputingThreads computing();
+
   /**
    * Returns the audit log of this node. The storage organ says where its files are; others may add
    * a note.

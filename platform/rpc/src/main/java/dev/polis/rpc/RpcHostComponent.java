@@ -89,6 +89,11 @@ public final class RpcHostComponent implements RpcHost {
   }
 
   @Override
+  public ComputingThreads computing() {
+    return host.computing();
+  }
+
+  @Override
   public AuditLog audit() {
     return host.audit();
   }

@@ -29,6 +29,11 @@
  * dev.polis.rpc.NonBlockingMethods} answers some methods on the thread that read the request: the
  * change of threads and back is most of the time of a call that is answered from memory.
  *
+ * <p>Virtual threads share as many carriers as the machine has processors, and a thread that
+ * computes does not give its carrier back. So a call whose size its caller decides computes on
+ * {@link dev.polis.rpc.ComputingThreads}: few threads of low priority, which belong to the host.
+ * Its own virtual thread waits, and ends the work when its caller leaves.
+ *
  * <p>{@link dev.polis.rpc.CallStreams} serves the streams of an organ that last as long as their
  * callers listen: each on a virtual thread of its own, or, where a thousand callers get the same
  * messages, from the thread that has a new message or, many together, from those that write to

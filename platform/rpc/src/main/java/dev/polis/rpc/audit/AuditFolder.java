@@ -61,10 +61,15 @@ public record AuditFolder(Path path) {
    * @param upTo the last record to look at: those behind it may be half written
    * @param expected a record that was noted at another time; it must be there unless it is older
    *     than all that are kept
+   * @throws InterruptedException if the thread is interrupted; a file of 4 MiB is read to its end
    */
-  public Verdict verify(long upTo, Optional<AuditMark> expected) throws IOException {
+  public Verdict verify(long upTo, Optional<AuditMark> expected)
+      throws IOException, InterruptedException {
     Check check = new Check(upTo, expected);
     for (Path file : files()) {
+      if (Thread.interrupted()) {
+        throw new InterruptedException("the check of the audit log was interrupted");
+      }
       try {
         check.next(file);
       } catch (NoSuchFileException deleted) {

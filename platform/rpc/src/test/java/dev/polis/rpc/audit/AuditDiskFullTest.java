@@ -92,7 +92,7 @@ class AuditDiskFullTest {
     return texts;
   }
 
-  private List<AuditFault> faults() throws IOException {
+  private List<AuditFault> faults() throws Exception {
     return new AuditFolder(folder()).verify(Long.MAX_VALUE, Optional.empty()).faults();
   }
 

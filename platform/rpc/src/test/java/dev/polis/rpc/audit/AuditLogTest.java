@@ -75,7 +75,7 @@ class AuditLogTest {
         .toList();
   }
 
-  private AuditFolder.Verdict verify() throws IOException {
+  private AuditFolder.Verdict verify() throws Exception {
     return new AuditFolder(folder()).verify(Long.MAX_VALUE, Optional.empty());
   }
 
@@ -216,7 +216,7 @@ class AuditLogTest {
     }
   }
 
-  private void assertFaultAt(List<String> lines, int line) throws IOException {
+  private void assertFaultAt(List<String> lines, int line) throws Exception {
     Files.write(newest(), lines);
     List<AuditFault> faults = verify().faults();
     assertFalse(faults.isEmpty());

@@ -1,0 +1,168 @@
+package dev.polis.rpc;
+
+import dev.polis.logtree.Log;
+import dev.polis.posix.PosixException;
+import dev.polis.posix.ThreadPriority;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Computes for calls on few platform threads of low priority, so that long computations leave the
+ * carriers of virtual threads to the calls that only wait. There is one for all organs of a node:
+ * one for each would take as many processors as there are organs. The RPC host closes it.
+ *
+ * <p>Safe for use by any thread. An idle node has none of these threads.
+ */
+public final class ComputingThreads implements AutoCloseable {
+  /** Half of the processors, so that heartbeats and etcd have the others. */
+  static final int THREADS = Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
+
+  /** Calls that wait for a thread; each holds its request, which has 4 MiB at most. */
+  static final int WAITING = 16;
+
+  /** A person who waits for an answer still waits; polisctl gives up after 15 s. */
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+  /** A tenth of a thread of the normal priority, where processors are short. */
+  private static final int NICENESS = 10;
+
+  /** A thread costs 60 µs to start and some hundred KiB to keep. */
+  private static final Duration IDLE = Duration.ofSeconds(10);
+
+  /** When a caller for whom there was no thread is asked to call again. */
+  private static final Duration RETRY = Duration.ofSeconds(5);
+
+  /**
+   * Computes. It ends soon after its thread is interrupted, and bounds its own size: nothing else
+   * ends it.
+   *
+   * @param <T> what is computed
+   */
+  @FunctionalInterface
+  public interface Work<T> {
+    /**
+     * Computes on a thread that is not the caller's.
+     *
+     * @throws InterruptedException if the thread is interrupted, as nobody waits for the result
+     */
+    T run() throws InterruptedException;
+  }
+
+  private final Log log;
+  private final Duration patience;
+  private final ThreadPoolExecutor threads;
+
+  ComputingThreads(Log log) {
+    this(log, PATIENCE);
+  }
+
+  /** Creates threads for which a call waits as long as given. */
+  ComputingThreads(Log log, Duration patience) {
+    this.log = log;
+    this.patience = patience;
+    this.threads =
+        new ThreadPoolExecutor(
+            THREADS,
+            THREADS,
+            IDLE.toNanos(),
+            TimeUnit.NANOSECONDS,
+            new ArrayBlockingQueue<>(WAITING),
+            factory());
+    threads.allowCoreThreadTimeOut(true);
+  }
+
+  private ThreadFactory factory() {
+    ThreadFactory plain =
+        Thread.ofPlatform()
+            .daemon()
+            .inheritInheritableThreadLocals(false)
+            .name("computing-", 0)
+            .factory();
+    return work -> {
+      Thread thread = plain.newThread(() -> runLowered(work));
+      // Otherwise it is that of the caller's organ, which would stay in memory when it is replaced.
+      thread.setContextClassLoader(ComputingThreads.class.getClassLoader());
+      return thread;
+    };
+  }
+
+  private void runLowered(Runnable work) {
+    try {
+      ThreadPriority.lower(NICENESS);
+    } catch (PosixException e) {
+      log.warning("a thread that computes has the priority of those that answer: %s", e);
+    }
+    work.run();
+  }
+
+  /**
+   * Computes on one of the threads while the caller's waits. A caller that is interrupted
+   * interrupts the work.
+   *
+   * @param work throws what the caller gets; it touches nothing that the caller uses meanwhile
+   * @throws RpcException UNAVAILABLE if there is no thread within five seconds, if too many others
+   *     wait for one, or if the host is closed
+   * @throws InterruptedException if the caller is interrupted
+   */
+  public <T> T run(Work<T> work) throws InterruptedException {
+    CountDownLatch begun = new CountDownLatch(1);
+    FutureTask<T> task =
+        new FutureTask<>(
+            () -> {
+              begun.countDown();
+              return work.run();
+            });
+    try {
+      threads.execute(task);
+      if (!begun.await(patience.toNanos(), TimeUnit.NANOSECONDS) && threads.remove(task)) {
+        throw busy();
+      }
+      return task.get();
+    } catch (RejectedExecutionException e) {
+      throw threads.isShutdown() ? closed() : busy();
+    } catch (CancellationException e) {
+      throw closed();
+    } catch (ExecutionException e) {
+      throw failure(e.getCause());
+    } finally {
+      threads.remove(task);
+      task.cancel(true);
+    }
+  }
+
+  private static RuntimeException failure(Throwable cause) {
+    return switch (cause) {
+      case RuntimeException failure -> failure;
+      case Error failure -> throw failure;
+      // The caller's thread was not interrupted: it is still here. So the host is being closed.
+      case InterruptedException e -> closed();
+      default -> new RpcException(Status.Code.INTERNAL, "the computation failed", cause);
+    };
+  }
+
+  private static RpcException busy() {
+    return RpcException.unavailable(
+        "this node computes for other calls at present, and %d more would wait; call again"
+            .formatted(WAITING),
+        RETRY);
+  }
+
+  private static RpcException closed() {
+    return RpcException.unavailable("the node is stopping; call again when it is back", RETRY);
+  }
+
+  /** Interrupts what is computed, and ends the calls that wait with UNAVAILABLE. */
+  @Override
+  public void close() {
+    threads.shutdownNow().forEach(waiting -> ((FutureTask<?>) waiting).cancel(false));
+  }
+}
