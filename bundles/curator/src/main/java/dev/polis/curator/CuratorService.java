@@ -209,7 +209,7 @@ final class CuratorService implements Curator, OrganInstance {
   private List<BindableService> endpoints(NodeCredentials credentials) {
     ByteString clusterCa = ByteString.copyFrom(Pem.der(credentials.ca()));
     return List.of(
-        new ManagementApi(gate, streams, new SecureRandom(), clusterCa),
+        new ManagementApi(gate, streams, parts.rpc().computing(), new SecureRandom(), clusterCa),
         new AaaApi(gate),
         new CuratorApi(
             gate,

@@ -3,6 +3,7 @@ package dev.polis.curator;
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.NodeLabels;
 import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.ComputingThreads;
 import dev.polis.rpc.NonBlockingMethods;
 import dev.polis.wire.api.ApproveNodeRequest;
 import dev.polis.wire.api.ApproveNodeResponse;
@@ -34,7 +35,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Predicate;
 
 /** Serves the Management API, for operators: nodes, roles, labels, tickets, configuration. */
 final class ManagementApi extends ManagementGrpc.ManagementImplBase implements NonBlockingMethods {
@@ -52,12 +52,19 @@ final class ManagementApi extends ManagementGrpc.ManagementImplBase implements N
 
   private final LeaderGate gate;
   private final CallStreams streams;
+  private final ComputingThreads computing;
   private final SecureRandom random;
   private final ByteString clusterCa;
 
-  ManagementApi(LeaderGate gate, CallStreams streams, SecureRandom random, ByteString clusterCa) {
+  ManagementApi(
+      LeaderGate gate,
+      CallStreams streams,
+      ComputingThreads computing,
+      SecureRandom random,
+      ByteString clusterCa) {
     this.gate = gate;
     this.streams = streams;
+    this.computing = computing;
     this.random = random;
     this.clusterCa = clusterCa;
   }
@@ -139,15 +146,24 @@ final class ManagementApi extends ManagementGrpc.ManagementImplBase implements N
 
   private void sendNodes(GetNodesRequest request, CallStreams.Sink<dev.polis.wire.api.Node> sink)
       throws InterruptedException {
-    Predicate<dev.polis.wire.api.Node> filter = NodeFilter.compile(request.getFilter());
-    List<dev.polis.wire.api.Node> nodes =
-        ApiCalls.translating(
-            () -> gate.during(term -> withHealth(term.records().read().forOperators(), term)));
-    for (dev.polis.wire.api.Node node : nodes) {
-      if (filter.test(node)) {
-        sink.send(node);
-      }
+    for (dev.polis.wire.api.Node node : picked(request.getFilter())) {
+      sink.send(node);
     }
+  }
+
+  private List<dev.polis.wire.api.Node> picked(String expression) throws InterruptedException {
+    if (expression.isBlank()) {
+      return nodes();
+    }
+    // First, so that an operator reads what is wrong with it while no curator leads.
+    NodeFilter filter = computing.run(() -> NodeFilter.compile(expression));
+    List<dev.polis.wire.api.Node> nodes = nodes();
+    return computing.run(() -> filter.pick(nodes));
+  }
+
+  private List<dev.polis.wire.api.Node> nodes() throws InterruptedException {
+    return ApiCalls.translating(
+        () -> gate.during(term -> withHealth(term.records().read().forOperators(), term)));
   }
 
   private static List<dev.polis.wire.api.Node> withHealth(

@@ -83,6 +83,10 @@
  * <p><b>Watches</b> begin with memory, and with a listing if the check afterwards fails: so with
  * all that was acknowledged before the call. What a watch shows, a read shows, too.
  *
+ * <p><b>Filters</b> of lists are programs that a caller wrote. They are limited before they are
+ * compiled and while they are evaluated, and have threads that carry nothing else ({@code
+ * NodeFilter}).
+ *
  * <p>A damaged record harms itself alone. It is named in the log; those who ask for it by name get
  * DATA_LOSS; lists of nodes show it without a state, and watches of all nodes keep what they had.
  *

@@ -2,6 +2,7 @@ package dev.polis.management;
 
 import com.google.protobuf.Timestamp;
 import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.ComputingThreads;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.audit.AuditCursor;
 import dev.polis.rpc.audit.AuditFolder;
@@ -16,6 +17,7 @@ import dev.polis.wire.audit.ReadAuditRequest;
 import dev.polis.wire.audit.ReadAuditResponse;
 import dev.polis.wire.audit.VerifyAuditRequest;
 import dev.polis.wire.audit.VerifyAuditResponse;
+import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -29,10 +31,12 @@ final class AuditEndpoint extends AuditGrpc.AuditImplBase {
 
   private final AuditLog log;
   private final CallStreams streams;
+  private final ComputingThreads computing;
 
-  AuditEndpoint(AuditLog log, CallStreams streams) {
+  AuditEndpoint(AuditLog log, CallStreams streams, ComputingThreads computing) {
     this.log = log;
     this.streams = streams;
+    this.computing = computing;
   }
 
   @Override
@@ -107,12 +111,22 @@ final class AuditEndpoint extends AuditGrpc.AuditImplBase {
             : Optional.of(AuditMark.parse(request.getExpected()));
     AuditFolder folder = folder();
     try {
-      AuditFolder.Verdict verdict = folder.verify(log.confirmed(), expected);
-      caller.onNext(wire(verdict));
+      // A full log has 64 MiB, which take a processor for seconds.
+      caller.onNext(wire(computing.run(() -> verify(folder, expected))));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new RpcException(Status.Code.CANCELLED, "the call was cancelled", e);
+    }
+    caller.onCompleted();
+  }
+
+  private AuditFolder.Verdict verify(AuditFolder folder, Optional<AuditMark> expected)
+      throws InterruptedException {
+    try {
+      return folder.verify(log.confirmed(), expected);
     } catch (IOException e) {
       throw unreadable(folder, e);
     }
-    caller.onCompleted();
   }
 
   private static VerifyAuditResponse wire(AuditFolder.Verdict verdict) {

@@ -30,7 +30,7 @@ final class ManagementService {
         List.of(
             new NodeManagementEndpoint(new LogCalls(logs, organ.streams(), LOG_READERS), power),
             new RuntimeEndpoint(power),
-            new AuditEndpoint(rpc.audit(), organ.streams()),
+            new AuditEndpoint(rpc.audit(), organ.streams(), rpc.computing()),
             new HealthEndpoint(new HealthCalls(health, supervisor, boot)));
     organ.follow(rpc.listeners(), ListenerHealth.encrypted(RpcHost.MANAGEMENT, RpcHost.CURATOR));
   }
