@@ -16,6 +16,9 @@ import dev.polis.wire.api.NodeDebugServiceGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.api.RebootRequest;
 import dev.polis.wire.api.UpdateNodeLabelsRequest;
+import dev.polis.wire.audit.AuditGrpc;
+import dev.polis.wire.audit.VerifyAuditRequest;
+import dev.polis.wire.audit.VerifyAuditResponse;
 import dev.polis.wire.common.LogFilter;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.WatchEvent;
@@ -144,6 +147,24 @@ final class OwnerApi implements AutoCloseable {
       // A reader that is interrupted leaves the stream open, at the node too.
       call.cancel("nobody reads any more", null);
     }
+  }
+
+  /** Returns how many nodes a filter picks. */
+  int filter(String expression) throws Exception {
+    BlockingClientCall<?, Node> call =
+        management().getNodes(GetNodesRequest.newBuilder().setFilter(expression).build());
+    int picked = 0;
+    while (call.read() != null) {
+      picked++;
+    }
+    return picked;
+  }
+
+  /** Has the node check its audit log. */
+  VerifyAuditResponse verifyAudit() throws StatusException {
+    return AuditGrpc.newBlockingV2Stub(nodeChannel)
+        .withDeadlineAfter(PATIENCE, TimeUnit.SECONDS)
+        .verify(VerifyAuditRequest.getDefaultInstance());
   }
 
   private void forEachNode(Consumer<Node> action) throws Exception {

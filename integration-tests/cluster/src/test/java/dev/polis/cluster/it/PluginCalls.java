@@ -1,6 +1,8 @@
 package dev.polis.cluster.it;
 
 import com.google.protobuf.ByteString;
+import dev.polis.wire.plugins.GraphRequest;
+import dev.polis.wire.plugins.GraphResponse;
 import dev.polis.wire.plugins.PluginsGrpc;
 import dev.polis.wire.plugins.StageHeader;
 import dev.polis.wire.plugins.StageRequest;
@@ -8,6 +10,7 @@ import dev.polis.wire.plugins.StageResponse;
 import dev.polis.wire.plugins.SwapProgress;
 import dev.polis.wire.plugins.SwapRequest;
 import io.grpc.Channel;
+import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,6 +34,11 @@ final class PluginCalls {
   private PluginsGrpc.PluginsBlockingV2Stub plugins() {
     return PluginsGrpc.newBlockingV2Stub(channel)
         .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+  }
+
+  /** Asks how all plugins hang together. */
+  GraphResponse graph() throws StatusException {
+    return plugins().graph(GraphRequest.getDefaultInstance());
   }
 
   /** Sends a packed plugin; returns its digest, by which it is swapped in. */

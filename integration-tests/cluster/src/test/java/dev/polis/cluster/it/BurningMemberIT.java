@@ -1,0 +1,152 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.MachineSpeed;
+import dev.polis.wire.api.Node.Health;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A member makes the calls for which a real node computes most, more than it has processors. */
+@Tag("full")
+class BurningMemberIT {
+  private static final String ADDRESS = "127.0.83.1";
+  private static final int CALLERS = 2 * Runtime.getRuntime().availableProcessors();
+  private static final Duration BURNING = Duration.ofSeconds(8);
+  private static final Duration PROMISED = Duration.ofSeconds(2);
+
+  /** So that a slow answer is measured: by itself polisctl waits for 15 s. */
+  private static final String TIMEOUT = "--timeout=60";
+
+  /** As much of an audit log as a node keeps beside the file that it writes. */
+  private static final int AUDITED = 60 << 20;
+
+  @TempDir Path directory;
+
+  /** Calls until told to stop, and counts the answers by their codes. */
+  private static final class Load implements AutoCloseable {
+    private final AtomicBoolean stop = new AtomicBoolean();
+    private final Map<Status.Code, Integer> answers = new ConcurrentHashMap<>();
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final List<Future<?>> callers = new ArrayList<>();
+
+    Load(Callable<?> call) {
+      for (int i = 0; i < CALLERS; i++) {
+        callers.add(threads.submit(() -> repeat(call)));
+      }
+    }
+
+    private Void repeat(Callable<?> call) throws Exception {
+      while (!stop.get()) {
+        Status.Code code = Status.Code.OK;
+        try {
+          call.call();
+        } catch (StatusException e) {
+          code = e.getStatus().getCode();
+        }
+        answers.merge(code, 1, Integer::sum);
+      }
+      return null;
+    }
+
+    Map<Status.Code, Integer> answers() {
+      return new TreeMap<>(answers);
+    }
+
+    @Override
+    public void close() {
+      stop.set(true);
+      threads.close();
+      for (Future<?> caller : callers) {
+        assertEquals(Future.State.SUCCESS, caller.state(), () -> "" + caller.exceptionNow());
+      }
+    }
+  }
+
+  /** Is within all limits that are known before it is evaluated, and takes the time it may take. */
+  private static String filter() {
+    return "['"
+        + "a".repeat(7800)
+        + "'].all(x, "
+        + "!(x + x).contains(x + 'b') && ".repeat(80)
+        + "true)";
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "health answers within 2 s, heartbeats live and polis down ends while a member makes twice as many dear calls as there are processors")
+  void health() throws Exception {
+    try (TestNode node = TestNode.member(directory.resolve("n"), ADDRESS)) {
+      node.up();
+      node.ctl("health", "--wait=60").requireSuccess("health");
+      fillAuditLog(node);
+      try (OwnerApi owner = OwnerApi.of(node)) {
+        burn(node, owner, "plugin graph", owner.plugins()::graph);
+        burn(node, owner, "audit verify", owner::verifyAudit);
+        burn(node, owner, "filters", () -> owner.filter(filter()));
+        try (Load _ = new Load(() -> owner.filter(filter()))) {
+          Finished down = node.down();
+          assertEquals(0, down.code(), down::all);
+          assertEquals(0, node.awaitEnd());
+        }
+      }
+    }
+  }
+
+  private static void burn(TestNode node, OwnerApi owner, String what, Callable<?> call)
+      throws Exception {
+    String id = node.id();
+    List<Duration> answers = new ArrayList<>();
+    MachineSpeed speed = MachineSpeed.measure();
+    try (Load load = new Load(call)) {
+      long end = System.nanoTime() + BURNING.toNanos();
+      while (System.nanoTime() < end) {
+        long began = System.nanoTime();
+        Finished health = node.ctl("health", TIMEOUT);
+        answers.add(Duration.ofNanos(System.nanoTime() - began));
+        assertEquals(0, health.code(), health::all);
+        assertEquals(Health.HEALTH_HEALTHY, owner.node(id).getHealth(), what);
+      }
+      Collections.sort(answers);
+      System.out.printf(
+          "%s: %d callers got %s; of %d answers of health p50 %d ms, slowest %d ms%n",
+          what,
+          CALLERS,
+          load.answers(),
+          answers.size(),
+          answers.get(answers.size() / 2).toMillis(),
+          answers.getLast().toMillis());
+      assertTrue(!load.answers().isEmpty(), "no call of " + what + " was answered");
+    }
+    speed.assertWithin("health answered", PROMISED, answers.getLast());
+  }
+
+  /** Adds an older file. It is of another chain, which is found when all of it was read. */
+  private static void fillAuditLog(TestNode node) throws Exception {
+    Path folder = node.state().resolve("data/audit");
+    String written = Files.readString(folder.resolve("audit-000001.log"));
+    Files.writeString(
+        folder.resolve("audit-000000.log"), written.repeat(AUDITED / written.length()));
+  }
+}
