@@ -57,7 +57,7 @@ final class BootProgress implements BootReport {
   private final LongSupplier nanos;
   private final Listener listener;
   private final Supplier<Optional<String>> lockOut;
-  private final Optional<String> lastCrash;
+  private final String lastCrash; // empty if the last run did not crash
   private final List<ProgressWait> open = new ArrayList<>();
   private final AtomicReference<StopReason> stopReason =
       new AtomicReference<>(StopReason.CODE_REPLACED);
@@ -84,7 +84,7 @@ final class BootProgress implements BootReport {
     this.nanos = nanos;
     this.listener = listener;
     this.lockOut = lockOut;
-    this.lastCrash = lastCrash;
+    this.lastCrash = lastCrash.orElse("");
   }
 
   @Override
@@ -129,7 +129,7 @@ final class BootProgress implements BootReport {
 
   @Override
   public Optional<String> lastCrash() {
-    return lastCrash;
+    return lastCrash.isEmpty() ? Optional.empty() : Optional.of(lastCrash);
   }
 
   @Override

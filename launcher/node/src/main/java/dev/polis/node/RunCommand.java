@@ -96,8 +96,6 @@ final class RunCommand implements Callable<Integer> {
   /** The key that came on standard input; null if none was asked for. */
   private RecoveryKeyInput recoveryKeyOrNull;
 
-  private Optional<String> lastCrash = Optional.empty();
-
   @Override
   public Integer call() throws Exception {
     PrintStream out =
@@ -127,7 +125,7 @@ final class RunCommand implements Callable<Integer> {
     Distribution distribution = Distribution.own();
     directory.prepare();
     JvmError.record(directory);
-    lastCrash = Node.takeCrash(directory);
+    Optional<String> lastCrash = Node.takeCrash(directory);
     lastCrash.ifPresent(crash -> terminal.line("the last run crashed: " + crash));
     PluginStore store = PluginStore.open(directory.plugins());
     GenerationAtStart start = new GenerationAtStart(store, terminal::line);
@@ -152,7 +150,7 @@ final class RunCommand implements Callable<Integer> {
             generation,
             distribution.manifestDigests(),
             terminal::line);
-    return run(directory, bundles, configuration, start, terminal);
+    return run(directory, bundles, configuration, start, lastCrash, terminal);
   }
 
   private static NodeBundles load(
@@ -177,6 +175,7 @@ final class RunCommand implements Callable<Integer> {
       NodeBundles bundles,
       Map<String, Dictionary<String, Object>> configuration,
       GenerationAtStart start,
+      Optional<String> lastCrash,
       Terminal terminal)
       throws Exception {
     try (BootScreen screen = new BootScreen(terminal)) {
