@@ -124,6 +124,9 @@ final class CuratorWatch implements AutoCloseable {
 
   /** Tells why the curator is away, if the reason does not go by itself. */
   private Optional<CtlException> judge(GetHealthResponse health) {
+    if (session.isRestarting()) {
+      return Optional.empty();
+    }
     return HealthRoots.of(health).rootsOf(CURATOR).stream()
         .filter(root -> root.getLevel() == Level.LEVEL_DOWN)
         .findFirst()

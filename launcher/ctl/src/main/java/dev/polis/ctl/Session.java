@@ -366,6 +366,11 @@ final class Session implements AutoCloseable {
         : Optional.empty();
   }
 
+  /** Tells whether the node's process starts over at this moment. */
+  boolean isRestarting() {
+    return target.isRestarting();
+  }
+
   /** Returns how the node stands: as it tells its owner, or whoever asks its debug service. */
   GetHealthResponse ownHealth() throws InterruptedException {
     GetHealthRequest request = GetHealthRequest.getDefaultInstance();

@@ -179,6 +179,8 @@ class KubernetesMachineIT {
     Path busybox = KubernetesNode.programs().resolve("bin/busybox");
     ctl("image", "load", BusyboxImage.write(busybox, directory.resolve("image")).toString());
     Path objects = Files.writeString(directory.resolve("objects.yaml"), POD);
+    // A port of the host is more than a Pod may have by default.
+    said("label", "namespace", "default", "pod-security.kubernetes.io/enforce=privileged");
     said("apply", "-f", objects.toString());
     said("wait", "--for=condition=Ready", "pod/web", "--timeout=120s");
     String service = said("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}");

@@ -40,7 +40,8 @@ class RefusalIT {
 
   /** What every start may write, whether it is refused or not. */
   private static final List<String> OF_EVERY_START =
-      List.of("node.lock", "log/", "ephemeral/", "plugins/", "esp/crash.txt");
+      List.of(
+          "node.lock", "log/", "ephemeral/", "plugins/", "esp/crash.txt", "esp/crash-shown.txt");
 
   /** Debian's user for those who own nothing. */
   private static final int NOBODY = 65534;

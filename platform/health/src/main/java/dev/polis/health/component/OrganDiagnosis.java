@@ -1,6 +1,8 @@
 package dev.polis.health.component;
 
+import dev.polis.boot.BootReport;
 import dev.polis.boot.FailureText;
+import dev.polis.boot.StopReason;
 import dev.polis.health.HealthCondition;
 import java.util.Arrays;
 import java.util.Collection;
@@ -73,6 +75,10 @@ final class OrganDiagnosis {
           "swap in a version that fits this platform: polisctl plugin inspect FILE shows what one imports");
     }
     if (!runs(bundle)) {
+      if (nodeEnds()) {
+        return HealthCondition.waiting(
+            STOPPED, "bundle %s has stopped with its node, which ends or restarts".formatted(name));
+      }
       return HealthCondition.down(
           STOPPED,
           "bundle %s was stopped by hand".formatted(name),
@@ -105,6 +111,13 @@ final class OrganDiagnosis {
               .formatted(name));
     }
     return HealthCondition.waiting(PENDING, name + " is about to be activated");
+  }
+
+  private boolean nodeEnds() {
+    return Optional.ofNullable(context.getServiceReference(BootReport.class))
+        .map(context::getService)
+        .filter(boot -> boot.stopReason() != StopReason.CODE_REPLACED)
+        .isPresent();
   }
 
   private String provided(String type) {
