@@ -42,7 +42,7 @@ final class FilterBudget implements CelEvaluationListener {
   }
 
   private final long end = System.nanoTime() + TIME.toNanos();
-  private Optional<String> problem = Optional.empty();
+  private String problem = ""; // empty until there is one
   private boolean interrupted;
   private int steps;
 
@@ -60,7 +60,7 @@ final class FilterBudget implements CelEvaluationListener {
     if (interrupted) {
       throw new InterruptedException("the filter was not evaluated to its end");
     }
-    return problem;
+    return Optional.of(problem).filter(text -> !text.isEmpty());
   }
 
   @Override
@@ -68,8 +68,8 @@ final class FilterBudget implements CelEvaluationListener {
     if (!interrupted && problem.isEmpty()) {
       count(value);
     }
-    if (interrupted || problem.isPresent()) {
-      throw new Spent(problem.orElse("interrupted"));
+    if (interrupted || !problem.isEmpty()) {
+      throw new Spent(interrupted ? "interrupted" : problem);
     }
   }
 
@@ -79,19 +79,16 @@ final class FilterBudget implements CelEvaluationListener {
     interrupted = Thread.interrupted();
     if (size > LARGEST) {
       problem =
-          Optional.of(
-              "it makes a value of more than %d letters or elements; make smaller ones"
-                  .formatted(LARGEST));
+          "it makes a value of more than %d letters or elements; make smaller ones"
+              .formatted(LARGEST);
     } else if (steps > STEPS) {
       problem =
-          Optional.of(
-              "it takes more than %d steps; walk fewer or shorter lists, and write what decides first"
-                  .formatted(STEPS));
+          "it takes more than %d steps; walk fewer or shorter lists, and write what decides first"
+              .formatted(STEPS);
     } else if (System.nanoTime() > end) {
       problem =
-          Optional.of(
-              "the time of %d s for all nodes was over; write what decides first, or filter less"
-                  .formatted(TIME.toSeconds()));
+          "the time of %d s for all nodes was over; write what decides first, or filter less"
+              .formatted(TIME.toSeconds());
     }
   }
 

@@ -54,7 +54,7 @@ final class NodeFilterLimits extends CelExprVisitor {
   private int depth;
   private int deepest;
   private int maps;
-  private Optional<String> pattern = Optional.empty();
+  private String pattern = ""; // what is wrong with the first bad one; empty while none is
 
   private NodeFilterLimits() {}
 
@@ -82,7 +82,7 @@ final class NodeFilterLimits extends CelExprVisitor {
           "it makes %d maps, and %d is the most; compare fields by themselves"
               .formatted(maps, MAPS));
     }
-    return pattern;
+    return Optional.of(pattern).filter(text -> !text.isEmpty());
   }
 
   @Override
@@ -101,8 +101,8 @@ final class NodeFilterLimits extends CelExprVisitor {
 
   @Override
   protected void visit(CelExpr expression, CelCall call) {
-    if (call.function().equals("matches") && !call.args().isEmpty()) {
-      pattern = pattern.or(() -> problemOfPattern(call.args().getLast()));
+    if (pattern.isEmpty() && call.function().equals("matches") && !call.args().isEmpty()) {
+      pattern = problemOfPattern(call.args().getLast()).orElse("");
     }
     super.visit(expression, call);
   }

@@ -41,7 +41,7 @@ class ComputingThreadsTest {
       while (!Thread.interrupted()) {
         Thread.onSpinWait();
       }
-      throw new InterruptedException();
+      throw new InterruptedException("the caller has left");
     } finally {
       ended.incrementAndGet();
     }
