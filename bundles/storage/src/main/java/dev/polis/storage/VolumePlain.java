@@ -62,7 +62,10 @@ final class VolumePlain implements Volume {
 
   @Override
   public void open(VolumeKey key) throws FileException {
-    data.create();
+    // A directory that something else has filled keeps its mode, too.
+    if (!data.exists() || data.volume().exists()) {
+      data.create();
+    }
   }
 
   @Override

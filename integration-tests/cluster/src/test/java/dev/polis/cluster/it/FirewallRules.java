@@ -6,23 +6,42 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Names everything by which the machine itself sends packets elsewhere than usual.
  *
- * @param nftables the whole ruleset
+ * @param nftables the ruleset, without the tables that guard an address which is on the machine now
  * @param routing the rules that select a table of routes
  */
 record FirewallRules(String nftables, String routing) {
 
+  /** A table of {@code HostAddress}, from its head to its end. */
+  private static final Pattern GUARD =
+      Pattern.compile("table \\w+ polis_(\\d+_\\d+_\\d+_\\d+) \\{\n(?:[\t ].*\n)*\\}\n");
+
   /** Reads those of the network namespace that the test runs in. */
   static FirewallRules ofHost() throws Exception {
     Path programs = Path.of(System.getenv("POLIS_KUBERNETES"), "root", "usr");
-    return new FirewallRules(
+    String rules =
         said(
             List.of(programs.resolve("sbin/nft").toString(), "list", "ruleset"),
-            Map.of("LD_LIBRARY_PATH", libraries(programs.resolve("lib")))),
-        said(List.of("ip", "rule"), Map.of()));
+            Map.of("LD_LIBRARY_PATH", libraries(programs.resolve("lib"))));
+    String addresses = said(List.of("ip", "-o", "-4", "address", "show", "dev", "lo"), Map.of());
+    return new FirewallRules(
+        withoutNeighbours(rules, addresses), said(List.of("ip", "rule"), Map.of()));
+  }
+
+  /** Nodes of other tests come and go beside this one, each with an address and its tables. */
+  private static String withoutNeighbours(String rules, String addresses) {
+    return GUARD
+        .matcher(rules)
+        .replaceAll(
+            table ->
+                addresses.contains(" " + table.group(1).replace('_', '.') + "/")
+                    ? ""
+                    : Matcher.quoteReplacement(table.group()));
   }
 
   private static String libraries(Path folder) throws IOException {

@@ -359,7 +359,7 @@ class SwapEngineTest {
   @Tag("attack")
   @DisplayName("A rollback to a plugin whose key was removed since is refused, and nothing changes")
   void rollbackToAnUntrustedPlugin() throws Exception {
-    node.untrusted = SwapFixture.plugin(node.base("1.0.0", "well")).digest().hex();
+    node.untrusted = node.digest("base");
     node.run(swap(node.base("2.0.0", "well")));
 
     SwapStatus end = node.run(new SwapOrder.Rollback());
@@ -734,7 +734,7 @@ class SwapEngineTest {
   void startOfAnUntrustedBundle() throws Exception {
     Bundle above = bundle("dev.polis.above");
     node.engine.stop(above, "the test");
-    node.untrusted = SwapFixture.plugin(node.above("1.0.0", "well")).digest().hex();
+    node.untrusted = node.digest("above");
 
     String refusal =
         assertThrows(SwapRefusedException.class, () -> node.engine.start(above, "the test"))

@@ -349,6 +349,16 @@ public final class SwapFixture {
         .toList();
   }
 
+  /** Returns the digest of an organ of the generation that counts; each jar made has its own. */
+  String digest(String organ) throws Exception {
+    return store.current().orElseThrow().plugins().stream()
+        .filter(plugin -> plugin.symbolicName().equals("dev.polis." + organ))
+        .findFirst()
+        .orElseThrow()
+        .digest()
+        .hex();
+  }
+
   /** Stops the framework. */
   public void close() throws Exception {
     System.setProperty(TestOrgan.END_LOOPS, "true");
