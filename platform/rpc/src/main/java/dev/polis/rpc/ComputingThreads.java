@@ -57,6 +57,30 @@ public final class ComputingThreads implements AutoCloseable {
     T run() throws InterruptedException;
   }
 
+  /** Is work whose caller waits first for its begin, and then for its end. */
+  private static final class Task<T> extends FutureTask<T> {
+    /** Open once a thread has it, or none ever will. */
+    private final CountDownLatch begun;
+
+    Task(Work<T> work) {
+      this(work, new CountDownLatch(1));
+    }
+
+    private Task(Work<T> work, CountDownLatch begun) {
+      super(
+          () -> {
+            begun.countDown();
+            return work.run();
+          });
+      this.begun = begun;
+    }
+
+    @Override
+    protected void done() {
+      begun.countDown();
+    }
+  }
+
   private final Log log;
   private final Duration patience;
   private final ThreadPoolExecutor threads;
@@ -114,16 +138,10 @@ public final class ComputingThreads implements AutoCloseable {
    * @throws InterruptedException if the caller is interrupted
    */
   public <T> T run(Work<T> work) throws InterruptedException {
-    CountDownLatch begun = new CountDownLatch(1);
-    FutureTask<T> task =
-        new FutureTask<>(
-            () -> {
-              begun.countDown();
-              return work.run();
-            });
+    Task<T> task = new Task<>(work);
     try {
       threads.execute(task);
-      if (!begun.await(patience.toNanos(), TimeUnit.NANOSECONDS) && threads.remove(task)) {
+      if (!task.begun.await(patience.toNanos(), TimeUnit.NANOSECONDS) && threads.remove(task)) {
         throw busy();
       }
       return task.get();
@@ -160,9 +178,14 @@ public final class ComputingThreads implements AutoCloseable {
     return RpcException.unavailable("the node is stopping; call again when it is back", RETRY);
   }
 
+  /** Returns how many calls wait for a thread. */
+  int waiting() {
+    return threads.getQueue().size();
+  }
+
   /** Interrupts what is computed, and ends the calls that wait with UNAVAILABLE. */
   @Override
   public void close() {
-    threads.shutdownNow().forEach(waiting -> ((FutureTask<?>) waiting).cancel(false));
+    threads.shutdownNow().forEach(waiting -> ((Task<?>) waiting).cancel(false));
   }
 }

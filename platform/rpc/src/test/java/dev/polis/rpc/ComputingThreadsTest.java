@@ -165,6 +165,7 @@ class ComputingThreadsTest {
     calls(ComputingThreads.THREADS);
     awaitFull();
     List<Call> calls = calls(3);
+    Await.until("three calls to wait", () -> threads.waiting() == 3);
     threads.close();
     for (Call call : calls) {
       assertEquals(Status.Code.UNAVAILABLE, call.refusal());
