@@ -64,8 +64,11 @@ record CtlListeners(String state, List<Listener> all) {
     }
   }
 
-  /** Tells whether the process that locked a state directory last is gone. */
-  private static boolean hasEnded(Path lock) {
+  /**
+   * Tells whether the process that locked a state directory last is gone. One that lives may not
+   * have written yet where it will listen.
+   */
+  static boolean hasEnded(Path lock) {
     try {
       String holder = Files.readString(lock).strip();
       return PROCESS.matcher(holder).matches()

@@ -126,6 +126,16 @@ record CtlTarget(
     return listeners.state().isEmpty() ? listeners : CtlListeners.of(Root.at(stateOrNull));
   }
 
+  /** Tells whether the node on this machine has ended, and no new process takes its place. */
+  boolean hasEnded() {
+    return listenersNow().nodeIsDown()
+        && !isRestarting()
+        && state()
+            .map(directory -> Root.at(directory).lock().path())
+            .filter(lock -> Files.exists(lock) && !CtlListeners.hasEnded(lock))
+            .isEmpty();
+  }
+
   /** Returns why the last start of the node on this machine failed, if its crash record says it. */
   Optional<String> lastCrash() {
     return state()

@@ -352,7 +352,8 @@ final class Session implements AutoCloseable {
       return Optional.empty();
     }
     InetSocketAddress address = address(CURATOR_PORT);
-    return now.areClosed(address) && !target.isRestarting()
+    boolean away = now.nodeIsDown() ? target.hasEnded() : now.areClosed(address);
+    return away && !target.isRestarting()
         ? Optional.of(
             new CallFailure(
                     new StatusException(
@@ -425,7 +426,7 @@ final class Session implements AutoCloseable {
   }
 
   private boolean mayRepeat(CallFailure failure, boolean again, long away, long since) {
-    if (target.listenersNow().nodeIsDown() && !target.isRestarting()) {
+    if (target.hasEnded()) {
       return false;
     }
     if (failure.wasNeverSent() || failure.wasCutOff() && again && readsOnly) {

@@ -5,6 +5,7 @@ import dev.polis.files.FilePlacement;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.OrganFolder;
+import dev.polis.files.Stored;
 import dev.polis.process.Commands;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -38,7 +39,7 @@ public final class HostAddress {
 
   private final FolderPlacement folder;
   private final InetAddress address;
-  private final NeighbourFilter filter;
+  private final Path programs;
 
   /** The files of the roles, since one may be declared once. Guarded by the lock. */
   private final Map<String, FilePlacement> claims = new HashMap<>();
@@ -52,7 +53,7 @@ public final class HostAddress {
   public HostAddress(FolderPlacement folder, InetAddress address, Path programs) {
     this.folder = folder;
     this.address = address;
-    this.filter = new NeighbourFilter(programs, address);
+    this.programs = programs;
   }
 
   /**
@@ -66,8 +67,9 @@ public final class HostAddress {
   public Optional<String> claim(String role) throws FileException, InterruptedException {
     LOCK.lockInterruptibly();
     try {
-      claimOf(role).write(address.getHostAddress().getBytes(StandardCharsets.UTF_8));
-      Optional<String> exposed = filter.hide(PATIENCE);
+      // The programs may be elsewhere, or nowhere, when the address goes.
+      claimOf(role).write(programs.toString().getBytes(StandardCharsets.UTF_8));
+      Optional<String> exposed = new NeighbourFilter(programs, address).hide(PATIENCE);
       return exposed.isPresent() || present() ? exposed : change("add");
     } finally {
       LOCK.unlock();
@@ -84,15 +86,33 @@ public final class HostAddress {
   public Optional<String> release(String role) throws FileException, InterruptedException {
     LOCK.lockInterruptibly();
     try {
+      Optional<Path> used = programsOf(claimOf(role));
       claimOf(role).delete();
-      if (!folder.list().isEmpty() || !present()) {
+      if (!folder.list().isEmpty() || used.isEmpty() && !present()) {
         return Optional.empty();
       }
-      Optional<String> stays = change("delete");
-      return stays.isPresent() ? stays : filter.remove(PATIENCE);
+      Optional<String> stays = present() ? change("delete") : Optional.empty();
+      return stays.isPresent()
+          ? stays
+          : new NeighbourFilter(used.orElse(programs), address).remove(PATIENCE);
     } finally {
       LOCK.unlock();
     }
+  }
+
+  /** Returns where the programs were when a role claimed the address; empty if it has not. */
+  private Optional<Path> programsOf(FilePlacement claim) {
+    return switch (claim.read()) {
+      case Stored.Present<byte[]> noted -> Optional.of(programsOf(noted.value()));
+      case Stored.None<byte[]> _ -> Optional.empty();
+      case Stored.Corrupted<byte[]> _, Stored.Unreadable<byte[]> _ -> Optional.of(programs);
+    };
+  }
+
+  /** A claim of an earlier build holds the address. */
+  private Path programsOf(byte[] noted) {
+    String text = new String(noted, StandardCharsets.UTF_8);
+    return text.startsWith("/") ? Path.of(text) : programs;
   }
 
   private FilePlacement claimOf(String role) {
