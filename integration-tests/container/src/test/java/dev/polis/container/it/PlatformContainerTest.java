@@ -1,7 +1,7 @@
 package dev.polis.container.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.boot.BootReport;
@@ -25,6 +25,7 @@ import dev.polis.wire.api.GetDebugKubeconfigResponse;
 import dev.polis.wire.api.NodeDebugServiceGrpc;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
+import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -34,6 +35,7 @@ import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Logger;
@@ -167,8 +169,9 @@ public class PlatformContainerTest {
   }
 
   @Test
-  @DisplayName("a call is held while its service is away, and answered by the successor")
-  public void aCallIsHeld() throws Exception {
+  @DisplayName(
+      "a call of a caller without a certificate is not held while its service is away, and the successor answers the next")
+  public void aStrangersCallIsNotHeld() throws Exception {
     RpcHost host = Bundles.ask(RpcHost.class, found -> found);
     ServiceRegistration<BindableService> first = serve("the first");
     ManagedChannel channel =
@@ -178,11 +181,13 @@ public class PlatformContainerTest {
       assertEquals("the first", ask(channel).get(seconds(), TimeUnit.SECONDS).getDebugKubeconfig());
       first.unregister();
       assertEquals(List.of(NodeDebugServiceGrpc.SERVICE_NAME), debug(host).away());
-      Future<GetDebugKubeconfigResponse> held = ask(channel);
-      Await.until(Bundles.PATIENCE, "the call to be held", () -> host.statistics().heldNow() == 1);
-      assertFalse(held.isDone(), "a call was answered by nobody");
+      ExecutionException refused =
+          assertThrows(
+              ExecutionException.class, () -> ask(channel).get(seconds(), TimeUnit.SECONDS));
+      assertEquals(Status.Code.UNAVAILABLE, Status.fromThrowable(refused).getCode());
       ServiceRegistration<BindableService> second = serve("the second");
-      assertEquals("the second", held.get(seconds(), TimeUnit.SECONDS).getDebugKubeconfig());
+      assertEquals(
+          "the second", ask(channel).get(seconds(), TimeUnit.SECONDS).getDebugKubeconfig());
       second.unregister();
     } finally {
       channel.shutdownNow();

@@ -62,9 +62,14 @@ class ReleaseStateTest {
           String[] parts = line.split(" ", 3);
           now.add(line(folder, parts[0], Integer.parseInt(parts[1])));
         }
-        assertEquals(then, now, archive.toString());
+        assertEquals(withoutAbsent(then), withoutAbsent(now), archive.toString());
       }
     }
+  }
+
+  /** A file that a later build has besides is absent in each state that a release wrote. */
+  private static List<String> withoutAbsent(List<String> lines) {
+    return lines.stream().map(line -> line.replaceAll("(?<=[ n])-\\\\n", "")).toList();
   }
 
   private static PowerScenario scenario(String name) throws ReflectiveOperationException {
