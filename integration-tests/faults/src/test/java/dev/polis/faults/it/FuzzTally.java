@@ -91,9 +91,16 @@ final class FuzzTally {
         !cell.credential().member()
             && !cell.method().open()
             && !end.stray()
-            && !REFUSALS.contains(end.code());
+            && !REFUSALS.contains(end.code())
+            && !isWithoutPlace(end);
     boolean hung = end.mustEnd() && end.code() == Status.Code.DEADLINE_EXCEEDED;
     return admitted || hung || DEFECTS.contains(end.code());
+  }
+
+  /** A stranger beyond the number of open calls is turned away before it is judged. */
+  private static boolean isWithoutPlace(End end) {
+    return end.code() == Status.Code.UNAVAILABLE
+        && end.words().startsWith("callers without a certificate of the cluster may have");
   }
 
   private static String kind(FuzzCell cell, End end) {
