@@ -100,7 +100,7 @@ final class FuzzTally {
   /** A stranger beyond the number of open calls is turned away before it is judged. */
   private static boolean isWithoutPlace(End end) {
     return end.code() == Status.Code.UNAVAILABLE
-        && end.words().startsWith("callers without a certificate of the cluster may have");
+        && end.words().contains("without a certificate of the cluster may have");
   }
 
   private static String kind(FuzzCell cell, End end) {
