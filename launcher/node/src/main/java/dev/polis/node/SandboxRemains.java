@@ -15,7 +15,9 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
@@ -23,9 +25,9 @@ import java.util.stream.Stream;
 
 /**
  * Ends what Kubernetes' worker has left on the machine: containers, their cgroups, the network
- * device and the addresses. A node that stops in order leaves nothing of this; one that was killed
- * leaves all, since containers outlive it on purpose. What there is stands in the record that the
- * organ {@code containers} writes before it makes anything.
+ * device, the addresses and their rules. A node that stops in order leaves nothing of this; one
+ * that was killed leaves all, since containers outlive it on purpose. What there is stands in the
+ * record that the organ {@code containers} writes before it makes anything.
  */
 final class SandboxRemains {
 
@@ -35,8 +37,14 @@ final class SandboxRemains {
   /** Lies inside a sandbox, and holds the name of its cgroup. */
   private static final String MARK = "run/polis-sandbox";
 
-  /** One file for each role that has put the address inside on the loopback device. */
+  /**
+   * One file for each role that has put the address inside on the loopback device: the address in
+   * its first line, and in its second the folder of the programs, which holds nft.
+   */
   private static final String ADDRESSES = "kubernetes-address";
+
+  /** The families of the tables that hide such an address from the machine's neighbours. */
+  private static final List<String> FAMILIES = List.of("inet", "arp");
 
   private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
   private static final Path CGROUPS = Path.of("/sys/fs/cgroup");
@@ -80,8 +88,9 @@ final class SandboxRemains {
         left.add(record + " is damaged, so nobody knows what is left of the sandbox");
       }
     }
-    for (String address : addresses()) {
-      removeAddress(address, left);
+    for (Claim claim : claims()) {
+      removeAddress(claim.address(), left);
+      removeFilter(claim, left);
     }
     return left;
   }
@@ -240,13 +249,40 @@ final class SandboxRemains {
     return commands.run(PATIENCE, List.of("ip", "link", "show", "dev", device)).ok();
   }
 
-  private Set<String> addresses() throws IOException {
-    Set<String> found = new TreeSet<>();
+  /**
+   * A role's note that it uses an address.
+   *
+   * @param programs the folder with Kubernetes' programs; empty in the note of an early build
+   */
+  private record Claim(String address, String programs) {
+    String table() {
+      return "polis_" + address.replace('.', '_');
+    }
+
+    /** Returns how nft is called where it is unpacked beside its libraries. */
+    Optional<List<String>> nft() {
+      Path tools = Path.of(programs, "root", "usr");
+      Path unpacked = tools.resolve("sbin/nft");
+      return Files.isExecutable(unpacked)
+          ? Optional.of(
+              List.of(
+                  "env",
+                  "LD_LIBRARY_PATH=" + tools.resolve("lib/x86_64-linux-gnu"),
+                  unpacked.toString()))
+          : Optional.empty();
+    }
+  }
+
+  private Set<Claim> claims() throws IOException {
+    Set<Claim> found = new LinkedHashSet<>();
     Path folder = data.resolve(ADDRESSES);
     if (Files.isDirectory(folder)) {
-      try (DirectoryStream<Path> claims = Files.newDirectoryStream(folder)) {
-        for (Path claim : claims) {
-          found.add(Files.readString(claim).strip());
+      try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+        for (Path file : files) {
+          List<String> lines = Files.readAllLines(file);
+          if (!lines.isEmpty()) {
+            found.add(new Claim(lines.getFirst(), lines.size() > 1 ? lines.get(1) : ""));
+          }
         }
       }
     }
@@ -269,6 +305,32 @@ final class SandboxRemains {
     if (!result.ok()) {
       left.add("address " + address + ": " + result.words());
     }
+  }
+
+  private void removeFilter(Claim claim, List<String> left)
+      throws IOException, InterruptedException {
+    Optional<List<String>> nft =
+        claim.nft().or(() -> commands.has("nft") ? Optional.of(List.of("nft")) : Optional.empty());
+    if (nft.isEmpty()) {
+      progress.accept(
+          "the rules of %s stay until the machine is started anew: there is no nft"
+              .formatted(claim.table()));
+      return;
+    }
+    for (String family : FAMILIES) {
+      List<String> table = List.of("table", family, claim.table());
+      if (commands.run(PATIENCE, joined(nft.get(), "list", table)).ok()) {
+        progress.accept("removing " + String.join(" ", table));
+        Commands.Result result = commands.run(PATIENCE, joined(nft.get(), "delete", table));
+        if (!result.ok()) {
+          left.add(String.join(" ", table) + ": " + result.words());
+        }
+      }
+    }
+  }
+
+  private static List<String> joined(List<String> nft, String verb, List<String> table) {
+    return Stream.of(nft, List.of(verb), table).flatMap(List::stream).toList();
   }
 
   /** What is done to a folder after all that are in it. */

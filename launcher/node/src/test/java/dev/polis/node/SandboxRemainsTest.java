@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -25,6 +26,8 @@ class SandboxRemainsTest {
 
   /** Of the range that is kept for tests of networks. */
   private static final String ADDRESS = "198.19.255.250";
+
+  private static final String ADDRESS_OF_RULES = "198.19.255.249";
 
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
@@ -82,7 +85,7 @@ class SandboxRemainsTest {
       String boot = Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
       record(boot, NAME, namespace(inside, "mnt"), namespace(inside, "net"));
       Files.createDirectories(data.resolve("kubernetes-address"));
-      Files.writeString(data.resolve("kubernetes-address/worker"), ADDRESS);
+      Files.writeString(data.resolve("kubernetes-address/worker"), ADDRESS + "\n/nowhere\n");
 
       assertEquals(List.of(), remains.remove());
       assertTrue(inside.waitFor(20, TimeUnit.SECONDS), "the process inside lives");
@@ -95,14 +98,48 @@ class SandboxRemainsTest {
               "removing cgroup " + cgroup,
               "removing network device " + NAME,
               "removing address " + ADDRESS),
-          said);
+          said.subList(0, 4));
 
       said.clear();
+      Files.delete(data.resolve("kubernetes-address/worker"));
       assertEquals(List.of(), remains.remove(), "a second time there is nothing");
       assertEquals(List.of(), said);
     } finally {
       inside.destroyForcibly();
     }
+  }
+
+  @Test
+  @DisplayName("the rules that hide an address go with it, by the nft that made them")
+  void rules() throws Exception {
+    assumeTrue(
+        System.getProperty("user.name").equals("root"),
+        "a sandbox is made of namespaces, which needs root");
+    Path programs = Path.of(System.getenv().getOrDefault("POLIS_KUBERNETES", ""));
+    Path tools = programs.resolve("root/usr");
+    assumeTrue(
+        Files.isExecutable(tools.resolve("sbin/nft")),
+        "running a control plane needs Kubernetes' programs; POLIS_KUBERNETES names their folder");
+    String table = "polis_" + ADDRESS_OF_RULES.replace('.', '_');
+    List<String> nft =
+        List.of(
+            "env",
+            "LD_LIBRARY_PATH=" + tools.resolve("lib/x86_64-linux-gnu"),
+            tools.resolve("sbin/nft").toString());
+    String[] add = {"add", "table", "inet", table};
+    run(Stream.concat(nft.stream(), Stream.of(add)).toArray(String[]::new));
+    Files.createDirectories(data.resolve("kubernetes-address"));
+    Files.writeString(
+        data.resolve("kubernetes-address/worker"), ADDRESS_OF_RULES + "\n" + programs + "\n");
+
+    assertEquals(List.of(), remains.remove());
+
+    assertEquals(List.of("removing table inet " + table), said);
+    Commands.Result tables =
+        new Commands()
+            .run(PATIENCE, Stream.concat(nft.stream(), Stream.of("list", "tables")).toList());
+    assertTrue(tables.ok(), tables.words());
+    assertFalse(tables.output().contains(table), tables.output());
   }
 
   @Test

@@ -25,7 +25,11 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class HostAddress {
 
-  /** Where the claims are noted; both roles declare it alike. */
+  /**
+   * Where the claims are noted; both roles declare it alike. A claim has the address in its first
+   * line and the folder of the programs in its second: {@code polis down} takes both away after a
+   * node that was killed.
+   */
   public static final OrganFolder FOLDER =
       new OrganFolder("kubernetes-address", Mode.PRIVATE_DIRECTORY);
 
@@ -68,7 +72,8 @@ public final class HostAddress {
     LOCK.lockInterruptibly();
     try {
       // The programs may be elsewhere, or nowhere, when the address goes.
-      claimOf(role).write(programs.toString().getBytes(StandardCharsets.UTF_8));
+      String claim = address.getHostAddress() + "\n" + programs + "\n";
+      claimOf(role).write(claim.getBytes(StandardCharsets.UTF_8));
       Optional<String> exposed = new NeighbourFilter(programs, address).hide(PATIENCE);
       return exposed.isPresent() || present() ? exposed : change("add");
     } finally {
@@ -109,10 +114,14 @@ public final class HostAddress {
     };
   }
 
-  /** A claim of an earlier build holds the address. */
+  /** A claim of an earlier build holds the address alone. */
   private Path programsOf(byte[] noted) {
-    String text = new String(noted, StandardCharsets.UTF_8);
-    return text.startsWith("/") ? Path.of(text) : programs;
+    return new String(noted, StandardCharsets.UTF_8)
+        .lines()
+        .skip(1)
+        .findFirst()
+        .map(Path::of)
+        .orElse(programs);
   }
 
   private FilePlacement claimOf(String role) {

@@ -36,7 +36,7 @@ record WorkerTraces(String device, String cgroup, Set<String> addresses) {
     if (Files.isDirectory(claims)) {
       try (Stream<Path> files = Files.list(claims)) {
         for (Path file : files.toList()) {
-          addresses.add(Files.readString(file).strip());
+          addresses.add(Files.readAllLines(file).getFirst());
         }
       }
     }
@@ -61,6 +61,11 @@ record WorkerTraces(String device, String cgroup, Set<String> addresses) {
         .lines()
         .filter(line -> addresses.stream().anyMatch(each -> line.contains(" " + each + "/")))
         .forEach(left::add);
+    String rules = FirewallRules.ofHost().nftables();
+    addresses.stream()
+        .map(address -> "polis_" + address.replace('.', '_'))
+        .filter(table -> rules.contains(" " + table + " "))
+        .forEach(table -> left.add("table " + table));
     try (Stream<Path> hierarchies = Files.list(CGROUPS)) {
       Stream.concat(Stream.of(CGROUPS), hierarchies)
           .map(hierarchy -> hierarchy.resolve(cgroup))
