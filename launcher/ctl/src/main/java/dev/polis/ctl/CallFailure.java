@@ -1,6 +1,7 @@
 package dev.polis.ctl;
 
 import dev.polis.rpc.RpcException;
+import io.grpc.Context;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -10,6 +11,7 @@ import io.netty.handler.ssl.NotSslRecordException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
+import java.nio.channels.ClosedChannelException;
 import java.security.cert.CertificateException;
 import java.util.EnumSet;
 import java.util.List;
@@ -88,9 +90,19 @@ record CallFailure(
 
   /** Tells whether the connection ended while the call was on its way, whatever became of it. */
   boolean wasCutOff() {
-    return code() == Status.Code.UNAVAILABLE
+    return (code() == Status.Code.UNAVAILABLE || has(ClosedChannelException.class) || wasReset())
         && !saidByNode()
         && (tls().isEmpty() || wasClosedInHandshake());
+  }
+
+  /**
+   * Tells whether the peer reset the call's stream, as a server does that ends at once. gRPC has
+   * the same code for a caller that is no longer interested.
+   */
+  private boolean wasReset() {
+    return code() == Status.Code.CANCELLED
+        && failure.getStatus().getCause() == null
+        && !Context.current().isCancelled();
   }
 
   /** Tells whether the time of the call was over. */

@@ -13,13 +13,21 @@ import dev.polis.pki.Pem;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcSettings;
+import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.Node;
 import dev.polis.wire.common.ClusterDirectory;
+import io.grpc.Context;
+import io.grpc.Context.CancellableContext;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,6 +51,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Fails a connection in each way there is, on real sockets, and expects one sentence of ours. */
 @Timeout(60)
@@ -347,6 +356,79 @@ class CallFailureTest {
         });
     assertSaid(run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", how.said());
     assertTrue(connections.get() > 2, connections + " connections");
+  }
+
+  @Test
+  @DisplayName("a node that stops during a call that only reads: it is asked again, and answers")
+  void stopping() throws Exception {
+    CountDownLatch asked = new CountDownLatch(1);
+    LocalRpcHost stopping = host(CLUSTER);
+    stopping.serve(
+        RpcHost.CURATOR,
+        new ManagementGrpc.ManagementImplBase() {
+          @Override
+          public void getNodes(GetNodesRequest request, StreamObserver<Node> nodes) {
+            asked.countDown(); // the node ends before it answers
+          }
+        });
+    Thread restart =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    assertTrue(asked.await(30, TimeUnit.SECONDS), "no call came");
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                  stopping.close();
+                  host(CLUSTER).serve(RpcHost.CURATOR, new OneNode());
+                });
+
+    CtlRun run = run("node", "list");
+
+    restart.join();
+    assertEquals(0, run.code(), run.err());
+    assertTrue(run.out().contains("node-1"), run.out());
+  }
+
+  static Stream<Status> endsOfConnections() {
+    return Stream.of(
+        Status.UNAVAILABLE.withCause(new IOException("Connection reset by peer")),
+        Status.UNKNOWN.withDescription("channel closed").withCause(new ClosedChannelException()),
+        Status.CANCELLED.withDescription("RST_STREAM closed stream. HTTP/2 error code: CANCEL"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("endsOfConnections")
+  @DisplayName("a call whose connection ends is known as cut off, whatever gRPC makes of it")
+  void cutOff(Status end) throws Exception {
+    CallFailure failure =
+        new CallFailure(
+            new StatusException(end),
+            new InetSocketAddress(ADDRESS, Session.CURATOR_PORT),
+            true,
+            CtlTarget.ofState(state),
+            1,
+            "take ownership");
+
+    assertTrue(failure.wasCutOff(), end.toString());
+    assertTrue(
+        failure.explain().getMessage().contains("closed the connection before it answered"),
+        failure.explain().getMessage());
+
+    CancellableContext over = Context.current().withCancellation();
+    over.cancel(null);
+    boolean cancelled = over.wrap(failure::wasCutOff).call();
+    assertEquals(end.getCode() != Status.Code.CANCELLED, cancelled, "the caller itself gave up");
+  }
+
+  /** Answers what a started node answers. */
+  private static final class OneNode extends ManagementGrpc.ManagementImplBase {
+    @Override
+    public void getNodes(GetNodesRequest request, StreamObserver<Node> nodes) {
+      nodes.onNext(Node.newBuilder().setId("node-1").build());
+      nodes.onCompleted();
+    }
   }
 
   @Test
