@@ -33,6 +33,9 @@ final class TestReport {
   /** This much of a message fits on a screen beside others. */
   private static final int MESSAGE_LINES = 12;
 
+  /** Of these, the lines of its end. */
+  private static final int LAST_LINES = 4;
+
   private static final int MESSAGE_WIDTH = 400;
 
   /** The first errors of Maven are the cause of the others. */
@@ -149,15 +152,20 @@ final class TestReport {
 
   private static List<String> shortened(String message) {
     List<String> lines = message.lines().filter(Predicate.not(TestReport::isStackFrame)).toList();
+    if (lines.size() <= MESSAGE_LINES) {
+      return lines.stream().map(TestReport::narrowed).toList();
+    }
+    // A program that fails says why at its end.
     List<String> shown = new ArrayList<>();
-    for (String line : lines.subList(0, Math.min(MESSAGE_LINES, lines.size()))) {
-      shown.add(
-          line.length() <= MESSAGE_WIDTH ? line : line.substring(0, MESSAGE_WIDTH - 1) + "…");
-    }
-    if (lines.size() > MESSAGE_LINES) {
-      shown.add("… and " + (lines.size() - MESSAGE_LINES) + " more lines, in the log");
-    }
+    int first = MESSAGE_LINES - LAST_LINES;
+    lines.subList(0, first).forEach(line -> shown.add(narrowed(line)));
+    shown.add("… and " + (lines.size() - MESSAGE_LINES) + " more lines, in the log …");
+    lines.subList(lines.size() - LAST_LINES, lines.size()).forEach(line -> shown.add(narrowed(line)));
     return shown;
+  }
+
+  private static String narrowed(String line) {
+    return line.length() <= MESSAGE_WIDTH ? line : line.substring(0, MESSAGE_WIDTH - 1) + "…";
   }
 
   private static boolean isStackFrame(String line) {

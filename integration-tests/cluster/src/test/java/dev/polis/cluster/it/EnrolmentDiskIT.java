@@ -176,7 +176,9 @@ class EnrolmentDiskIT {
                 && health.get().out().contains("etcd-failed");
           });
     } catch (AssertionError e) {
-      throw new AssertionError(health.get().all() + "\nnode: " + node.said(), e);
+      String told = health.get() == null ? "it was not asked" : health.get().all();
+      throw new AssertionError(
+          "%s; health: %s%nnode: %s".formatted(e.getMessage(), told, node.said()), e);
     }
     return health.get();
   }
