@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * The power of a whole node fails, at a few moments of its first boot and of its life; {@code polis
- * test --long} tries 200, or as many as {@code -Dpolis.power.moments} says.
+ * test --long} tries 100, or as many as {@code -Dpolis.power.moments} says.
  */
 @Tag("longer")
 class NodePowerLossIT {

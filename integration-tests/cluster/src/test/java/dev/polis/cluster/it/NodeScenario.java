@@ -207,7 +207,7 @@ final class NodeScenario implements PowerScenario {
   /** Each is a start of the node. */
   @Override
   public int most(Effort effort) {
-    int most = mode.encrypted() ? Tier.pick(0, 4, 100) : Tier.pick(2, 8, 200);
+    int most = mode.encrypted() ? Tier.pick(0, 4, 50) : Tier.pick(2, 8, 100);
     return Integer.getInteger("polis.power.moments", most);
   }
 

@@ -39,8 +39,8 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Replaces the organs of one running node many times under full load, holds the time in which no
  * call is answered to the aim of each organ, and counts what that leaves behind in the node's JVM.
  *
- * <p>The long form, {@code polis test --long}, swaps each organ 1,000 times, consensus and storage
- * 100 times. {@code -Dpolis.organs=curator,roles} chooses organs, {@code -Dpolis.swaps=N} another
+ * <p>The long form, {@code polis test --long}, swaps each organ 300 times, consensus and storage 50
+ * times. {@code -Dpolis.organs=curator,roles} chooses organs, {@code -Dpolis.swaps=1000} another
  * number, {@code -Dpolis.limit=SECONDS} how long those of one organ may take.
  */
 @Tag("longer")
@@ -49,10 +49,10 @@ class OrganCyclesIT {
   private static final boolean LONG = Tier.isLong();
 
   /** Two that warm up, and four or more that are measured. */
-  private static final int SWAPS = Integer.getInteger("polis.swaps", LONG ? 1000 : 6);
+  private static final int SWAPS = Integer.getInteger("polis.swaps", LONG ? 300 : 6);
 
   /** Of the organs that have a child process, each of whose swaps adopts it. */
-  private static final int DEEP_SWAPS = Math.min(SWAPS, LONG ? 100 : 6);
+  private static final int DEEP_SWAPS = Math.min(SWAPS, LONG ? 50 : 6);
 
   /** Swaps of each organ whose pauses are measured while no other test runs. */
   private static final int MEASURED = 10;
@@ -83,10 +83,7 @@ class OrganCyclesIT {
 
   private static final List<String> DEEP = List.of("storage", "consensus");
 
-  /**
-   * The first swaps fill caches and compile code. The last 900 of 1,000 are compared, and as many
-   * of fewer.
-   */
+  /** The first swaps fill caches and compile code. The other nine of ten are compared. */
   private static final double WARM = 0.1;
 
   /** How long the swaps of one organ may take; what is done by then is what is measured. */
@@ -95,7 +92,7 @@ class OrganCyclesIT {
   /** Every how many swaps, after the first ones, the same time is measured without one. */
   private static final int BASELINE = LONG ? 5 : 1;
 
-  /** What classes may need more after the last 900 swaps: 2 MiB, which is less than one organ. */
+  /** What classes may need more after all of these: 2 MiB, which is less than one organ. */
   private static final long METASPACE = 2L << 20;
 
   /** A carrier of virtual threads, a compiler thread of the JVM and a connection that goes idle. */

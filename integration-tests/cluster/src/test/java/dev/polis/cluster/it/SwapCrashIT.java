@@ -41,7 +41,7 @@ class SwapCrashIT {
   private static final boolean LONG = Tier.isLong();
 
   /** In the short form, twice each kind of kill; in the quick one, any of them. */
-  private static final int KILLS = Integer.getInteger("polis.kills", Tier.pick(1, 6, 200));
+  private static final int KILLS = Integer.getInteger("polis.kills", Tier.pick(1, 6, 100));
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 

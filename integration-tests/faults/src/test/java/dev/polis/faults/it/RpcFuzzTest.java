@@ -45,7 +45,7 @@ class RpcFuzzTest {
 
   /** {@code -Dpolis.calls} says another number. */
   private static final int CALLS =
-      Integer.getInteger("polis.calls", Tier.pick(5_000, 100_000, 1_000_000));
+      Integer.getInteger("polis.calls", Tier.pick(5_000, 100_000, 500_000));
 
   /**
    * Enough that all classes are loaded, all code is compiled, the heap is in use and all log quotas
