@@ -30,6 +30,7 @@ import java.util.HashMap;
 import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -59,11 +60,20 @@ public final class SwapFixture {
   /** For how long everything has to be well, which each swap that succeeds waits for twice. */
   public static final Duration GATE = Duration.ofMillis(250);
 
+  /** What an organ may take to stop; a node gives it 30 s. */
+  static final Duration STOP = Duration.ofSeconds(4);
+
+  /** How long Declarative Services wait for a component that hangs; in a node it is 5 s. */
+  private static final Duration LOCK = Duration.ofSeconds(1);
+
   /** Soon, so that a test need not wait. */
   private static final Duration UNLOADED = Duration.ofSeconds(1);
 
   /** A limit that only a defect reaches, however busy the machine is. */
   public static final Duration LONG = Duration.ofSeconds(10);
+
+  /** The organs that run at first. */
+  static final List<String> BEFORE = List.of("above 1.0.0", "base 1.0.0");
 
   private static final long MIB = 1024 * 1024;
   static final SwapSettings SETTINGS = settings(GATE, LONG, LONG);
@@ -99,6 +109,7 @@ public final class SwapFixture {
     settings.put("felix.log.level", "0");
     settings.put("felix.cm.dir", folder.resolve("cm").toString());
     settings.put("ds.loglevel", "0");
+    settings.put("ds.lock.timeout.milliseconds", LOCK.toMillis());
     framework = new Felix(settings);
     framework.start();
     for (Class<?> type :
@@ -121,7 +132,7 @@ public final class SwapFixture {
         healthy,
         deadline,
         start,
-        Duration.ofSeconds(5),
+        STOP,
         UNLOADED,
         new ResourceLimits(32 * MIB, 32 * MIB, 16),
         Set.of("alone"));
@@ -368,5 +379,17 @@ public final class SwapFixture {
     health.close();
     tree.close();
     System.clearProperty(TestOrgan.END_LOOPS);
+  }
+
+  static SwapOrder configure(String name, String value) {
+    return new SwapOrder.Configure(Map.of(name, Optional.of(value)));
+  }
+
+  static SwapOutcome outcome(SwapStatus end) {
+    return end.outcome().orElseThrow();
+  }
+
+  static String words(SwapStatus end) {
+    return outcome(end).name() + ": " + outcome(end).reason() + " after " + end.stages();
   }
 }
