@@ -235,6 +235,7 @@ class ContainersTest {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("containerd that is stopped by a signal is noticed, ended and started again")
   void containerdStopped() throws Exception {
     ContainersHarness.Instance instance = harness.instance();

@@ -204,6 +204,7 @@ class MetricsTest {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a connection without a TLS handshake is closed in time")
   void silenceIsClosed() throws Exception {
     node.start();

@@ -2,6 +2,7 @@ package dev.polis.storage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.polis.fixtures.FileDigest;
 import dev.polis.process.Commands;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -37,12 +38,7 @@ final class Shell {
                 .toString()
                 .getBytes(StandardCharsets.UTF_8));
         if (Files.isRegularFile(path)) {
-          try (var stream = Files.newInputStream(path)) {
-            byte[] buffer = new byte[1 << 20];
-            for (int n = stream.read(buffer); n >= 0; n = stream.read(buffer)) {
-              digest.update(buffer, 0, n);
-            }
-          }
+          digest.update(FileDigest.of(path).getBytes(StandardCharsets.UTF_8));
         }
       }
     }

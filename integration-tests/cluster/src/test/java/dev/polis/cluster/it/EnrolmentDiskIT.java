@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.FileDigest;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
@@ -317,7 +318,7 @@ class EnrolmentDiskIT {
       for (Map.Entry<String, String> entry : LASTING.entrySet()) {
         Path file = data.resolve(entry.getKey());
         if (Files.exists(file) && Files.exists(data.resolve(entry.getValue()))) {
-          found.put(entry.getKey(), TestNode.digest(file));
+          found.put(entry.getKey(), FileDigest.of(file));
         }
       }
       return found;

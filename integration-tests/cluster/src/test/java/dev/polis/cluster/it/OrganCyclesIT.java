@@ -78,8 +78,8 @@ class OrganCyclesIT {
           "storage",
           "consensus");
 
-  /** One at the top, the one that holds the records, and the deepest that has a child process. */
-  private static final List<String> FEW = List.of("management", "curator", "consensus");
+  /** The one that holds the records, and the deepest, which has a child process. */
+  private static final List<String> FEW = List.of("curator", "consensus");
 
   private static final List<String> DEEP = List.of("storage", "consensus");
 

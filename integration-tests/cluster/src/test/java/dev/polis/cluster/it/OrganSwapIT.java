@@ -181,6 +181,7 @@ class OrganSwapIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("what is stopped and started leaves no thread, no loader and no component behind")
   void nothingAccumulates() throws Exception {
     // What is made once, at the first swap, is no leak.

@@ -280,6 +280,7 @@ class RefusalIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a distribution that does not fit together is refused, by the bundle")
   void badDistribution() throws Exception {
     TestDistribution without = TestDistribution.copied(directory.resolve("without"));

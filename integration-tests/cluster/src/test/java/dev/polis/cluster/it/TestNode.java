@@ -11,23 +11,18 @@ import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.NodeProcesses;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -46,8 +41,6 @@ final class TestNode implements AutoCloseable {
 
   /** How often a node is looked at while it may come home at any moment. */
   private static final Duration LOOK = Duration.ofMillis(20);
-
-  private static final int BLOCK = 1 << 20;
 
   private final Distribution distribution;
   private final NodeProcesses processes;
@@ -410,34 +403,12 @@ final class TestNode implements AutoCloseable {
           public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
               throws IOException {
             if (attributes.isRegularFile()) {
-              digests.put(folder.relativize(file).toString(), digest(file));
+              digests.put(folder.relativize(file).toString(), FileDigest.of(file));
             }
             return FileVisitResult.CONTINUE;
           }
         });
     return digests;
-  }
-
-  /**
-   * A digest of one file. Of a volume's image, most is a hole: what is nought is not hashed, only
-   * counted.
-   */
-  static String digest(Path file) throws IOException {
-    byte[] zeros = new byte[BLOCK];
-    try (InputStream in = Files.newInputStream(file)) {
-      MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      byte[] block = new byte[BLOCK];
-      int read;
-      for (long number = 0; (read = in.readNBytes(block, 0, BLOCK)) > 0; number++) {
-        if (Arrays.mismatch(block, 0, read, zeros, 0, read) >= 0) {
-          digest.update(ByteBuffer.allocate(Long.BYTES).putLong(0, number));
-          digest.update(block, 0, read);
-        }
-      }
-      return Files.size(file) + " bytes " + HexFormat.of().formatHex(digest.digest());
-    } catch (NoSuchAlgorithmException e) {
-      throw new AssertionError(e);
-    }
   }
 
   /** Leaves no process behind, and no mount: neither the test's folder could be deleted then. */

@@ -21,6 +21,7 @@ class EtcdPowerLossTest {
 
   /** It shows that the test above can fail. */
   @Test
+  @Tag("full")
   void anEtcdThatForcesNothingIsCaught() throws Exception {
     PowerLoss.Outcome outcome =
         PowerLoss.run(new EtcdScenario("--unsafe-no-fsync"), Effort.ACKNOWLEDGED);

@@ -1,0 +1,486 @@
+package dev.polis.plugins.swap;
+
+import static dev.polis.plugins.swap.SwapFixture.BEFORE;
+import static dev.polis.plugins.swap.SwapFixture.configure;
+import static dev.polis.plugins.swap.SwapFixture.outcome;
+import static dev.polis.plugins.swap.SwapFixture.swap;
+import static dev.polis.plugins.swap.SwapFixture.words;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.event.Value;
+import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.MachineSpeed;
+import dev.polis.health.HealthCondition;
+import dev.polis.plugins.store.SwapNotes;
+import dev.polis.plugins.swap.organs.TestOrgan;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.osgi.framework.Bundle;
+
+/**
+ * Swaps bundles of a real framework while what takes part in a swap fails, hangs, or comes between.
+ */
+@Timeout(120)
+class SwapEngineFaultTest {
+  @TempDir Path folder;
+
+  private SwapFixture node;
+
+  @BeforeEach
+  void start() throws Exception {
+    node = SwapFixture.start(folder);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    node.close();
+  }
+
+  @Test
+  @DisplayName(
+      "A second swap is refused and says which one is under way; cancelled it ends where it was")
+  void oneAtATime() throws Exception {
+    // A start that was cancelled is waited for until its limit.
+    node.engine =
+        node.engine(
+            SwapFixture.settings(
+                SwapFixture.GATE,
+                SwapFixture.LONG,
+                MachineSpeed.measure().stretched(Duration.ofSeconds(3))));
+    Value<SwapStatus> first =
+        node.engine.begin(swap(node.base("2.0.0", "sleeps")), SwapOptions.by("ann"));
+    Values.await(
+        first,
+        status -> status.stages().stream().anyMatch(SwapStage.Installed.class::isInstance),
+        SwapFixture.PATIENCE,
+        "the swap to be under way");
+
+    String refusal =
+        assertThrows(
+                SwapRefusedException.class,
+                () -> node.engine.begin(swap(node.base("3.0.0", "well")), SwapOptions.by("bob")))
+            .getMessage();
+    assertTrue(refusal.contains("ordered by ann"), refusal);
+    assertTrue(refusal.contains("plugin cancel"), refusal);
+
+    node.engine.cancel("bob");
+    SwapStatus end = SwapFixture.ended(first);
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("cancelled by bob"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+
+    // A swap that was cancelled did not fail.
+    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+  }
+
+  @ParameterizedTest(name = "at {0}")
+  @ValueSource(
+      strings = {
+        "fetched",
+        "verified",
+        "resolved",
+        "radius",
+        "installed",
+        "started",
+        "proved",
+        "switched",
+        "gated"
+      })
+  @DisplayName("A swap that is cancelled at a stage ends where it was")
+  void cancelledAtEachStage(String stage) throws Exception {
+    List<String> refusals = cancelAt(stage);
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertEquals(List.of(), refusals);
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("cancelled by bob"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals(BEFORE, node.generation());
+    assertEquals("1.0.0", node.served());
+    assertEquals(Optional.empty(), SwapNotes.of(node.store).underWay());
+  }
+
+  @ParameterizedTest(name = "at {0}")
+  @ValueSource(strings = {"committed", "retired"})
+  @DisplayName("A swap that is committed is not cancelled, and the refusal names the way back")
+  void tooLateToCancel(String stage) throws Exception {
+    List<String> refusals = cancelAt(stage);
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals(1, refusals.size());
+    assertTrue(refusals.getFirst().contains("plugin rollback"), refusals::toString);
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+  }
+
+  @ParameterizedTest(name = "{1} at {0}")
+  @CsvSource({
+    "fetched, error", "verified, exception", "resolved, error", "radius, exception",
+    "installed, error", "installed, exception", "started, error", "proved, exception",
+    "switched, error", "gated, exception"
+  })
+  @DisplayName("An error or exception at a stage ends the swap where it was; the next one works")
+  void thrownAtEachStage(String stage, String what) throws Exception {
+    throwAt(stage, what);
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertTrue(words(end).contains("thrown by the test"), () -> words(end));
+    assertTrue(
+        outcome(end) instanceof SwapOutcome.Refused || outcome(end) instanceof SwapOutcome.Reverted,
+        () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals("1.0.0", node.served());
+    requireNextWorks();
+  }
+
+  @ParameterizedTest(name = "{1} at {0}")
+  @CsvSource({"committed, error", "retired, exception"})
+  @DisplayName("An error or exception after the commit is said, and the new version stays")
+  void thrownAfterTheCommit(String stage, String what) throws Exception {
+    throwAt(stage, what);
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("thrown by the test"), () -> words(end));
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+    requireNextWorks();
+  }
+
+  @Test
+  @DisplayName("An error while a swap is taken back is said, and the old version is back")
+  void thrownWhileItIsTakenBack() throws Exception {
+    throwAt("reverting", "error");
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "throws")));
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("thrown by the test"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    requireNextWorks();
+  }
+
+  @Test
+  @DisplayName("A listener that fails with an error keeps no other from being told")
+  void aListenerThrows() throws Exception {
+    List<Boolean> ended = new ArrayList<>();
+    node.listeners.add(
+        new SwapListener() {
+          @Override
+          public void begins(List<Replacement> replacements) {
+            throw new AssertionError("thrown by the test");
+          }
+
+          @Override
+          public void ends(List<Replacement> replacements, boolean applied) {
+            throw new AssertionError("thrown by the test");
+          }
+        });
+    node.listeners.add(
+        new SwapListener() {
+          @Override
+          public void ends(List<Replacement> replacements, boolean applied) {
+            ended.add(applied);
+          }
+        });
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals(List.of(true), ended);
+  }
+
+  @Test
+  @DisplayName(
+      "What could not be taken back stands in no later swap's way, and is removed when it ends")
+  void leftoversAreRemoved() throws Exception {
+    node.engine =
+        node.engine(
+            SwapFixture.settings(SwapFixture.GATE, Duration.ofMillis(500), SwapFixture.LONG));
+    SwapStatus left = node.run(swap(node.base("2.0.0", "unhealthy-hangs")));
+    assertInstanceOf(SwapOutcome.CouldNotRevert.class, outcome(left), () -> words(left));
+    assertEquals("1.0.0", node.served());
+
+    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+    assertEquals("3.0.0", node.served());
+
+    endAndAwaitRemoval("2.0.0", List.of("above 1.0.0", "base 3.0.0"));
+  }
+
+  @ParameterizedTest(name = "one that {0}")
+  @ValueSource(strings = {"hangs", "throws"})
+  @DisplayName(
+      "A predecessor that does not end costs nothing: the swap goes forward, health says it")
+  void thePredecessorDoesNotEnd(String how) throws Exception {
+    node.run(swap(node.base("1.5.0", "end-" + how)));
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals("2.0.0", node.served());
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.generation());
+    if (how.equals("throws")) {
+      assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+      assertEquals(List.of(), stuck());
+      return;
+    }
+    assertEquals(1, stuck().size(), "said in the health");
+    assertTrue(
+        stuck().getFirst().contains("dev.polis.base did not stop"), () -> stuck().toString());
+
+    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+    SwapStatus configured = node.run(configure("dev.polis.base.port", "99"));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(configured), () -> words(configured));
+    endAndAwaitRemoval("1.5.0", List.of("above 1.0.0", "base 3.0.0"));
+  }
+
+  /** Lets what hangs end; that removes it. */
+  private void endAndAwaitRemoval(String version, List<String> left) throws Exception {
+    assertTrue(
+        node.organs().contains("base " + version + " state " + Bundle.STOPPING),
+        () -> node.organs().toString());
+    System.setProperty(TestOrgan.END_LOOPS, "true");
+    Await.until(
+        SwapFixture.PATIENCE,
+        "what hung to be removed when it has ended",
+        () -> node.organs().equals(left) && stuck().isEmpty());
+  }
+
+  @Test
+  @DisplayName("A version that leaks is named as held, by what; one that does not is not")
+  void heldVersions() throws Exception {
+    node.run(swap(node.base("2.0.0", "thread")));
+    node.run(swap(node.base("3.0.0", "well")));
+    node.run(swap(node.base("4.0.0", "well")));
+
+    Await.until(SwapFixture.PATIENCE, "the leak to be noticed", () -> !held().isEmpty());
+    // The others have had as long, and a collection.
+    Await.until(
+        SwapFixture.PATIENCE,
+        "the leak to be the only one",
+        () -> held().stream().noneMatch(each -> each.contains("3.0.0")));
+    String words = held().getFirst();
+    assertTrue(words.contains("dev.polis.base 2.0.0 by its threads, which run on: "), words);
+    assertTrue(words.contains("leak-0"), words);
+
+    System.setProperty(TestOrgan.END_LOOPS, "true");
+    Await.until(
+        SwapFixture.PATIENCE,
+        "the leak to end with its thread",
+        () -> {
+          System.gc();
+          return held().isEmpty();
+        });
+  }
+
+  private List<String> stuck() {
+    return conditions("old-version-stuck");
+  }
+
+  private List<String> held() {
+    return conditions("old-version-held");
+  }
+
+  private List<String> conditions(String code) {
+    return node.health().all().peek().orElse(List.of()).stream()
+        .filter(status -> status.name().equals("plugins"))
+        .flatMap(status -> status.conditions().stream())
+        .filter(condition -> condition.code().equals(code))
+        .map(HealthCondition::reason)
+        .toList();
+  }
+
+  private void requireNextWorks() throws Exception {
+    node.onStage = stage -> {};
+    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+    assertEquals(List.of("above 1.0.0", "base 3.0.0"), node.organs());
+    assertEquals("3.0.0", node.served());
+  }
+
+  /** Lets the thread that swaps throw when it has passed a stage. */
+  private void throwAt(String stage, String what) {
+    node.onStage =
+        passed -> {
+          if (!passed.equals(stage)) {
+            return;
+          }
+          if (what.equals("error")) {
+            throw new NoClassDefFoundError("thrown by the test");
+          }
+          throw new IllegalStateException("thrown by the test");
+        };
+  }
+
+  @ParameterizedTest(name = "at {0}")
+  @ValueSource(strings = {"installed", "started", "switched", "retired"})
+  @DisplayName("A bundle that is stopped in the middle of a swap stops when the swap has ended")
+  void stoppedInTheMiddle(String stage) throws Exception {
+    Bundle above = bundle("dev.polis.above");
+    CompletableFuture<Optional<String>> stop = new CompletableFuture<>();
+    node.onStage =
+        passed -> {
+          if (passed.equals(stage)) {
+            Thread.ofVirtual().start(() -> stop.completeAsync(() -> stop(above)));
+          }
+          assertEquals(Bundle.ACTIVE, above.getState(), passed);
+        };
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertEquals(Optional.empty(), stop.get(60, TimeUnit.SECONDS));
+    assertEquals(List.of("above 1.0.0 state " + Bundle.RESOLVED, "base 2.0.0"), node.organs());
+    assertEquals(Optional.empty(), node.engine.start(above, "the test"));
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+  }
+
+  @Test
+  @DisplayName("A bundle that is replaced before its turn to stop comes is named in a refusal")
+  void replacedBeforeItsTurn() throws Exception {
+    Bundle base = bundle("dev.polis.base");
+    CompletableFuture<Optional<String>> stop = new CompletableFuture<>();
+    node.onStage =
+        passed -> {
+          if (passed.equals("started")) {
+            Thread.ofVirtual().start(() -> stop.completeAsync(() -> stop(base)));
+          }
+        };
+
+    node.run(swap(node.base("2.0.0", "well")));
+
+    String answer = stop.get(60, TimeUnit.SECONDS).orElse("");
+    assertTrue(answer.contains("dev.polis.base 1.0.0 was replaced meanwhile"), answer);
+    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
+  }
+
+  @Test
+  @DisplayName("A bundle that hangs while it is stopped has a deadline, and the next swap goes on")
+  void aStopHasADeadline() throws Exception {
+    node.run(swap(node.organ("aside", "1.0.0", "end-hangs", "", "", "")));
+
+    Optional<String> trouble = node.engine.stop(bundle("dev.polis.aside"), "the test");
+
+    assertTrue(trouble.orElse("").contains("it took longer than 4.0 s"), trouble::toString);
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("A stopped bundle whose key was removed since is not started")
+  void startOfAnUntrustedBundle() throws Exception {
+    Bundle above = bundle("dev.polis.above");
+    node.engine.stop(above, "the test");
+    node.untrusted = node.digest("above");
+
+    String refusal =
+        assertThrows(SwapRefusedException.class, () -> node.engine.start(above, "the test"))
+            .getMessage();
+
+    assertTrue(refusal.contains("is not trusted"), refusal);
+    assertEquals(Bundle.RESOLVED, above.getState());
+  }
+
+  private Optional<String> stop(Bundle bundle) {
+    try {
+      return node.engine.stop(bundle, "the test");
+    } catch (SwapRefusedException | InterruptedException e) {
+      return Optional.of(e.toString());
+    }
+  }
+
+  private Bundle bundle(String symbolicName) {
+    return Arrays.stream(node.context().getBundles())
+        .filter(each -> symbolicName.equals(each.getSymbolicName()))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Cancels the next swap when it has passed a stage; returns what refused that. */
+  private List<String> cancelAt(String stage) {
+    List<String> refusals = new ArrayList<>();
+    node.onStage =
+        passed -> {
+          if (passed.equals(stage)) {
+            try {
+              node.engine.cancel("bob");
+            } catch (SwapRefusedException e) {
+              refusals.add(e.getMessage());
+            }
+          }
+        };
+    return refusals;
+  }
+
+  @Test
+  @DisplayName("A journal that cannot be written refuses the swap, and nothing has changed")
+  void journalCannotBeWritten() throws Exception {
+    block("swap");
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("the plugin store cannot be used"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals(BEFORE, node.generation());
+  }
+
+  @Test
+  @DisplayName("A generation that cannot be written reverts the swap, and the old one counts")
+  void generationCannotBeWritten() throws Exception {
+    block("generations/2");
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("generation cannot be written"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
+    assertEquals("1.0.0", node.served());
+    assertEquals(BEFORE, node.generation());
+  }
+
+  @Test
+  @DisplayName("A history that cannot be written is said, and the swap counts")
+  void historyCannotBeWritten() throws Exception {
+    block("history");
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("history cannot be written"), () -> words(end));
+    assertEquals("2.0.0", node.served());
+  }
+
+  /** Makes a file of the store one that cannot be replaced, as a full disk does. */
+  private void block(String name) throws Exception {
+    Files.createDirectories(folder.resolve("plugins").resolve(name).resolve("in-the-way"));
+  }
+}
