@@ -8,6 +8,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.EtcdBinary;
+import dev.polis.fixtures.FileDigest;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.NodeProcesses;
 import java.io.IOException;
