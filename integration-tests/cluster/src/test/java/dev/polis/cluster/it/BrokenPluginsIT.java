@@ -36,6 +36,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Swaps broken plugins into a real node, through the command line, while its owner writes. */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+@Tag("full")
 class BrokenPluginsIT {
 
   /** Within this time each swap has to end: each of the limits below once, and the stop twice. */
@@ -162,7 +163,6 @@ class BrokenPluginsIT {
   }
 
   @ParameterizedTest(name = "{0}")
-  @Tag("full")
   @CsvSource({
     "healthy-then-not, the organ faulty is DOWN: nothing answers on port 1, ''",
     "starts-slowly, did not start: it took longer than 2.5 s, ''",
@@ -237,7 +237,6 @@ class BrokenPluginsIT {
   }
 
   @Test
-  @Tag("full")
   @Order(2)
   @DisplayName("a curator whose build lacks a class is reverted, and the leader goes on")
   void brokenCurator() throws Exception {
@@ -257,7 +256,6 @@ class BrokenPluginsIT {
   }
 
   @Test
-  @Tag("full")
   @Order(2)
   @DisplayName(
       "a second swap is refused and says which one is under way; a cancelled one ends where it was")
@@ -294,7 +292,6 @@ class BrokenPluginsIT {
   }
 
   @ParameterizedTest(name = "{0}")
-  @Tag("full")
   @CsvSource({"hangs-at-the-end", "throws-at-the-end", "leaks-a-thread"})
   @Order(2)
   @DisplayName("a predecessor that hangs, throws or leaks costs nothing, and is gone when it ends")
@@ -321,7 +318,6 @@ class BrokenPluginsIT {
   }
 
   @Test
-  @Tag("full")
   @Order(5)
   @DisplayName("a plugin whose key was removed does not start with the node, which says so")
   void theKeyIsRemoved() throws Exception {

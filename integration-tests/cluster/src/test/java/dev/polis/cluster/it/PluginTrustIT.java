@@ -24,10 +24,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Offers plugins of every kind of signature to a running node, through the command line. */
+@Tag("full")
 class PluginTrustIT {
   private static final String ORGAN = "dev.polis.metrics";
   private static final String NEWER = "0.1.1";

@@ -36,6 +36,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Checks that wrong input is refused in words before anything on disk has changed. */
+@Tag("full")
 class RefusalIT {
 
   /** What every start may write, whether it is refused or not. */
@@ -153,7 +154,6 @@ class RefusalIT {
   }
 
   @Test
-  @Tag("full")
   @DisplayName("etcd that is missing or too old is refused, by its path")
   void badEtcd() throws Exception {
     Path folder = Files.createDirectories(directory.resolve("etcd"));
@@ -185,7 +185,6 @@ class RefusalIT {
   }
 
   @Test
-  @Tag("full")
   @DisplayName("a port that is taken is named, and so is the process that has it")
   void portTaken() throws Exception {
     try (TestNode node = TestNode.prepared(directory.resolve("ports"), "127.0.24.4")) {
@@ -203,7 +202,6 @@ class RefusalIT {
   }
 
   @Test
-  @Tag("full")
   @DisplayName("a state directory has one node, and keeps what belongs to it")
   void stateOfAnother() throws Exception {
     try (TestNode one = TestNode.prepared(directory.resolve("one"), "127.0.24.5");
@@ -280,7 +278,6 @@ class RefusalIT {
   }
 
   @Test
-  @Tag("full")
   @DisplayName("a distribution that does not fit together is refused, by the bundle")
   void badDistribution() throws Exception {
     TestDistribution without = TestDistribution.copied(directory.resolve("without"));
