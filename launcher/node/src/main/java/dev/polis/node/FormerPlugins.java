@@ -42,6 +42,7 @@ final class FormerPlugins {
           "(java|javax|jdk|sun|com\\.sun|org\\.osgi|org\\.w3c|org\\.xml|org\\.ietf)\\..*");
 
   private final PluginStore store;
+  private final SystemPackages systemPackages;
   private final Map<String, List<Version>> packages;
   private final Version platform;
   private final Consumer<String> screen;
@@ -54,16 +55,15 @@ final class FormerPlugins {
   FormerPlugins(
       PluginStore store, SystemPackages packages, Version platform, Consumer<String> screen) {
     this.store = store;
+    this.systemPackages = packages;
     this.packages = versions(packages);
     this.platform = platform;
     this.screen = screen;
   }
 
   private static Map<String, List<Version>> versions(SystemPackages packages) {
-    List<String> all = new ArrayList<>(packages.packages());
-    all.add(NodeFramework.FIXED_PACKAGES);
     Map<String, List<Version>> versions = new HashMap<>();
-    for (ManifestHeader.Clause each : ManifestHeader.parse(String.join(",", all))) {
+    for (ManifestHeader.Clause each : ManifestHeader.parse(String.join(",", packages.packages()))) {
       Object version = each.attributes().getOrDefault(Constants.VERSION_ATTRIBUTE, "0.0.0");
       versions
           .computeIfAbsent(each.name(), name -> new ArrayList<>())
@@ -168,7 +168,7 @@ final class FormerPlugins {
       for (Path file : files(plugins)) {
         manifests.add(BundleManifest.read(file));
       }
-      BootPlan.of(manifests, NodeBundles.GIVEN);
+      BootPlan.of(manifests, systemPackages.given());
       return Optional.empty();
     } catch (BootPlanException e) {
       return Optional.of(e.getMessage());

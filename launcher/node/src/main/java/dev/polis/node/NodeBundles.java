@@ -1,10 +1,8 @@
 package dev.polis.node;
 
-import dev.polis.boot.BootReport;
 import dev.polis.plugins.plan.BootPlan;
 import dev.polis.plugins.plan.BootPlanException;
 import dev.polis.plugins.plan.BundleManifest;
-import dev.polis.plugins.plan.Offer;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.PluginStoreException;
@@ -13,7 +11,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -21,12 +18,9 @@ import java.util.Map;
  *
  * @param files by manifest, in order of symbolic name
  * @param plan the order
- * @param systemPackages packages they get from the class path
+ * @param systemPackages what they get from the class path
  */
-record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan, List<String> systemPackages) {
-  /** What the launcher itself brings along. */
-  static final List<Offer> GIVEN = List.of(Offer.service(BootReport.class.getName()));
-
+record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan, SystemPackages systemPackages) {
   /**
    * @throws Refusal if a file is missing or damaged, or the plan does not work out
    * @throws IOException if a file can not be read
@@ -42,12 +36,13 @@ record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan, List<String> 
     } catch (PluginStoreException e) {
       throw new Refusal(e.getMessage(), e);
     }
-    return new NodeBundles(files, plan(files.keySet()), systemPackages.packages());
+    return new NodeBundles(files, plan(files.keySet(), systemPackages), systemPackages);
   }
 
-  static BootPlan plan(Collection<BundleManifest> manifests) throws Refusal {
+  static BootPlan plan(Collection<BundleManifest> manifests, SystemPackages systemPackages)
+      throws Refusal {
     try {
-      return BootPlan.of(manifests, GIVEN);
+      return BootPlan.of(manifests, systemPackages.given());
     } catch (BootPlanException e) {
       throw new Refusal(e.getMessage(), e);
     }

@@ -20,7 +20,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.apache.felix.framework.Felix;
 import org.apache.felix.framework.Logger;
 import org.osgi.framework.Bundle;
@@ -40,15 +39,6 @@ final class NodeFramework {
   /** Begins the name of the wait for the stop of a bundle, which follows. */
   static final String STOP_OF = "stop of ";
 
-  /**
-   * The system packages that every node has, with the versions of the packages, which are not those
-   * of the libraries: what a bundle imports is checked against these.
-   */
-  static final String FIXED_PACKAGES =
-      "dev.polis.boot;version=1.1.0,org.osgi.service.cm;version=1.6.1,org.osgi.service.component;version=1.5.1,"
-          + "org.osgi.service.component.propertytypes;version=1.5,org.osgi.service.component.runtime;version=1.5,"
-          + "org.osgi.service.component.runtime.dto;version=1.5,org.osgi.util.promise;version=1.3.0,org.osgi.util.function;version=1.2.0";
-
   private final Felix framework;
 
   /** The bundles that are to be started; none once they are, since each may be replaced then. */
@@ -62,7 +52,7 @@ final class NodeFramework {
    * Creates the framework and starts it, still without bundles.
    *
    * @param cache where it may write
-   * @param systemPackages further packages that the bundles get from the class path
+   * @param systemPackages what the bundles get from the class path
    * @param configuration where the configurations of organs are kept, empty
    * @param report registered as the service organs report to
    * @param complaints receives the framework's log lines at WARNING or worse
@@ -71,7 +61,7 @@ final class NodeFramework {
    */
   static NodeFramework start(
       Path cache,
-      List<String> systemPackages,
+      SystemPackages systemPackages,
       Path configuration,
       BootReport report,
       Consumer<String> complaints)
@@ -79,7 +69,11 @@ final class NodeFramework {
     Map<String, Object> settings = new HashMap<>();
     settings.put(Constants.FRAMEWORK_STORAGE, cache.toString());
     settings.put(Constants.FRAMEWORK_STORAGE_CLEAN, Constants.FRAMEWORK_STORAGE_CLEAN_ONFIRSTINIT);
-    settings.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, FIXED_PACKAGES + join(systemPackages));
+    settings.put(
+        Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, String.join(",", systemPackages.packages()));
+    settings.put(
+        Constants.FRAMEWORK_SYSTEMCAPABILITIES_EXTRA,
+        String.join(",", systemPackages.capabilities()));
     // Two builds of one organ live side by side while one takes over from the other.
     settings.put(Constants.FRAMEWORK_BSNVERSION, Constants.FRAMEWORK_BSNVERSION_MULTIPLE);
     // The cache is ours alone, the state directory is locked.
@@ -94,10 +88,6 @@ final class NodeFramework {
     UninstalledBundles.removeFrom(felix);
     felix.getBundleContext().registerService(BootReport.class, report, new Hashtable<>());
     return new NodeFramework(felix);
-  }
-
-  private static String join(List<String> packages) {
-    return packages.stream().map(name -> "," + name).collect(Collectors.joining());
   }
 
   /**

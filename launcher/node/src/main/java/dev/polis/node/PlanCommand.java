@@ -30,7 +30,7 @@ final class PlanCommand implements Callable<Integer> {
       System.out.print(keyTable(distribution));
       return Exit.OK;
     }
-    BootPlan plan = NodeBundles.plan(distribution.manifests());
+    BootPlan plan = NodeBundles.plan(distribution.manifests(), distribution.systemPackages());
     System.out.print(dot ? plan.dot() : plan.text());
     return Exit.OK;
   }

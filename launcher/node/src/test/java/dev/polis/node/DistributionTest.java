@@ -125,7 +125,7 @@ class DistributionTest {
             .anyMatch(
                 line ->
                     line.contains(
-                        "imports the package dev.polis.boot [7.0.0,8.0.0), which the platform exports in version 1.1.0")),
+                        "imports the package dev.polis.boot [7.0.0,8.0.0), which the platform exports in version 1.")),
         screen::toString);
   }
 

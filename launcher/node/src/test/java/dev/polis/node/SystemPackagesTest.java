@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.plugins.plan.Offer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -64,7 +65,9 @@ class SystemPackagesTest {
             "dev.polis.platform;version=\"1.0.0\"",
             "org.library.more;version=\"0.0.0\"",
             "org.library;version=\"1.2.0\""),
-        packages.packages());
+        packages.packages().stream()
+            .filter(name -> name.startsWith("dev.polis.platform") || name.startsWith("org.library"))
+            .toList());
     assertEquals(Set.of("org.library"), packages.libraries());
     assertTrue(Files.exists(distribution.resolve("lib/library.jar")));
     assertTrue(Files.exists(distribution.resolve("lib/platform.jar")));
@@ -108,9 +111,48 @@ class SystemPackagesTest {
   }
 
   @Test
-  @DisplayName("Without an assembled distribution there are no system packages")
-  void emptyWithoutAssembly() throws IOException {
-    assertEquals(new SystemPackages(List.of(), Set.of()), SystemPackages.read(distribution));
+  @DisplayName(
+      "What a library provides of Polis' own the system bundle provides; the rest stays behind")
+  void capabilitiesOfLibraries() throws IOException {
+    String followed = "polis.followed;objectClass=\"org.contract.Kettle,of a kind\"";
+    bundle(
+        "contract-1.0.jar",
+        "org.contract",
+        Map.of(
+            "Export-Package",
+            "org.contract",
+            "Provide-Capability",
+            "osgi.serviceloader;osgi.serviceloader=org.contract.X, " + followed));
+
+    SystemPackages.assemble(distribution);
+
+    SystemPackages packages = SystemPackages.read(distribution);
+    assertEquals(List.of(followed), packages.capabilities());
+    assertEquals(
+        List.of(Offer.parse(followed).getFirst(), Offer.service("dev.polis.boot.BootReport")),
+        packages.given());
+  }
+
+  @Test
+  @DisplayName(
+      "The launcher's own packages are there with the versions of its libraries, also without an assembled distribution")
+  void packagesOfTheLauncher() throws IOException {
+    for (SystemPackages packages :
+        List.of(SystemPackages.read(distribution), SystemPackages.assemble(distribution))) {
+      for (String name :
+          List.of(
+              "dev.polis.boot",
+              "org.osgi.service.cm",
+              "org.osgi.service.component",
+              "org.osgi.service.component.runtime.dto",
+              "org.osgi.util.promise",
+              "org.osgi.util.function")) {
+        assertTrue(
+            packages.packages().stream()
+                .anyMatch(each -> each.matches(name + ";version=\"[1-9].*\"")),
+            () -> name + " is missing: " + packages.packages());
+      }
+    }
   }
 
   /** A jar with a signature, so far as its file names tell. */

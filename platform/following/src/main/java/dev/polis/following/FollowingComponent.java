@@ -5,6 +5,7 @@ import dev.polis.handover.HandOverListener;
 import dev.polis.logtree.LogTree;
 import dev.polis.plugins.graph.FollowedContract;
 import dev.polis.plugins.graph.FollowedContractSource;
+import dev.polis.plugins.plan.Offer;
 import dev.polis.plugins.swap.Replacement;
 import dev.polis.plugins.swap.SwapListener;
 import java.time.InstantSource;
@@ -18,7 +19,7 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 
-/** Follows the contracts of the node's organs. */
+/** Follows the contracts that say so. */
 @Component(
     service = {
       FollowedServices.class,
@@ -27,10 +28,7 @@ import org.osgi.service.component.annotations.Reference;
       FollowedContractSource.class
     },
     immediate = true)
-@Capability(
-    namespace = FollowedContracts.CAPABILITY,
-    attribute = FollowedContracts.DECLARED,
-    effective = "active")
+@Capability(namespace = Offer.EXTENDER, name = Offer.FOLLOWER, version = "1.0.0")
 public final class FollowingComponent
     implements FollowedServices, SwapListener, HandOverListener, FollowedContractSource {
   private final LocalFollowedServices services;
@@ -46,11 +44,7 @@ public final class FollowingComponent
   public FollowingComponent(BundleContext context, @Reference LogTree logs) {
     services =
         LocalFollowedServices.open(
-            context,
-            FollowedContracts.ALL,
-            FollowingLimits.DEFAULT,
-            logs.log("following"),
-            InstantSource.system());
+            context, FollowingLimits.DEFAULT, logs.log("following"), InstantSource.system());
     swaps = new FollowedSwaps(context, services);
   }
 

@@ -5,7 +5,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Constants;
@@ -21,15 +20,15 @@ import org.osgi.framework.hooks.service.ListenerHook.ListenerInfo;
  */
 final class ProviderHooks implements FindHook, EventListenerHook {
   private final Bundle own;
-  private final Set<String> contracts;
+  private final Collection<ServiceFollower> followers;
 
   /**
    * @param own the bundle that registers the proxies, which sees the providers
-   * @param contracts names of the interfaces
+   * @param followers of the contracts of the moment; others may be added by any thread
    */
-  ProviderHooks(Bundle own, Set<String> contracts) {
+  ProviderHooks(Bundle own, Collection<ServiceFollower> followers) {
     this.own = own;
-    this.contracts = Set.copyOf(contracts);
+    this.followers = followers;
   }
 
   @Override
@@ -65,7 +64,7 @@ final class ProviderHooks implements FindHook, EventListenerHook {
   /** The contracts of a service that are followed. */
   private List<String> followed(ServiceReference<?> reference) {
     return Arrays.stream((String[]) reference.getProperty(Constants.OBJECTCLASS))
-        .filter(contracts::contains)
+        .filter(contract -> followers.stream().anyMatch(each -> each.follows(contract, reference)))
         .toList();
   }
 

@@ -2,6 +2,7 @@ package dev.polis.following;
 
 import dev.polis.logtree.Log;
 import dev.polis.plugins.graph.FollowedContractSource;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -36,6 +37,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   static final String PROXY = FollowedContractSource.PROXY;
 
   private final BundleContext context;
+  private final Bundle exporter;
   private final Class<?> contract;
   private final FollowingLimits limits;
   private final Log log;
@@ -65,17 +67,20 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   /**
    * @param context of the bundle that registers the proxy
+   * @param exporter the bundle that has the contract
    * @param contract an interface
    * @param changed called when {@link #status} has changed
    */
   ServiceFollower(
       BundleContext context,
+      Bundle exporter,
       Class<?> contract,
       FollowingLimits limits,
       Log log,
       InstantSource clock,
       Runnable changed) {
     this.context = context;
+    this.exporter = exporter;
     this.contract = contract;
     this.limits = limits;
     this.log = log;
@@ -122,6 +127,16 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     return contract.getName();
   }
 
+  /** Returns whether a type is the contract. */
+  boolean follows(Class<?> type) {
+    return contract.equals(type);
+  }
+
+  /** Returns whether a service of this name is one of the contract, and not of its namesake. */
+  boolean follows(String name, ServiceReference<?> service) {
+    return contract.getName().equals(name) && service.isAssignableTo(exporter, name);
+  }
+
   /** Tells who provides the contract. */
   FollowedService status() {
     return new FollowedService(contract.getName(), provision, since, gate.waiting());
@@ -131,6 +146,9 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   @Override
   public ServiceReference<Object> addingService(ServiceReference<Object> provider) {
+    if (!follows(contract.getName(), provider)) {
+      return null; // the tracker's word for "not of interest"
+    }
     boolean wanted;
     lock.lock();
     try {
@@ -224,7 +242,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     properties.put(PROXY, true);
     properties.put(
         Constants.SERVICE_DESCRIPTION, "follows the present provider of " + contract.getName());
-    registration = context.registerService(contract.getName(), new Factory(), properties);
+    registration = context.registerService(contract.getName(), factory(), properties);
     if (present == null && swap == null) {
       // It went while its users were activated.
       withdraw();
@@ -317,6 +335,34 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     provision = next;
     since = clock.instant();
     changed.run();
+  }
+
+  /** Returns a factory that the framework takes for one of somebody who knows the contract. */
+  private ServiceFactory<?> factory() {
+    Factory factory = new Factory();
+    return (ServiceFactory<?>)
+        Proxy.newProxyInstance(
+            new FactoryLoader(contract.getClassLoader()),
+            new Class<?>[] {ServiceFactory.class},
+            (own, method, arguments) -> method.invoke(factory, arguments));
+  }
+
+  /**
+   * Knows the contract, and the framework's types. The framework shows a service to the users of a
+   * contract if the class loader of its factory finds the same contract; ours does not know those
+   * of other bundles.
+   */
+  private static final class FactoryLoader extends ClassLoader {
+    FactoryLoader(ClassLoader contract) {
+      super(contract);
+    }
+
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+      return name.startsWith("org.osgi.framework.")
+          ? ServiceFactory.class.getClassLoader().loadClass(name)
+          : super.loadClass(name, resolve);
+    }
   }
 
   /** Gives out the proxy, once its provider could be activated. */

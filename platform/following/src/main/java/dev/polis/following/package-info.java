@@ -43,10 +43,15 @@
  * contract by its name is not shown other bundles' providers, but the proxy. So nothing has to be
  * written into an organ, and a plugin from outside has the same references as one of ours. A target
  * filter in each reference would do as well, but a plugin that forgets it would be bound to the
- * object and stopped in a swap. The hooks have to be there before the first user; the bundle says
- * by the capability {@code polis.following} which contracts it follows, and the boot plan starts it
- * before everybody who needs one. The system bundle, this bundle and a provider's own bundle see
- * the provider.
+ * object and stopped in a swap. The hooks have to be there before the first user: the boot plan
+ * starts this bundle before all that need a contract that is followed. The system bundle, this
+ * bundle and a provider's own bundle see the provider.
+ *
+ * <p><b>Which contracts.</b> Those that say so themselves, by {@code
+ * dev.polis.api.contract.Followed}; its essay has how. The contract of a bundle from outside is
+ * followed as long as that bundle is resolved. Two contracts of one name, of two bundles, are two.
+ * A provider is best a bundle beside that of its contract: if the bundle of a contract is replaced,
+ * its users are wired anew.
  *
  * <p><b>Not promised.</b> That a call which is under way when its provider is retired succeeds: it
  * may end within the drain time, then it is on its own. That state moves from one provider to the
@@ -58,7 +63,7 @@
  * damping), but know no values to follow, and no end of waiting but a time-out.
  */
 @Export
-@Version("1.0.0")
+@Version("1.0.1")
 package dev.polis.following;
 
 import org.osgi.annotation.bundle.Export;

@@ -3,15 +3,20 @@ package dev.polis.following;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import dev.polis.api.contract.Followed;
+import dev.polis.plugins.plan.ManifestHeader;
+import dev.polis.plugins.plan.Offer;
 import java.lang.reflect.Array;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Hashtable;
 import java.util.List;
+import java.util.jar.JarFile;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -26,8 +31,19 @@ import org.osgi.framework.BundleContext;
 final class DefaultMethodsTest {
   @TempDir Path folder;
 
-  static List<Class<?>> contracts() {
-    return FollowedContracts.ALL;
+  /** The contracts of the platform, as its own manifest names those that are followed. */
+  static List<Class<?>> contracts() throws Exception {
+    Path api = Path.of(Followed.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    List<Class<?>> contracts = new ArrayList<>();
+    try (JarFile jar = new JarFile(api.toFile())) {
+      String provided = jar.getManifest().getMainAttributes().getValue("Provide-Capability");
+      for (ManifestHeader.Clause each : ManifestHeader.parse(provided)) {
+        if (each.name().equals(Offer.FOLLOWED)) {
+          contracts.add(Class.forName(String.valueOf(each.attributes().get("objectClass"))));
+        }
+      }
+    }
+    return contracts;
   }
 
   @ParameterizedTest(name = "{0}")
@@ -48,7 +64,7 @@ final class DefaultMethodsTest {
 
   @Test
   @DisplayName("the contracts of a node have default methods")
-  void thereAreDefaults() {
+  void thereAreDefaults() throws Exception {
     assertFalse(contracts().stream().flatMap(DefaultMethodsTest::defaults).toList().isEmpty());
   }
 

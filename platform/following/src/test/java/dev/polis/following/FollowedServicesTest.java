@@ -29,7 +29,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -526,16 +525,6 @@ final class FollowedServicesTest {
     Object service = first.getBundleContext().getService(registration.getReference());
     first.getBundleContext().ungetService(registration.getReference());
     return service;
-  }
-
-  @Test
-  @DisplayName("the bundle declares the contracts that it follows")
-  void theContractsAreDeclared() {
-    assertEquals(
-        FollowedContracts.ALL.stream()
-            .map(Class::getName)
-            .collect(Collectors.joining(",", "objectClass:List<String>=\"", "\"")),
-        FollowedContracts.DECLARED);
   }
 
   private List<String> events() throws Exception {

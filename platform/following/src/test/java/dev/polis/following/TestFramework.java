@@ -4,6 +4,7 @@ import dev.polis.logtree.LogTree;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -15,6 +16,8 @@ import java.util.function.Supplier;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import java.util.stream.Collectors;
+import java.util.zip.ZipEntry;
 import org.apache.felix.framework.Felix;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleException;
@@ -39,13 +42,20 @@ final class TestFramework implements AutoCloseable {
     settings.put(Constants.FRAMEWORK_STORAGE, folder.resolve("cache").toString());
     settings.put("felix.service.urlhandlers", "false");
     settings.put("felix.log.level", "1");
+    settings.put(
+        Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA,
+        contracts.stream().map(Class::getPackageName).distinct().collect(Collectors.joining(",")));
+    settings.put(
+        Constants.FRAMEWORK_SYSTEMCAPABILITIES_EXTRA,
+        contracts.stream()
+            .map(contract -> "polis.followed;objectClass=\"" + contract.getName() + '"')
+            .collect(Collectors.joining(",")));
     framework = new Felix(settings);
     framework.start();
     Bundle own = bundle("dev.polis.following", "1.0.0");
     services =
         LocalFollowedServices.open(
             own.getBundleContext(),
-            contracts,
             limits,
             LogTree.create().log("following"),
             InstantSource.system());
@@ -97,6 +107,12 @@ final class TestFramework implements AutoCloseable {
 
   /** Starts an empty bundle. */
   Bundle bundle(String name, String version) throws BundleException, IOException {
+    return bundle(name, version, Map.of());
+  }
+
+  /** Starts a bundle with more headers and some of the classes of these tests. */
+  Bundle bundle(String name, String version, Map<String, String> more, Class<?>... classes)
+      throws BundleException, IOException {
     Manifest manifest = new Manifest();
     Attributes headers = manifest.getMainAttributes();
     headers.put(Attributes.Name.MANIFEST_VERSION, "1.0");
@@ -104,7 +120,16 @@ final class TestFramework implements AutoCloseable {
     headers.putValue(Constants.BUNDLE_SYMBOLICNAME, name);
     headers.putValue(Constants.BUNDLE_VERSION, version);
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    new JarOutputStream(bytes, manifest).close();
+    more.forEach(headers::putValue);
+    try (JarOutputStream jar = new JarOutputStream(bytes, manifest)) {
+      for (Class<?> each : classes) {
+        String file = each.getName().replace('.', '/') + ".class";
+        jar.putNextEntry(new ZipEntry(file));
+        try (InputStream in = each.getClassLoader().getResourceAsStream(file)) {
+          in.transferTo(jar);
+        }
+      }
+    }
     Bundle bundle =
         framework
             .getBundleContext()

@@ -36,13 +36,16 @@ public final class PackMojo extends AbstractMojo {
   @Parameter(property = "polis.key", required = true)
   private File key;
 
-  /** The organs it provides; without these and roles, those of the header Polis-Organ. */
+  /** The organs it provides, of a bundle that says nothing of organs and roles itself. */
   @Parameter private List<String> organs;
 
-  /** The roles it provides; without these and organs, those of the header Polis-Role. */
+  /** The roles it provides, of a bundle that says nothing of organs and roles itself. */
   @Parameter private List<String> roles;
 
-  /** The lowest version of the platform it runs on; by default the version of this plugin. */
+  /**
+   * The lowest version of the platform it runs on, of a bundle that does not say it itself; by
+   * default the version of this plugin.
+   */
   @Parameter(property = "polis.minimumPlatform", defaultValue = "")
   private String minimumPlatform;
 

@@ -41,7 +41,7 @@ class PackMojoTest {
     headers.put(Attributes.Name.MANIFEST_VERSION, "1.0");
     headers.putValue("Bundle-SymbolicName", "org.example.backup");
     headers.putValue("Bundle-Version", "1.0.0");
-    headers.putValue("Polis-Role", "NightlyBackup");
+    headers.putValue("Provide-Capability", "polis.role;polis.role=NightlyBackup");
     try (OutputStream out = Files.newOutputStream(bundle);
         JarOutputStream jar = new JarOutputStream(out, manifest)) {
       jar.finish();

@@ -72,7 +72,7 @@ final class PackedPlugins {
     headers.putValue("Bundle-ManifestVersion", "2");
     headers.putValue("Bundle-SymbolicName", name);
     headers.putValue("Bundle-Version", version);
-    headers.putValue("Polis-Role", role);
+    headers.putValue("Provide-Capability", "polis.role;polis.role=" + role);
     try (OutputStream out = Files.newOutputStream(jar);
         JarOutputStream target = new JarOutputStream(out, manifest)) {
       target.finish();

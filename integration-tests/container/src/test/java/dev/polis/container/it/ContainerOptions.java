@@ -7,12 +7,16 @@ import static org.ops4j.pax.exam.CoreOptions.systemPackage;
 import static org.ops4j.pax.exam.CoreOptions.systemTimeout;
 import static org.ops4j.pax.exam.CoreOptions.workingDirectory;
 
+import dev.polis.plugins.plan.ManifestHeader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.jar.Attributes;
 import java.util.jar.JarFile;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ExtensionConfigurationException;
@@ -29,21 +33,6 @@ record ContainerOptions(Path distribution, Path scratch) {
 
   /** How long the framework may take to start or to stop, on a machine that does other things. */
   private static final Duration PATIENCE = Duration.ofSeconds(120);
-
-  /**
-   * The system packages of every node; their classes are on the class path of whoever starts a
-   * framework.
-   */
-  private static final List<String> SYSTEM_PACKAGES =
-      List.of(
-          "dev.polis.boot;version=1.1.0",
-          "org.osgi.service.cm;version=1.6.1",
-          "org.osgi.service.component;version=1.5.1",
-          "org.osgi.service.component.propertytypes;version=1.5",
-          "org.osgi.service.component.runtime;version=1.5",
-          "org.osgi.service.component.runtime.dto;version=1.5",
-          "org.osgi.util.promise;version=1.3.0",
-          "org.osgi.util.function;version=1.2.0");
 
   /** Shared with the tests, so that a failed assertion is the same type inside and outside. */
   private static final List<String> TESTING =
@@ -62,13 +51,28 @@ record ContainerOptions(Path distribution, Path scratch) {
     options.add(workingDirectory(scratch.resolve("framework").toString()));
     options.add(cleanCaches(true));
     options.add(systemTimeout(PATIENCE.toMillis()));
-    SYSTEM_PACKAGES.forEach(name -> options.add(systemPackage(name)));
+    systemPackages().forEach(name -> options.add(systemPackage(name)));
     TESTING.forEach(name -> options.add(systemPackage(name)));
     settings(options);
     for (Path jar : jars()) {
       options.add(bundle("reference:" + jar.toUri()).start(!needsConfiguration(jar)));
     }
     return options.toArray(Option[]::new);
+  }
+
+  /**
+   * Lists the system packages of a node that no bundle exports here: those that the launcher
+   * brings. Their classes are on the class path of whoever starts a framework.
+   */
+  private List<String> systemPackages() throws IOException {
+    Set<String> exported = new HashSet<>();
+    for (Path jar : jars()) {
+      String exports = headers(jar).getValue(Constants.EXPORT_PACKAGE);
+      ManifestHeader.parse(exports).forEach(each -> exported.add(each.name()));
+    }
+    return Files.readAllLines(distribution.resolve("system.packages")).stream()
+        .filter(line -> !exported.contains(line.substring(0, line.indexOf(';'))))
+        .toList();
   }
 
   private static void settings(List<Option> options) {
@@ -98,8 +102,12 @@ record ContainerOptions(Path distribution, Path scratch) {
 
   /** Components are started by the tests, once their configuration is in place. */
   private static boolean needsConfiguration(Path jar) throws IOException {
+    return headers(jar).getValue("Service-Component") != null;
+  }
+
+  private static Attributes headers(Path jar) throws IOException {
     try (JarFile file = new JarFile(jar.toFile())) {
-      return file.getManifest().getMainAttributes().getValue("Service-Component") != null;
+      return file.getManifest().getMainAttributes();
     }
   }
 }

@@ -31,8 +31,8 @@
  * inside is a failure outside.
  *
  * <p>Not promised: that the framework is started as the launcher does it. The order of the start is
- * that of the tests, and the launcher's system packages are repeated here. The launcher's own tests
- * are about that.
+ * that of the tests, and the platform is installed as bundles. The launcher's own tests are about
+ * that.
  *
  * <p>Why not the forked container? The JVM is Surefire's own and serves one class, so one more
  * would only add a way to lose its output. Why not a framework put up by hand? Almost; what is left

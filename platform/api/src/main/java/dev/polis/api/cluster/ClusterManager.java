@@ -1,9 +1,11 @@
 package dev.polis.api.cluster;
 
+import dev.polis.api.contract.Followed;
 import dev.polis.event.Value;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** Decides how this node becomes a member and publishes how it stands. Thread-safe. */
+@Followed
 @ProviderType
 public interface ClusterManager {
 

@@ -1,5 +1,6 @@
 package dev.polis.api.consensus;
 
+import dev.polis.api.contract.Followed;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
@@ -11,6 +12,7 @@ import org.osgi.annotation.versioning.ProviderType;
  * The local member of consensus. All methods may be called from any thread. What was started goes
  * on when the service goes away; its successor adopts the running member when it is started again.
  */
+@Followed
 @ProviderType
 public interface Consensus {
 

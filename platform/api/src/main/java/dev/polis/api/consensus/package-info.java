@@ -26,7 +26,7 @@
  * replacement of every line of our code.
  */
 @Export
-@Version("1.0.0")
+@Version("1.0.1")
 package dev.polis.api.consensus;
 
 import org.osgi.annotation.bundle.Export;

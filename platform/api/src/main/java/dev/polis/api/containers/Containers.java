@@ -1,5 +1,6 @@
 package dev.polis.api.containers;
 
+import dev.polis.api.contract.Followed;
 import dev.polis.event.Value;
 import java.io.IOException;
 import java.io.InputStream;
@@ -10,6 +11,7 @@ import org.osgi.annotation.versioning.ProviderType;
  * The container runtime of this node. All methods may be called from any thread. What was started
  * goes on when the service goes away; its successor adopts it when it is started again.
  */
+@Followed
 @ProviderType
 public interface Containers {
 

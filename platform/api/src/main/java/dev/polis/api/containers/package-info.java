@@ -27,7 +27,7 @@
  * of it, and lives longer than any role's code.
  */
 @Export
-@Version("1.0.0")
+@Version("1.0.1")
 package dev.polis.api.containers;
 
 import org.osgi.annotation.bundle.Export;

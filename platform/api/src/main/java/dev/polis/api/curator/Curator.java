@@ -1,5 +1,6 @@
 package dev.polis.api.curator;
 
+import dev.polis.api.contract.Followed;
 import dev.polis.event.Value;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
@@ -7,6 +8,7 @@ import java.security.cert.X509Certificate;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** The local curator of a node that runs consensus. All methods may be called from any thread. */
+@Followed
 @ProviderType
 public interface Curator {
 

@@ -16,7 +16,7 @@
  * method here for each of them would be a second, unauthorized way to the same data.
  */
 @Export
-@Version("1.0.0")
+@Version("1.0.1")
 package dev.polis.api.curator;
 
 import org.osgi.annotation.bundle.Export;

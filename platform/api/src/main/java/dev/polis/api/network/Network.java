@@ -1,5 +1,6 @@
 package dev.polis.api.network;
 
+import dev.polis.api.contract.Followed;
 import dev.polis.event.Value;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.net.Net;
@@ -7,6 +8,7 @@ import java.io.IOException;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** Publishes the node's address and name, and configures its network. Thread-safe. */
+@Followed
 @ProviderType
 public interface Network {
 

@@ -1,10 +1,12 @@
 package dev.polis.api.roles;
 
+import dev.polis.api.contract.Followed;
 import dev.polis.event.Value;
 import java.util.SortedSet;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** Publishes the roles of this node. Thread-safe. */
+@Followed
 @ProviderType
 public interface LocalRoleServer {
   /** Returns the roles that the cluster wants of this node; empty until the first are known. */

@@ -17,7 +17,7 @@
  * <p>Not promised: an order between roles. A role that needs another one watches its services.
  */
 @Export
-@Version("1.1.0")
+@Version("1.1.1")
 package dev.polis.api.roles;
 
 import org.osgi.annotation.bundle.Export;

@@ -1,5 +1,6 @@
 package dev.polis.api.storage;
 
+import dev.polis.api.contract.Followed;
 import dev.polis.event.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
@@ -14,6 +15,7 @@ import org.osgi.annotation.versioning.ProviderType;
  * outlives the service: the next instance finds it and publishes {@link DataStatus.Mounted} before
  * it serves its first caller, without keys.
  */
+@Followed
 @ProviderType
 public interface Storage {
 

@@ -28,7 +28,7 @@
  * unless the configuration is sealed to hardware.
  */
 @Export
-@Version("1.0.0")
+@Version("1.0.1")
 package dev.polis.api.storage;
 
 import org.osgi.annotation.bundle.Export;

@@ -6,9 +6,10 @@ import java.util.List;
 import org.osgi.framework.Version;
 
 /**
- * Says about a plugin what its bundle does not say itself.
+ * Says about a plugin what its bundle does not say itself. It is for bundles that were built
+ * without capabilities; one that contradicts its bundle is refused.
  *
- * @param provides organs and roles; empty for those that the bundle's headers name
+ * @param provides organs and roles; empty for those that the bundle names
  * @param platform the lowest version of the platform
  */
 public record PackOptions(List<Provided> provides, LowestPlatform platform) {
@@ -18,7 +19,7 @@ public record PackOptions(List<Provided> provides, LowestPlatform platform) {
   /** Says what the lowest version of the platform is. */
   public sealed interface LowestPlatform {
 
-    /** The one that the bundle's headers name, or else that of this platform. */
+    /** The one that the bundle names, or else that of this platform. */
     record OfBundle() implements LowestPlatform {}
 
     /**

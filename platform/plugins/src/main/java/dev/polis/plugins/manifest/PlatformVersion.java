@@ -30,6 +30,18 @@ public final class PlatformVersion {
     return parse(properties.getProperty("version", ""));
   }
 
+  /**
+   * Says that a plugin needs another platform, and what helps.
+   *
+   * @param plugin its name
+   * @param needed such as {@code in version 2.0.0 or newer}
+   * @param running the version of the platform that runs
+   */
+  public static String tooOld(String plugin, String needed, String running) {
+    return "%s needs the platform %s, and this process runs %s; this needs a new process: install a newer distribution, then \"polisctl node restart --runtime\""
+        .formatted(plugin, needed, running);
+  }
+
   /** Reads a version as Maven writes it: {@code 0.2.0-SNAPSHOT} is 0.2.0 with a qualifier. */
   static Version parse(String maven) {
     return PluginManifest.version("version of the platform", maven.replaceFirst("-", "."));

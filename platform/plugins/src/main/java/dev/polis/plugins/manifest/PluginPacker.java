@@ -8,24 +8,24 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.PrivateKey;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.jar.Attributes;
 import org.osgi.framework.Version;
 import org.osgi.framework.VersionRange;
 
 /**
- * Makes the manifest of a plugin from its bundle. What the bundle provides is in headers that its
- * build writes, such as {@code Polis-Role: NightlyBackup}.
+ * Makes the manifest of a plugin from its bundle. What the bundle provides and needs is said by its
+ * capabilities ({@link BundleCapabilities}).
  */
 public final class PluginPacker {
-  /** The header with the names of organs, separated by commas. */
+  /** The header that named organs before there were capabilities. */
   public static final String ORGANS = "Polis-Organ";
 
-  /** The header with the names of roles, separated by commas. */
+  /** The header that named roles before there were capabilities. */
   public static final String ROLES = "Polis-Role";
 
-  /** The header with the lowest version of the platform. */
+  /** The header that named the lowest version of the platform before there were capabilities. */
   public static final String PLATFORM = "Polis-Minimum-Platform";
 
   private PluginPacker() {}
@@ -49,14 +49,16 @@ public final class PluginPacker {
               .formatted(bundle, size, PluginManifest.LARGEST_BUNDLE));
     }
     try {
+      requireNoHeaders(headers.main());
+      BundleCapabilities said = BundleCapabilities.of(headers.main());
       return new PluginManifest(
           headers.symbolicName(),
           headers.version(),
           Digest.of(bundle),
           size,
-          options.provides().isEmpty() ? provides(headers.main()) : options.provides(),
+          provides(options.provides(), said),
           imports(headers.main()),
-          platform(options.platform(), headers.main()));
+          platform(options.platform(), said));
     } catch (IllegalArgumentException e) {
       throw new PackException(
           "%s cannot be packed: %s; correct its build".formatted(bundle, e.getMessage()), e);
@@ -79,8 +81,13 @@ public final class PluginPacker {
     PluginManifest manifest = describe(bundle, options);
     if (!manifest.isOrganOrRole()) {
       throw new PackException(
-          "%s does not say what it provides; name it with a header \"%s:\" or \"%s:\" in its bnd file, or with an option"
-              .formatted(bundle, ORGANS, ROLES));
+          "%s does not say what it provides; say it in its bnd file with \"Provide-Capability: %s;%s=NAME\" or \"%s;%s=NAME\", or with an option"
+              .formatted(
+                  bundle,
+                  BundleCapabilities.ORGAN,
+                  BundleCapabilities.ORGAN,
+                  BundleCapabilities.ROLE,
+                  BundleCapabilities.ROLE));
     }
     write(bundle, SignedManifest.sign(manifest, key));
     return manifest;
@@ -113,17 +120,35 @@ public final class PluginPacker {
     }
   }
 
-  private static List<Provided> provides(Attributes headers) {
-    List<Provided> provides = new ArrayList<>();
-    names(headers, ORGANS).forEach(name -> provides.add(new Provided.Organ(name)));
-    names(headers, ROLES).forEach(name -> provides.add(new Provided.Role(name)));
-    return provides;
+  /** What a header says would be lost, since nobody reads it. */
+  private static void requireNoHeaders(Attributes headers) {
+    requireNo(
+        headers, ORGANS, "Provide-Capability: %1$s;%1$s=".formatted(BundleCapabilities.ORGAN));
+    requireNo(headers, ROLES, "Provide-Capability: %1$s;%1$s=".formatted(BundleCapabilities.ROLE));
+    requireNo(
+        headers,
+        PLATFORM,
+        "Require-Capability: %s;filter:=(version>=".formatted(BundleCapabilities.PLATFORM));
   }
 
-  private static List<String> names(Attributes headers, String header) {
-    return ManifestHeader.parse(headers.getValue(header)).stream()
-        .map(ManifestHeader.Clause::name)
-        .toList();
+  private static void requireNo(Attributes headers, String header, String instead) {
+    if (headers.getValue(header) != null) {
+      throw new IllegalArgumentException(
+          "the header \"%s: %s\" is that of an earlier version, and bundles say it by a capability now, \"%s…\" in the bnd file"
+              .formatted(header, Names.shown(headers.getValue(header)), instead));
+    }
+  }
+
+  private static List<Provided> provides(List<Provided> option, BundleCapabilities said) {
+    if (option.isEmpty() || said.provides().isEmpty()) {
+      return option.isEmpty() ? said.provides() : option;
+    }
+    if (!Set.copyOf(option).equals(Set.copyOf(said.provides()))) {
+      throw new IllegalArgumentException(
+          "it says itself that it provides %s, and the options say %s"
+              .formatted(said.provides(), option));
+    }
+    return said.provides();
   }
 
   private static List<PackageRequirement> imports(Attributes headers) {
@@ -140,13 +165,15 @@ public final class PluginPacker {
         "optional".equals(clause.directives().get("resolution")));
   }
 
-  private static Version platform(PackOptions.LowestPlatform option, Attributes headers) {
-    if (option instanceof PackOptions.LowestPlatform.At(Version version)) {
-      return version;
+  private static Version platform(PackOptions.LowestPlatform option, BundleCapabilities said) {
+    if (!(option instanceof PackOptions.LowestPlatform.At(Version version))) {
+      return said.lowestPlatform().orElseGet(PlatformVersion::current);
     }
-    String named = headers.getValue(PLATFORM);
-    return named == null
-        ? PlatformVersion.current()
-        : PluginManifest.version("version of a platform", named.strip());
+    if (said.lowestPlatform().filter(own -> !own.equals(version)).isPresent()) {
+      throw new IllegalArgumentException(
+          "it says itself that it needs the platform %s, and the option says %s"
+              .formatted(said.lowestPlatform().get(), version));
+    }
+    return version;
   }
 }

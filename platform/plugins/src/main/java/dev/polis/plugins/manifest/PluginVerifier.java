@@ -53,8 +53,13 @@ public final class PluginVerifier {
    */
   public VerifiedPlugin verify(Path bundle, byte[] manifest, TrustRoots roots)
       throws PluginRefusedException, IOException {
-    VerifiedManifest verified = verifyManifest(manifest, roots);
-    requireBundle(bundle, verified.manifest());
+    VerifiedManifest verified = verifySignature(manifest, roots);
+    requireContent(bundle, verified.manifest());
+    BundleCapabilities said = requireIdentity(bundle, verified.manifest());
+    if (said.lowestPlatform().isEmpty()) {
+      // Otherwise the bundle says it to the framework's resolver, which decides.
+      requirePlatform(verified.manifest());
+    }
     return new VerifiedPlugin(bundle, verified.manifest(), verified.signer());
   }
 
@@ -68,15 +73,20 @@ public final class PluginVerifier {
    */
   public VerifiedManifest verifyManifest(byte[] manifest, TrustRoots roots)
       throws PluginRefusedException {
+    VerifiedManifest verified = verifySignature(manifest, roots);
+    requirePlatform(verified.manifest());
+    return verified;
+  }
+
+  private VerifiedManifest verifySignature(byte[] manifest, TrustRoots roots)
+      throws PluginRefusedException {
     ManifestEnvelope envelope = ManifestEnvelope.decode(manifest);
     Signer signer =
         switch (envelope) {
           case SignedManifest signed -> requireKey(signed, roots);
           case DistributionManifest given -> requireListed(given, manifest);
         };
-    PluginManifest content = envelope.content();
-    requirePlatform(content);
-    return new VerifiedManifest(content, signer);
+    return new VerifiedManifest(envelope.content(), signer);
   }
 
   /**
@@ -150,8 +160,10 @@ public final class PluginVerifier {
     if (platform.compareTo(manifest.minimumPlatform()) < 0) {
       throw new PluginRefusedException(
           RefusalReason.PLATFORM_TOO_OLD,
-          "%s needs the platform in version %s or newer, and this process runs %s; this needs a new process: install a newer distribution, then \"polisctl node restart --runtime\""
-              .formatted(manifest.label(), manifest.minimumPlatform(), platform));
+          PlatformVersion.tooOld(
+              manifest.label(),
+              "in version %s or newer".formatted(manifest.minimumPlatform()),
+              platform.toString()));
     }
   }
 
@@ -179,12 +191,15 @@ public final class PluginVerifier {
     }
   }
 
-  private static void requireIdentity(Path bundle, PluginManifest manifest)
+  /** Compares what a bundle says of itself with its manifest, and returns it. */
+  private static BundleCapabilities requireIdentity(Path bundle, PluginManifest manifest)
       throws PluginRefusedException {
     BundleHeaders headers;
+    BundleCapabilities said;
     try {
       headers = BundleHeaders.read(bundle);
-    } catch (IOException e) {
+      said = BundleCapabilities.of(headers.main());
+    } catch (IOException | IllegalArgumentException e) {
       throw new PluginRefusedException(
           RefusalReason.UNREADABLE_BUNDLE,
           "%s is no bundle: %s; build it with bnd".formatted(bundle, e.getMessage()),
@@ -201,5 +216,24 @@ public final class PluginVerifier {
                   headers.version(),
                   manifest.label()));
     }
+    // A plugin of an earlier release says nothing by capabilities; its manifest was signed.
+    boolean others =
+        !said.provides().isEmpty()
+            && !Set.copyOf(said.provides()).equals(Set.copyOf(manifest.provides()));
+    if (others
+        || said.lowestPlatform()
+            .filter(each -> !each.equals(manifest.minimumPlatform()))
+            .isPresent()) {
+      throw new PluginRefusedException(
+          RefusalReason.OTHER_BUNDLE,
+          "%s says that it provides %s and needs the platform %s, and its manifest says %s and %s; pack the bundle again"
+              .formatted(
+                  bundle,
+                  said.provides(),
+                  said.lowestPlatform().map(Version::toString).orElse("as its manifest says"),
+                  manifest.provides(),
+                  manifest.minimumPlatform()));
+    }
+    return said;
   }
 }

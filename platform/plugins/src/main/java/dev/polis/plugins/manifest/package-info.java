@@ -13,11 +13,16 @@
  *                                                               └──────────────────────────┘
  * </pre>
  *
- * <p>A plugin is a bundle and a manifest in a file beside it. The manifest is the only place that
- * says which organ or role a bundle provides; a bundle's name says nothing, so that plugins from
- * outside are equals of ours. {@link dev.polis.plugins.manifest.PluginVerifier} reads the bundle as
- * a file, never as code, and refuses with a {@link dev.polis.plugins.manifest.RefusalReason} and a
- * sentence. It looks at nothing but the envelope before the signature is verified.
+ * <p>A plugin is a bundle and a manifest in a file beside it. The bundle says by capabilities which
+ * organ or role it provides and which platform it needs ({@link
+ * dev.polis.plugins.manifest.BundleCapabilities}), so that the framework's resolver checks it; a
+ * bundle's name says nothing, so that plugins from outside are equals of ours. The manifest repeats
+ * it, for all that decide without the bundle: the leader, and a node before it fetches the file. A
+ * manifest that says something else than its bundle is refused. A plugin that an earlier release
+ * has packed says it in its manifest alone, and stays good. {@link
+ * dev.polis.plugins.manifest.PluginVerifier} reads the bundle as a file, never as code, and refuses
+ * with a {@link dev.polis.plugins.manifest.RefusalReason} and a sentence. It looks at nothing but
+ * the envelope before the signature is verified.
  *
  * <p>Not promised: a verified plugin is one that a trusted person has signed, not one that is free
  * of errors or of bad intent. A signature does not expire; a key that is no longer trusted is
@@ -30,7 +35,7 @@
  * cannot hold its own digest.
  */
 @Export
-@Version("1.1.0")
+@Version("1.2.0")
 package dev.polis.plugins.manifest;
 
 import org.osgi.annotation.bundle.Export;

@@ -136,7 +136,8 @@ public final class BootPlan {
     for (Need need : bundle.needs()) {
       // Also of an optional one: who is bound to the provider itself does not follow.
       all.stream()
-          .filter(other -> other != bundle && follows(other, need))
+          .filter(other -> other != bundle && other.offers().stream().anyMatch(Offer::follows))
+          .filter(other -> followed(need, all, given))
           .forEach(
               follower ->
                   found
@@ -156,8 +157,9 @@ public final class BootPlan {
     return found;
   }
 
-  private static boolean follows(BundleManifest bundle, Need need) {
-    return bundle.offers().stream().anyMatch(need::followedBy);
+  private static boolean followed(Need need, List<BundleManifest> all, Collection<Offer> given) {
+    return given.stream().anyMatch(need::followedBy)
+        || all.stream().anyMatch(each -> each.offers().stream().anyMatch(need::followedBy));
   }
 
   private static boolean offers(BundleManifest bundle, Need need) {

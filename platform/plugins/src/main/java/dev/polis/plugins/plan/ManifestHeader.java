@@ -41,8 +41,17 @@ public final class ManifestHeader {
     return clauses;
   }
 
+  /**
+   * Takes a header apart and leaves its clauses as they are written.
+   *
+   * @param header the value of a header, or null if the manifest has none
+   */
+  public static List<String> clauses(String header) {
+    return header == null ? List.of() : split(header, ',').stream().map(String::strip).toList();
+  }
+
   /** Splits outside of quotes; a backslash takes the meaning from the character after it. */
-  static List<String> split(String text, char separator) {
+  private static List<String> split(String text, char separator) {
     List<String> parts = new ArrayList<>();
     StringBuilder part = new StringBuilder();
     boolean quoted = false;

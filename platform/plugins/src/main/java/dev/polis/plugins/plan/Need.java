@@ -51,10 +51,10 @@ public record Need(String namespace, String filter, boolean optional) {
     return offer.namespace().equals(namespace) && matches(offer);
   }
 
-  /** Whether who needs it gets a proxy from whoever makes this offer. */
+  /** Whether an offer says that the contract that is needed is followed. */
   boolean followedBy(Offer offer) {
     return namespace.equals(Offer.SERVICE)
-        && offer.namespace().equals(Offer.FOLLOWING)
+        && offer.namespace().equals(Offer.FOLLOWED)
         && matches(offer);
   }
 

@@ -6,21 +6,26 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Describes what a bundle provides: a service, the work of an extender, or proxies of services that
- * others provide.
+ * Describes what a bundle provides: a service, the work of an extender, or a contract that is
+ * followed.
  *
- * @param namespace {@code osgi.service}, {@code osgi.extender} or {@code polis.following}
+ * @param namespace {@code osgi.service}, {@code osgi.extender} or {@code polis.followed}
  * @param attributes what a filter can ask for; the value is a string, a list of strings, a version
  *     or a number
  */
 public record Offer(String namespace, Map<String, Object> attributes) {
   static final String SERVICE = "osgi.service";
-  static final String EXTENDER = "osgi.extender";
 
-  /** Declares contracts whose users get a proxy from the bundle, whoever provides them. */
-  static final String FOLLOWING = "polis.following";
+  /** The name space of extenders. */
+  public static final String EXTENDER = "osgi.extender";
 
-  private static final Set<String> KNOWN = Set.of(SERVICE, EXTENDER, FOLLOWING);
+  /** The name space in which a bundle says which contracts of its own are followed. */
+  public static final String FOLLOWED = "polis.followed";
+
+  /** The extender that gives the users of a followed contract a proxy, whoever provides it. */
+  public static final String FOLLOWER = "polis.following";
+
+  private static final Set<String> KNOWN = Set.of(SERVICE, EXTENDER, FOLLOWED);
   private static final String OBJECT_CLASS = "objectClass";
 
   /** Copies its arguments. */
@@ -36,7 +41,17 @@ public record Offer(String namespace, Map<String, Object> attributes) {
     return new Offer(SERVICE, Map.of(OBJECT_CLASS, List.of(type)));
   }
 
-  static List<Offer> parse(String header) {
+  /** Returns whether it is the work of the extender that follows contracts. */
+  boolean follows() {
+    return namespace.equals(EXTENDER) && FOLLOWER.equals(attributes.get(EXTENDER));
+  }
+
+  /**
+   * Reads what a bundle provides.
+   *
+   * @param header the value of Provide-Capability, or null if the manifest has none
+   */
+  public static List<Offer> parse(String header) {
     List<Offer> offers = new ArrayList<>();
     for (ManifestHeader.Clause clause : ManifestHeader.parse(header)) {
       if (KNOWN.contains(clause.name())) {

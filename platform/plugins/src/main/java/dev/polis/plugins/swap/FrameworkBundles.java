@@ -1,10 +1,13 @@
 package dev.polis.plugins.swap;
 
+import dev.polis.plugins.manifest.BundleCapabilities;
+import dev.polis.plugins.manifest.PlatformVersion;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -96,14 +99,34 @@ final class FrameworkBundles {
   }
 
   private String missing(Bundle bundle, BundleRequirement requirement) {
-    if (!requirement.getNamespace().equals(PackageNamespace.PACKAGE_NAMESPACE)) {
-      return "%s requires %s %s, which nobody provides"
-          .formatted(
-              bundle.getSymbolicName(),
-              requirement.getNamespace(),
-              requirement.getDirectives().getOrDefault("filter", ""));
-    }
     String filter = requirement.getDirectives().getOrDefault("filter", "");
+    return switch (requirement.getNamespace()) {
+      case PackageNamespace.PACKAGE_NAMESPACE -> missingPackage(bundle, filter);
+      case BundleCapabilities.PLATFORM ->
+          PlatformVersion.tooOld(
+              bundle.getSymbolicName() + ":" + bundle.getVersion(),
+              range(filter).strip(),
+              offered(BundleCapabilities.PLATFORM, Constants.VERSION_ATTRIBUTE));
+      case BundleCapabilities.ORGAN ->
+          missingPlugin(bundle, "organ", BundleCapabilities.ORGAN, filter);
+      case BundleCapabilities.ROLE ->
+          missingPlugin(bundle, "role", BundleCapabilities.ROLE, filter);
+      default ->
+          "%s requires %s %s, which nobody provides"
+              .formatted(bundle.getSymbolicName(), requirement.getNamespace(), filter);
+    };
+  }
+
+  private String missingPlugin(Bundle bundle, String what, String namespace, String filter) {
+    return "%s needs the %s %s, which no bundle of this node brings (they bring %s); push a plugin that brings it first, or leave the requirement out"
+        .formatted(
+            bundle.getSymbolicName(),
+            what,
+            filter.replaceFirst("(?s).*\\(" + Pattern.quote(namespace) + "=([^)]*)\\).*", "$1"),
+            offered(namespace, namespace));
+  }
+
+  private String missingPackage(Bundle bundle, String filter) {
     String name = filter.replaceFirst("(?s).*osgi\\.wiring\\.package=([^)]*)\\).*", "$1");
     String exported = exported(name);
     return "%s imports the package %s%s, %s"
@@ -129,17 +152,30 @@ final class FrameworkBundles {
   }
 
   private String exported(String name) {
+    return declared(PackageNamespace.PACKAGE_NAMESPACE)
+        .filter(each -> name.equals(each.get(PackageNamespace.PACKAGE_NAMESPACE)))
+        .map(each -> String.valueOf(each.get(Constants.VERSION_ATTRIBUTE)))
+        .distinct()
+        .collect(Collectors.joining(", "));
+  }
+
+  /** Lists what there is in a name space, for people. */
+  private String offered(String namespace, String attribute) {
+    String there =
+        declared(namespace)
+            .map(each -> String.valueOf(each.get(attribute)))
+            .distinct()
+            .sorted()
+            .collect(Collectors.joining(", "));
+    return there.isEmpty() ? "none" : there;
+  }
+
+  private Stream<Map<String, Object>> declared(String namespace) {
     return Stream.of(context.getBundles())
         .map(bundle -> bundle.adapt(BundleRevision.class))
         .filter(revision -> revision != null)
-        .flatMap(
-            revision ->
-                revision.getDeclaredCapabilities(PackageNamespace.PACKAGE_NAMESPACE).stream())
-        .map(BundleCapability::getAttributes)
-        .filter(each -> name.equals(each.get(PackageNamespace.PACKAGE_NAMESPACE)))
-        .map(each -> String.valueOf(each.get("version")))
-        .distinct()
-        .collect(Collectors.joining(", "));
+        .flatMap(revision -> revision.getDeclaredCapabilities(namespace).stream())
+        .map(BundleCapability::getAttributes);
   }
 
   /** Returns the bundles that have to be wired anew when these go, without these. */

@@ -21,19 +21,28 @@ class PluginPackerTest {
 
   @TempDir Path folder;
 
+  private static final Map<String, String> SAID =
+      Map.of(
+          "Provide-Capability",
+          "polis.role;polis.role=NightlyBackup",
+          "Require-Capability",
+          "polis.platform;filter:=\"(version>=0.1.0)\"");
+
   private Path bundle(Map<String, String> headers) throws Exception {
     return PluginFixture.bundle(folder, NAME, "1.2.3", headers);
   }
 
   @Test
-  @DisplayName("what the bundle's headers say is in the manifest")
-  void headers() throws Exception {
+  @DisplayName("what the bundle's capabilities and imports say is in the manifest")
+  void capabilities() throws Exception {
     Path bundle =
         bundle(
             Map.of(
-                "Polis-Organ", "backup",
-                "Polis-Role", "NightlyBackup,WeeklyBackup",
-                "Polis-Minimum-Platform", "0.1.0",
+                "Provide-Capability",
+                    "polis.organ;polis.organ=backup,osgi.service;objectClass=a.B,"
+                        + "polis.role;polis.role:List<String>=\"NightlyBackup,WeeklyBackup\"",
+                "Require-Capability",
+                    "polis.platform;filter:=\"(&(version>=0.1.0)(!(version>=2)))\"",
                 "Import-Package",
                     "dev.polis.api.roles;version=\"[1.2,2)\",org.slf4j;version=\"2\";resolution:=optional,org.plain"));
 
@@ -57,12 +66,11 @@ class PluginPackerTest {
   }
 
   @Test
-  @DisplayName("options go before headers, and the platform is this one unless it is said")
+  @DisplayName(
+      "options say what a bundle does not say, and the platform is this one unless it is said")
   void options() throws Exception {
-    Path bundle = bundle(Map.of("Polis-Role", "NightlyBackup"));
-
     PluginManifest manifest =
-        PluginPacker.describe(bundle, PackOptions.of(List.of("backup"), List.of(), ""));
+        PluginPacker.describe(bundle(Map.of()), PackOptions.of(List.of("backup"), List.of(), ""));
 
     assertEquals(List.of(new Provided.Organ("backup")), manifest.provides());
     assertEquals(PlatformVersion.current(), manifest.minimumPlatform());
@@ -72,9 +80,44 @@ class PluginPackerTest {
   }
 
   @Test
+  @DisplayName("an option that contradicts the bundle is refused, and one that agrees is not")
+  void contradiction() throws Exception {
+    Path bundle = bundle(SAID);
+
+    PluginPacker.describe(bundle, PackOptions.of(List.of(), List.of("NightlyBackup"), "0.1.0"));
+    for (PackOptions each :
+        List.of(
+            PackOptions.of(List.of("backup"), List.of(), ""),
+            PackOptions.of(List.of(), List.of(), "0.2"))) {
+      String message =
+          assertThrows(PackException.class, () -> PluginPacker.describe(bundle, each)).getMessage();
+      assertTrue(message.contains("it says itself that it"), message);
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "the headers of an earlier version are refused, with the capability to write instead")
+  void headersOfBefore() throws Exception {
+    for (Map.Entry<String, String> each :
+        Map.of(
+                "Polis-Organ", "Provide-Capability: polis.organ;polis.organ=",
+                "Polis-Role", "Provide-Capability: polis.role;polis.role=",
+                "Polis-Minimum-Platform", "Require-Capability: polis.platform;filter:=")
+            .entrySet()) {
+      Path bundle = bundle(Map.of(each.getKey(), "x"));
+      String message =
+          assertThrows(PackException.class, () -> PluginPacker.describe(bundle, PackOptions.NONE))
+              .getMessage();
+      assertTrue(message.contains(each.getKey() + ": x"), message);
+      assertTrue(message.contains(each.getValue()), message);
+    }
+  }
+
+  @Test
   @DisplayName("a packed plugin is accepted by a cluster that trusts the key")
   void packedIsAccepted() throws Exception {
-    Path bundle = bundle(Map.of("Polis-Role", "NightlyBackup"));
+    Path bundle = bundle(SAID);
 
     PluginManifest packed =
         PluginPacker.pack(bundle, PackOptions.NONE, PluginFixture.TRUSTED.getPrivate());
@@ -96,7 +139,7 @@ class PluginPackerTest {
             PackException.class,
             () -> PluginPacker.pack(bundle, PackOptions.NONE, PluginFixture.TRUSTED.getPrivate()));
 
-    assertTrue(refusal.getMessage().contains("Polis-Organ"), refusal.getMessage());
+    assertTrue(refusal.getMessage().contains("polis.organ;polis.organ=NAME"), refusal.getMessage());
     assertFalse(Files.exists(ManifestEnvelope.beside(bundle)));
   }
 
@@ -113,9 +156,11 @@ class PluginPackerTest {
     }
     for (Map<String, String> headers :
         List.of(
-            Map.of("Polis-Organ", "Backup"),
-            Map.of("Polis-Role", "nightly"),
-            Map.of("Polis-Minimum-Platform", "new"),
+            Map.of("Provide-Capability", "polis.organ;polis.organ=Backup"),
+            Map.of("Provide-Capability", "polis.role;polis.role=nightly"),
+            Map.of("Provide-Capability", "polis.role"),
+            Map.of("Require-Capability", "polis.platform;filter:=\"(version>=new)\""),
+            Map.of("Require-Capability", "polis.platform"),
             Map.of("Import-Package", "a.b;version=\"[2,1)\""))) {
       Path bundle = bundle(headers);
       assertThrows(

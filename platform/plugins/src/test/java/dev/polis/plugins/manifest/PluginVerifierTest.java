@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -171,6 +172,60 @@ class PluginVerifierTest {
 
     assertTrue(message.contains("1.4.1 or newer, and this process runs 1.4.0"), message);
     assertTrue(message.contains("polisctl node restart --runtime"), message);
+  }
+
+  @Test
+  @DisplayName(
+      "a bundle that says itself which platform it needs is left to the resolver; its manifest alone is refused")
+  void platformSaidByTheBundle() throws Exception {
+    Path said =
+        PluginFixture.bundle(
+            folder,
+            NAME,
+            "1.0.1",
+            Map.of("Require-Capability", "polis.platform;filter:=\"(version>=1.4.1)\""));
+    byte[] newer = signed(PluginFixture.manifest(said, NAME, "1.0.1", "1.4.1"));
+
+    assertEquals(NAME + ":1.0.1", verifier.verify(said, newer, ROOTS).manifest().label());
+    assertEquals(
+        RefusalReason.PLATFORM_TOO_OLD,
+        assertThrows(PluginRefusedException.class, () -> verifier.verifyManifest(newer, ROOTS))
+            .reason());
+  }
+
+  @Test
+  @DisplayName(
+      "a plugin packed by an earlier release, whose manifest alone says what it is, is accepted")
+  void packedByAnEarlierRelease() throws Exception {
+    Path former =
+        PluginFixture.bundle(
+            folder,
+            NAME,
+            "0.9.0",
+            Map.of("Polis-Organ", "backup", "Polis-Minimum-Platform", "1.0.0"));
+    byte[] packed = signed(PluginFixture.manifest(former, NAME, "0.9.0"));
+
+    assertEquals(
+        List.of(new Provided.Organ("backup"), new Provided.Role("NightlyBackup")),
+        verifier.verify(former, packed, ROOTS).manifest().provides());
+  }
+
+  @Test
+  @DisplayName(
+      "a manifest that says something else than the capabilities of its bundle is refused, both are named")
+  void otherCapabilities() throws Exception {
+    for (Map<String, String> each :
+        List.of(
+            Map.of("Provide-Capability", "polis.organ;polis.organ=metrics"),
+            Map.of("Require-Capability", "polis.platform;filter:=\"(version>=0.9)\""))) {
+      Path other = PluginFixture.bundle(folder, NAME, "1.0.2", each);
+      byte[] packed = signed(PluginFixture.manifest(other, NAME, "1.0.2"));
+      PluginRefusedException refusal =
+          assertThrows(PluginRefusedException.class, () -> verifier.verify(other, packed, ROOTS));
+      assertEquals(RefusalReason.OTHER_BUNDLE, refusal.reason());
+      assertTrue(
+          refusal.getMessage().contains("its manifest says [organ backup"), refusal.getMessage());
+    }
   }
 
   @Test

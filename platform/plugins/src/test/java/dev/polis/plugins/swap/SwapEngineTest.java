@@ -239,6 +239,57 @@ class SwapEngineTest {
   }
 
   @Test
+  @DisplayName(
+      "A bundle that needs a newer platform is refused by the resolver's answer: what it needs, what runs, what helps")
+  void newerPlatformInWords() throws Exception {
+    SwapStatus newer =
+        node.run(
+            swap(
+                node.requiring(
+                    "extra",
+                    "2.0.0",
+                    "polis.platform;filter:=\"(&(version>=1.5.0)(!(version>=2.0.0)))\"")));
+
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(newer), () -> words(newer));
+    assertTrue(
+        words(newer)
+            .contains(
+                "dev.polis.extra:2.0.0 needs the platform in a version of [1.5.0,2.0.0), and this process runs 1.4.0; this needs a new process: install a newer distribution, then \"polisctl node restart --runtime\""),
+        () -> words(newer));
+    assertEquals(BEFORE, node.organs());
+    SwapStatus present =
+        node.run(
+            swap(node.requiring("extra", "2.1.0", "polis.platform;filter:=\"(version>=1.4)\"")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(present), () -> words(present));
+  }
+
+  @Test
+  @DisplayName(
+      "An organ or a role that a bundle requires and no bundle brings is named, and what there is")
+  void missingOrganInWords() throws Exception {
+    SwapStatus organ =
+        node.run(
+            swap(
+                node.requiring("extra", "2.0.0", "polis.organ;filter:=\"(polis.organ=metrics)\"")));
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(organ), () -> words(organ));
+    assertTrue(
+        words(organ)
+            .contains(
+                "needs the organ metrics, which no bundle of this node brings (they bring sea)"),
+        () -> words(organ));
+    SwapStatus role =
+        node.run(swap(node.requiring("extra", "2.0.1", "polis.role;filter:=\"(polis.role=Tea)\"")));
+    assertTrue(
+        words(role)
+            .contains("needs the role Tea, which no bundle of this node brings (they bring none)"),
+        () -> words(role));
+    SwapStatus there =
+        node.run(
+            swap(node.requiring("extra", "2.1.0", "polis.organ;filter:=\"(polis.organ=sea)\"")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(there), () -> words(there));
+  }
+
+  @Test
   @DisplayName("What a bundle imports and nobody exports is named with the versions that are there")
   void missingImportInWords() throws Exception {
     String supplier = "java.util.function.Supplier";

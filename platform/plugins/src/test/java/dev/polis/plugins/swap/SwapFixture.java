@@ -110,6 +110,9 @@ public final class SwapFixture {
     settings.put("felix.cm.dir", folder.resolve("cm").toString());
     settings.put("ds.loglevel", "0");
     settings.put("ds.lock.timeout.milliseconds", LOCK.toMillis());
+    settings.put(
+        Constants.FRAMEWORK_SYSTEMCAPABILITIES_EXTRA,
+        "polis.platform;version:Version=1.4.0,polis.organ;polis.organ=sea");
     framework = new Felix(settings);
     framework.start();
     for (Class<?> type :
@@ -229,6 +232,23 @@ public final class SwapFixture {
   public Path organ(
       String name, String version, String behaviour, String gives, String needs, String imports)
       throws Exception {
+    return organ(name, version, behaviour, gives, needs, imports, "");
+  }
+
+  /** Makes the same with a requirement of the resolver's, in the notation of a manifest. */
+  Path requiring(String name, String version, String requirement) throws Exception {
+    return organ(name, version, "well", "", "", "", requirement);
+  }
+
+  private Path organ(
+      String name,
+      String version,
+      String behaviour,
+      String gives,
+      String needs,
+      String imports,
+      String requirement)
+      throws Exception {
     Manifest manifest = new Manifest();
     Attributes headers = manifest.getMainAttributes();
     headers.put(Attributes.Name.MANIFEST_VERSION, "1.0");
@@ -247,6 +267,9 @@ public final class SwapFixture {
       headers.putValue(
           "Require-Capability",
           "osgi.service;filter:=\"(objectClass=" + needs + ")\";effective:=active");
+    }
+    if (!requirement.isEmpty()) {
+      headers.putValue("Require-Capability", requirement);
     }
     Path jar = folder.resolve("%s-%s-%s.jar".formatted(name, version, behaviour));
     try (OutputStream out = Files.newOutputStream(jar);
