@@ -55,7 +55,11 @@ class ReleaseStateTest {
       assertTrue(!archives.isEmpty(), "there is no state of a release in " + ARCHIVES);
       for (Path archive : archives) {
         Path folder = Files.createDirectory(directory.resolve(archive.getFileName()));
-        tar("--extract", "--file=" + archive.toAbsolutePath(), "--directory=" + folder);
+        tar(
+            "--preserve-permissions",
+            "--extract",
+            "--file=" + archive.toAbsolutePath(),
+            "--directory=" + folder);
         List<String> then = Files.readAllLines(folder.resolve(FOUND));
         List<String> now = new ArrayList<>();
         for (String line : then) {
