@@ -8,8 +8,8 @@ import java.lang.annotation.Target;
 import org.osgi.annotation.bundle.Capability;
 
 /**
- * Gives the users of a contract a proxy, which goes on with the next provider when its provider is
- * replaced.
+ * Gives the users of a contract a proxy, which continues with the next provider when its provider
+ * is replaced.
  *
  * <p>The contract is an interface of which a node needs one provider; its package is exported. A
  * contract that any number of bundles provide, such as a role, is bound by its users dynamically,
