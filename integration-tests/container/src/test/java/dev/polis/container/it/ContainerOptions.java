@@ -62,7 +62,7 @@ record ContainerOptions(Path distribution, Path scratch) {
 
   /**
    * Lists the system packages of a node that no bundle exports here: those that the launcher
-   * brings. Their classes are on the class path of whoever starts a framework.
+   * brings. Their classes are on the class path of the process that starts one.
    */
   private List<String> systemPackages() throws IOException {
     Set<String> exported = new HashSet<>();

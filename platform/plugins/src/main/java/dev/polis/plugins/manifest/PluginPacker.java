@@ -120,7 +120,7 @@ public final class PluginPacker {
     }
   }
 
-  /** What a header says would be lost, since nobody reads it. */
+  /** What a header says would be lost, since no reader asks for it. */
   private static void requireNoHeaders(Attributes headers) {
     requireNo(
         headers, ORGANS, "Provide-Capability: %1$s;%1$s=".formatted(BundleCapabilities.ORGAN));
