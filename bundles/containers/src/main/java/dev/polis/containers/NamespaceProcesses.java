@@ -51,13 +51,18 @@ final class NamespaceProcesses {
     return found;
   }
 
-  /** Returns the processes whose program is this file. */
+  /**
+   * Returns the processes of this mount namespace whose program is this file. The same program may
+   * run in the sandbox of another node of this machine.
+   */
   static Set<Long> running(Path program) throws IOException {
     Set<Long> found = new TreeSet<>();
+    String here = namespace("self", "mnt");
     try (DirectoryStream<Path> all = Files.newDirectoryStream(PROC, "[0-9]*")) {
       for (Path process : all) {
-        if (runs(process, program)) {
-          found.add(Long.valueOf(process.getFileName().toString()));
+        String id = process.getFileName().toString();
+        if (runs(process, program) && namespace(id, "mnt").equals(here)) {
+          found.add(Long.valueOf(id));
         }
       }
     }
