@@ -5,7 +5,10 @@ import io.grpc.Status;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryMXBean;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryType;
 import java.util.Comparator;
+import java.util.List;
 import javax.management.ListenerNotFoundException;
 import javax.management.NotificationEmitter;
 import javax.management.NotificationListener;
@@ -25,6 +28,10 @@ final class HeapRoom implements AutoCloseable {
   private static final long MEBIBYTE = 1 << 20;
 
   private final MemoryMXBean memory = ManagementFactory.getMemoryMXBean();
+  private final List<MemoryPoolMXBean> pools =
+      ManagementFactory.getMemoryPoolMXBeans().stream()
+          .filter(pool -> pool.getType() == MemoryType.HEAP)
+          .toList();
   private final NotificationEmitter collections = (NotificationEmitter) collectorOfAll();
   private final NotificationListener listener = (_, _) -> collected();
   private final long most;
@@ -57,7 +64,8 @@ final class HeapRoom implements AutoCloseable {
   }
 
   private void collected() {
-    long used = memory.getHeapMemoryUsage().getUsed();
+    // Not what is in use now: this thread may come late, when there is garbage again.
+    long used = pools.stream().mapToLong(pool -> pool.getCollectionUsage().getUsed()).sum();
     boolean was = isFull();
     full = used >= limit() ? used : 0;
     if (isFull() && !was) {

@@ -88,6 +88,10 @@ class HeapRoomTest {
             System.gc();
             return heap.isFull();
           });
+      // Beyond the limit by more than what the JVM may still give back by itself.
+      for (int i = 0; i < CHUNKS; i++) {
+        filled.add(new byte[1 << 20]);
+      }
 
       Status refused = ask(owner);
       assertEquals(Status.Code.RESOURCE_EXHAUSTED, refused.getCode(), refused::toString);
