@@ -129,8 +129,11 @@ class LeaseTest {
 
   @Test
   void itsLifeIsCountedFromTheSendingOfARequestAndNotFromItsAnswer() throws Exception {
+    CountDownLatch first = new CountDownLatch(1);
+    proxy.beforeNextAnswer(FaultyProxy.KEEP_ALIVE, first::countDown);
     Lease lease = client.leases().grant(LONG);
-    Await.until(SOON, "the stream to be open", () -> proxy.open(FaultyProxy.KEEP_ALIVE) > 0);
+    // Else the answer that is held back could be this stream's.
+    Await.until(SOON, "the first stream's answer to reach the proxy", () -> first.getCount() == 0);
     Lease.Life before = lease.life;
     // A stream begins with a renewal; its answer is held back here.
     AtomicLong answered = new AtomicLong();
