@@ -163,6 +163,7 @@ class StrangerFloodIT {
   }
 
   @Test
+  @Tag("full")
   @Tag("attack")
   @DisplayName(
       "50 strangers read root of a full log under a flood of refused calls, and the node lives")
