@@ -28,6 +28,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * random moments, and expects the same node after a restart, with all that was acknowledged. {@code
  * -Dpolis.seed=N} repeats the moments of a run.
  */
+@Tag("full")
 @Tag("longer")
 class EnrolmentCrashIT {
 
@@ -61,8 +62,8 @@ class EnrolmentCrashIT {
 
   static final int KILLED = CrashAgent.KILLED;
 
-  /** Kills at moments of chance; in the quick form one of a bootstrap and one of a member. */
-  private static final int KILLS = Integer.getInteger("polis.kills", Tier.pick(2, 10, 100));
+  /** Kills at moments of chance. */
+  private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 100 : 10);
 
   /** Kills of one node after it became a member: each kind may come. */
   private static final int KILLS_OF_A_MEMBER = 3;
@@ -81,7 +82,6 @@ class EnrolmentCrashIT {
   @TempDir Path directory;
 
   @Test
-  @Tag("full")
   @DisplayName(
       "a crash after each step of one enrolment, and of coming back: the same node, no key lost")
   void crashAfterEachStep() throws Exception {
@@ -111,7 +111,6 @@ class EnrolmentCrashIT {
     }
   }
 
-  @Tag("full")
   @ParameterizedTest
   @MethodSource("endings")
   @DisplayName("a crash at the end of a bootstrap: the same node comes back as a member")
@@ -130,7 +129,6 @@ class EnrolmentCrashIT {
   }
 
   @Test
-  @Tag("full")
   @DisplayName("a crash beside an encrypted volume: it is opened again, never made again")
   void crashBesideAnEncryptedVolume() throws Exception {
     StorageModesIT.requireGround(StorageModesIT.Mode.ENCRYPTED);

@@ -39,6 +39,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The health of a real node, as its operator sees it. */
+@Tag("full")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class HealthIT {
 
@@ -117,7 +118,6 @@ class HealthIT {
   }
 
   @ParameterizedTest(name = "{0}")
-  @Tag("full")
   @ValueSource(strings = {"127.0.0.1", ADDRESS})
   @DisplayName("a node that is no member yet is asked where it listens, whatever its address")
   void aNodeThatIsNoMemberYet(String address) throws Exception {
@@ -244,7 +244,6 @@ class HealthIT {
   }
 
   @Test
-  @Tag("full")
   @DisplayName(
       "remembered roles start while etcd is dead, and the screens say what the node waits for")
   void rememberedRoles() throws Exception {

@@ -36,12 +36,13 @@ import org.junit.jupiter.api.io.TempDir;
  * generation or the new one, and all that the cluster has acknowledged. {@code -Dpolis.seed=N}
  * repeats the moments of a run.
  */
+@Tag("full")
 @Tag("longer")
 class SwapCrashIT {
   private static final boolean LONG = Tier.isLong();
 
-  /** In the short form, twice each kind of kill; in the quick one, any of them. */
-  private static final int KILLS = Integer.getInteger("polis.kills", Tier.pick(1, 6, 100));
+  /** In the short form, twice each kind of kill. */
+  private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 100 : 6);
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
@@ -117,7 +118,6 @@ class SwapCrashIT {
   }
 
   @Test
-  @Tag("full")
   @DisplayName(
       "killed at each stage of a swap: the next start undoes it or has it whole, and says which")
   void killedAtEachStage() throws Exception {
@@ -183,7 +183,6 @@ class SwapCrashIT {
   }
 
   @Test
-  @Tag("full")
   @DisplayName(
       "a plugin that ends the process for lack of memory is undone, and refused after the second"
           + " time")
