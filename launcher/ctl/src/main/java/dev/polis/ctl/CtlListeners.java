@@ -23,9 +23,6 @@ record CtlListeners(String state, List<Listener> all) {
   /** What is known of a node that is elsewhere. */
   static final CtlListeners UNKNOWN = new CtlListeners("", List.of());
 
-  /** What the lock of a state directory holds: the process that took it last. */
-  private static final Pattern PROCESS = Pattern.compile("\\d{1,18}");
-
   private static final Pattern LINE =
       Pattern.compile(
           "(?<name>\\S+) (?<host>\\S+):(?<port>\\d{1,5}) (?<state>open|closed) ?(?<detail>.*)");
@@ -48,7 +45,7 @@ record CtlListeners(String state, List<Listener> all) {
    */
   static CtlListeners of(Root layout) {
     Path file = layout.ephemeral().listeners().path();
-    if (hasEnded(layout.lock().path())) {
+    if (NamedProcess.of(layout.lock().path()) == NamedProcess.ENDED) {
       // What it wrote of its listeners stayed behind; another node may be there now.
       return new CtlListeners(layout.path().toString(), List.of());
     }
@@ -61,20 +58,6 @@ record CtlListeners(String state, List<Listener> all) {
     } catch (IOException e) {
       throw new CtlException(
           ExitCode.FAILED, file + " cannot be read: " + e + "; give --endpoint HOST", e);
-    }
-  }
-
-  /**
-   * Tells whether the process that locked a state directory last is gone. One that lives may not
-   * have written yet where it will listen.
-   */
-  static boolean hasEnded(Path lock) {
-    try {
-      String holder = Files.readString(lock).strip();
-      return PROCESS.matcher(holder).matches()
-          && ProcessHandle.of(Long.parseLong(holder)).isEmpty();
-    } catch (IOException unknown) {
-      return false; // it is not there, or not for this user
     }
   }
 

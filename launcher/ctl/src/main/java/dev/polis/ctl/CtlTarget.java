@@ -108,17 +108,8 @@ record CtlTarget(
     return state()
         .map(Root::at)
         .map(layout -> layout.ephemeral().launcher().restarting().path())
-        .filter(CtlTarget::namesLiveProcess)
+        .filter(file -> NamedProcess.of(file) == NamedProcess.LIVES)
         .isPresent();
-  }
-
-  private static boolean namesLiveProcess(Path file) {
-    try {
-      String text = Files.readString(file).strip();
-      return text.matches("[0-9]{1,18}") && ProcessHandle.of(Long.parseLong(text)).isPresent();
-    } catch (IOException e) {
-      return false; // it is not there, or not for this user
-    }
   }
 
   /** Returns where the node listens at this moment, if it runs on this machine. */
@@ -132,7 +123,7 @@ record CtlTarget(
         && !isRestarting()
         && state()
             .map(directory -> Root.at(directory).lock().path())
-            .filter(lock -> Files.exists(lock) && !CtlListeners.hasEnded(lock))
+            .filter(lock -> Files.exists(lock) && NamedProcess.of(lock) != NamedProcess.ENDED)
             .isEmpty();
   }
 
