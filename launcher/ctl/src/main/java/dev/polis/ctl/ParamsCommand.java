@@ -156,7 +156,7 @@ final class ParamsCommand {
         paramLabel = "FORM",
         description =
             "how a key that is made or copied is written: pkcs8 or metropolis (default: as it was,"
-                + " and pkcs8 for a new one)")
+                + " and metropolis for a new one)")
     String ownerKeyForm = "";
 
     @Option(
@@ -401,7 +401,8 @@ final class ParamsCommand {
       if (ownerKey != null) {
         OwnerKeyFile.copy(ownerKey, file, form);
       } else if (!Files.exists(file)) {
-        OwnerKeyFile.write(file, Ed25519.generate().getPrivate(), form.orElse(OwnerKey.Form.PKCS8));
+        OwnerKeyFile.write(
+            file, Ed25519.generate().getPrivate(), form.orElse(OwnerKey.Form.METROPOLIS));
       }
       PrivateKey key = OwnerKeyFile.read(file, "remove it to have another one made");
       return Ed25519.raw(Ed25519.publicKey(key));

@@ -9,7 +9,6 @@ import com.google.gson.JsonParser;
 import com.google.protobuf.ByteString;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.OwnerKey;
-import dev.polis.pki.Pem;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
@@ -62,7 +61,9 @@ class ParamsCommandTest {
     assertEquals(ExitCode.OK.code(), run.code(), run.err());
 
     ClusterBootstrap bootstrap = made("parameters.pb").getClusterBootstrap();
-    PrivateKey key = Pem.privateKey(Files.readString(folder.resolve("owner/owner-key.pem")));
+    String pem = Files.readString(folder.resolve("owner/owner-key.pem"));
+    assertEquals(OwnerKey.Form.METROPOLIS, OwnerKey.form(pem), "the reference's clients take it");
+    PrivateKey key = OwnerKey.read(pem);
     assertArrayEquals(
         Ed25519.raw(Ed25519.publicKey(key)), bootstrap.getOwnerPublicKey().toByteArray());
     assertEquals(32, bootstrap.getRecoveryPublicKey().size());

@@ -6,6 +6,7 @@ import com.google.gson.JsonParser;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.RunningProcess;
+import dev.polis.pki.OwnerKey;
 import dev.polis.rpc.RpcClients;
 import dev.polis.wire.api.GetDebugKubeconfigRequest;
 import dev.polis.wire.api.NodeDebugServiceGrpc;
@@ -164,6 +165,11 @@ final class KubernetesNode implements AutoCloseable {
 
   /** The owner's certificate is a file, so that no program has to be run for each command. */
   static void writeKubeconfig(Path to, Path owner, String address, String id) throws IOException {
+    Path key = to.resolveSibling("owner-key-of-kubectl.pem");
+    Files.writeString(
+        key,
+        OwnerKey.write(
+            OwnerKey.read(Files.readString(owner.resolve("owner-key.pem"))), OwnerKey.Form.PKCS8));
     Files.writeString(
         to,
         """
@@ -186,12 +192,7 @@ final class KubernetesNode implements AutoCloseable {
         current-context: polis
         """
             .formatted(
-                address,
-                PROXY_PORT,
-                id,
-                owner.resolve("ca.pem"),
-                owner.resolve("owner.pem"),
-                owner.resolve("owner-key.pem")));
+                address, PROXY_PORT, id, owner.resolve("ca.pem"), owner.resolve("owner.pem"), key));
   }
 
   Path kubeconfig() {

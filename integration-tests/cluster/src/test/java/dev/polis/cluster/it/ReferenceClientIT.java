@@ -96,8 +96,8 @@ class ReferenceClientIT {
   private static final int REFUSED = 3;
   private static final String MIRRORED = "^test\\.monogon\\.dev/";
 
-  private final ReferenceKey ownerKey = ReferenceKey.generate();
   private Path directory;
+  private ReferenceKey ownerKey;
   private String address;
   private TestNode node;
   private ReferenceClient stranger;
@@ -109,6 +109,7 @@ class ReferenceClientIT {
   @BeforeAll
   void takeANode(@TempDir Path ofAll) throws Exception {
     directory = ofAll;
+    ownerKey = writtenByOurs();
     address = Needs.isRoot() && takesAnotherAddress() ? OUTSIDE : LOOPBACK;
     node = TestNode.bare(directory.resolve("n"), address);
     give(node, StorageSecurityPolicy.STORAGE_SECURITY_POLICY_NEEDS_INSECURE);
@@ -701,6 +702,22 @@ class ReferenceClientIT {
   }
 
   // ---- our command line with the reference's keys
+
+  /** Returns a key that polisctl made, as a client of the reference system reads its file. */
+  private ReferenceKey writtenByOurs() throws Exception {
+    Path made = directory.resolve("made");
+    Path place = Files.createDirectory(directory.resolve("maker"));
+    ctl(place, "params", "make", "--owner=" + made, "--to=" + made.resolve("parameters.pb"))
+        .requireSuccess("params make");
+    ReferenceKey key = ReferenceKey.read(Files.readString(made.resolve("owner-key.pem")));
+    assertArrayEquals(
+        key.raw(),
+        NodeParameters.parseFrom(Files.readAllBytes(made.resolve("parameters.pb")))
+            .getClusterBootstrap()
+            .getOwnerPublicKey()
+            .toByteArray());
+    return key;
+  }
 
   private Finished ctl(Path place, String... arguments) throws Exception {
     return Finished.of(Distribution.built().ctl(place, arguments), Map.of(), SOON);

@@ -2,12 +2,18 @@ package dev.polis.cluster.it;
 
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
 import java.security.PrivateKey;
 import java.security.PublicKey;
+import java.security.spec.PKCS8EncodedKeySpec;
+import java.security.spec.X509EncodedKeySpec;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.HexFormat;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * An Ed25519 key pair as a client of the reference system keeps it. It uses nothing of this
@@ -22,12 +28,43 @@ record ReferenceKey(KeyPair pair) {
 
   private static final int LINE = 64;
 
+  /** What stands before the raw bytes in Java's encodings, RFC 8410. */
+  private static final String OPEN = "302a300506032b6570032100";
+
+  private static final String SECRET = "302e020100300506032b657004220420";
+
+  private static final Pattern PEM =
+      Pattern.compile(
+          "-----BEGIN METROPOLIS INITIAL OWNER PRIVATE KEY-----\n([^-]+)"
+              + "-----END METROPOLIS INITIAL OWNER PRIVATE KEY-----\n");
+
   static ReferenceKey generate() {
     try {
       return new ReferenceKey(KeyPairGenerator.getInstance("Ed25519").generateKeyPair());
     } catch (GeneralSecurityException impossible) {
       throw new AssertionError("the JDK has no Ed25519", impossible);
     }
+  }
+
+  /** Reads the form in which the reference's own command line keeps the key, and no other. */
+  static ReferenceKey read(String pem) throws GeneralSecurityException {
+    Matcher matcher = PEM.matcher(pem);
+    if (!matcher.matches()) {
+      throw new AssertionError("the reference's command line reads no such key");
+    }
+    byte[] both = Base64.getMimeDecoder().decode(matcher.group(1).strip());
+    if (both.length != 2 * RAW) {
+      throw new AssertionError("the reference's command line reads no key of " + both.length);
+    }
+    KeyFactory keys = KeyFactory.getInstance("Ed25519");
+    return new ReferenceKey(
+        new KeyPair(
+            keys.generatePublic(new X509EncodedKeySpec(encoded(OPEN, both, RAW))),
+            keys.generatePrivate(new PKCS8EncodedKeySpec(encoded(SECRET, both, 0)))));
+  }
+
+  private static byte[] encoded(String prefix, byte[] both, int from) {
+    return HexFormat.of().parseHex(prefix + HexFormat.of().formatHex(both, from, from + RAW));
   }
 
   PrivateKey secret() {

@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Collects the secrets of a bootstrap, and finds them in a text in every encoding in which a log
@@ -29,8 +31,10 @@ final class Secrets {
   /** Bytes of a window: nobody finds 96 bits by chance, and a key of 32 bytes has two of them. */
   private static final int WINDOW = 12;
 
-  private static final String BEGIN = "-----BEGIN PRIVATE KEY-----";
-  private static final String END = "-----END PRIVATE KEY-----";
+  private static final Pattern KEY =
+      Pattern.compile("-----BEGIN (?<form>[A-Z ]*)PRIVATE KEY-----(?<key>[^-]+)-----END");
+
+  private static final int SEED = 32;
 
   private final Map<String, byte[]> secrets = new LinkedHashMap<>();
 
@@ -49,13 +53,13 @@ final class Secrets {
     int before = secrets.size();
     for (Path file : LiveTree.bottomUp(folder)) {
       String text = file.toString().endsWith(".pem") ? Files.readString(file) : "";
-      if (text.contains(BEGIN)) {
-        String base64 = text.substring(text.indexOf(BEGIN) + BEGIN.length(), text.indexOf(END));
-        byte[] der = Base64.getMimeDecoder().decode(base64.strip());
-        // The seed of an Ed25519 or X25519 key is the end of its PKCS #8 form.
-        add(
-            folder.relativize(file).toString(),
-            Arrays.copyOfRange(der, der.length - 32, der.length));
+      Matcher matcher = KEY.matcher(text);
+      if (matcher.find()) {
+        byte[] key = Base64.getMimeDecoder().decode(matcher.group("key").strip());
+        // The seed of an Ed25519 or X25519 key is the end of its PKCS #8 form; in the other form
+        // of an owner's key the public key follows it.
+        int seed = matcher.group("form").isEmpty() ? key.length - SEED : 0;
+        add(folder.relativize(file).toString(), Arrays.copyOfRange(key, seed, seed + SEED));
       }
     }
     if (secrets.size() == before) {
