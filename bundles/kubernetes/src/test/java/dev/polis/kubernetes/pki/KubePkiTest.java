@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.KeyRange;
@@ -12,7 +13,13 @@ import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Pem;
+import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.security.KeyFactory;
 import java.security.spec.X509EncodedKeySpec;
 import java.time.Duration;
@@ -24,12 +31,16 @@ import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The keys and certificates of Kubernetes in the real etcd. */
@@ -203,5 +214,53 @@ class KubePkiTest {
     assertTrue(
         made.certificate().getNotAfter().toInstant().isBefore(now.plus(Duration.ofMinutes(61))));
     assertEquals(before, client.kv().range(KeyRange.all()).count());
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "neither a kubelet, nor another program of the control plane, nor a client passes for an API server")
+  void peers() throws Exception {
+    KubeKeys keys = pki().ensure();
+    SSLContext client = KubeKeys.client(() -> keys, KubeIdentity.AUTH_PROXY_CLIENT);
+    String name = KubernetesNames.SERVER_NAME;
+
+    assertTrue(
+        accepted(
+            client, keys.issue(CertificateTemplate.server("a", List.of("b", name), List.of()))));
+    for (TlsIdentity other :
+        List.of(
+            keys.issue(CertificateTemplate.server("system:node:n", List.of("n"), List.of())),
+            keys.issue(CertificateTemplate.server(name, List.of("n"), List.of())),
+            keys.issue(CertificateTemplate.client(name)),
+            keys.identity(KubeIdentity.SCHEDULER),
+            keys.identity(KubeIdentity.MASTER))) {
+      assertFalse(accepted(client, other), subject(other));
+    }
+  }
+
+  /** Tells whether a client ends the handshake well with a server of this identity. */
+  private static boolean accepted(SSLContext client, TlsIdentity server) throws Exception {
+    SSLContext own = TlsContexts.context(TlsKeys.fixed(server), TlsTrust.anyKey());
+    try (ServerSocket port =
+            own.getServerSocketFactory()
+                .createServerSocket(0, 1, InetAddress.getLoopbackAddress());
+        ExecutorService threads = new TestThreads();
+        SSLSocket socket =
+            (SSLSocket)
+                client
+                    .getSocketFactory()
+                    .createSocket(port.getInetAddress(), port.getLocalPort())) {
+      threads.submit(
+          () -> {
+            try (Socket accepted = port.accept()) {
+              return accepted.getInputStream().read();
+            }
+          });
+      socket.startHandshake();
+      return true;
+    } catch (SSLException refused) {
+      return false;
+    }
   }
 }

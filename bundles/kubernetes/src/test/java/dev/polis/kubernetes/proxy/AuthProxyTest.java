@@ -46,6 +46,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -70,8 +71,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Runs the proxy as a role does, between real TLS clients and an API server that a test plays. */
 @Timeout(60)
@@ -423,31 +424,25 @@ class AuthProxyTest {
     assertEquals(List.of("system:admin"), server.last().orElseThrow().header("Impersonate-User"));
   }
 
-  @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "/api/v1/pods?watch=true",
-        "/api/v1/namespaces/n/pods/p/log?follow=true",
-        "/api/v1/namespaces/n/pods/p/exec",
-        "/api/v1/namespaces/n/pods/p/attach",
-        "/api/v1/namespaces/n/pods/p/portforward",
-        "/api/v1/namespaces/n/services/s/proxy/wait"
-      })
-  @Tag("attack")
-  @Tag("alone")
-  @DisplayName("what goes on ends within a second of the revocation of its user's certificate")
-  void revocationEnds(String path) throws Exception {
-    boolean upgrades = !path.contains("?") && !path.contains("/proxy/");
-    CountDownLatch asked = new CountDownLatch(1);
-    CountDownLatch ended = new CountDownLatch(1);
+  /** What goes on until somebody ends it, each of which ends in a way of its own in a kubelet. */
+  private static final List<String> LASTING =
+      List.of(
+          "/api/v1/pods?watch=true",
+          "/api/v1/namespaces/n/pods/p/log?follow=true",
+          "/api/v1/namespaces/n/pods/p/exec",
+          "/api/v1/namespaces/n/pods/p/attach",
+          "/api/v1/namespaces/n/pods/p/portforward",
+          "/api/v1/namespaces/n/services/s/proxy/wait");
+
+  /** Begins an answer that goes on, and counts down when the API server's connection has ended. */
+  private void goOn(CountDownLatch ended) {
     server.answer =
         (request, connection, in, out) -> {
           FakeApiServer.write(
               out,
-              upgrades
-                  ? "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n"
-                  : "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n.\r\n");
-          asked.countDown();
+              request.header("Upgrade").isEmpty()
+                  ? "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n.\r\n"
+                  : "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n");
           try {
             in.read();
           } finally {
@@ -455,10 +450,25 @@ class AuthProxyTest {
           }
           return false;
         };
-    try (Raw client = new Raw()) {
-      client.send(upgrades ? get(path, "Connection: Upgrade", "Upgrade: SPDY/3.1") : get(path));
-      client.read();
-      assertTrue(asked.await(SOON.toSeconds(), TimeUnit.SECONDS));
+  }
+
+  /** Asks for one of what goes on, and reads how it begins. */
+  private static Raw begun(Raw client, String path) throws IOException {
+    boolean upgrades = !path.contains("?") && !path.contains("/proxy/");
+    client.send(upgrades ? get(path, "Connection: Upgrade", "Upgrade: SPDY/3.1") : get(path));
+    assertEquals(upgrades ? 101 : 200, client.read().code(), path);
+    return client;
+  }
+
+  @ParameterizedTest
+  @FieldSource("LASTING")
+  @Tag("attack")
+  @Tag("alone")
+  @DisplayName("what goes on ends within a second of the revocation of its user's certificate")
+  void revocationEnds(String path) throws Exception {
+    CountDownLatch ended = new CountDownLatch(1);
+    goOn(ended);
+    try (Raw client = begun(new Raw(), path)) {
       revokeOwner();
       long before = System.nanoTime();
       assertTrue(ended.await(SOON.toSeconds(), TimeUnit.SECONDS));
@@ -477,33 +487,36 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("a watch ends when its user's certificate does")
+  @Tag("attack")
+  @Tag("alone")
+  @DisplayName("what goes on ends within a second of the end of its user's certificate")
   void endOfCertificate() throws Exception {
     KeyPair pair = Ed25519.generate();
     TlsIdentity brief =
         TlsIdentity.of(
             pair.getPrivate(),
             ca.issue(
-                CertificateTemplate.user("jane").withLifetime(Duration.ofSeconds(3)),
+                CertificateTemplate.user("jane").withLifetime(Duration.ofSeconds(4)),
                 pair.getPublic()));
-    CountDownLatch ended = new CountDownLatch(1);
-    server.answer =
-        (request, connection, in, out) -> {
-          FakeApiServer.write(
-              out, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n.\r\n");
-          try {
-            in.read();
-          } finally {
-            ended.countDown();
-          }
-          return false;
-        };
-    try (Raw client = new Raw(as(brief))) {
-      assertEquals(200, client.send(get("/api/v1/pods?watch=true")).read().code());
+    CountDownLatch ended = new CountDownLatch(LASTING.size());
+    goOn(ended);
+    List<Raw> clients = new ArrayList<>();
+    try {
+      for (String path : LASTING) {
+        clients.add(begun(new Raw(as(brief)), path));
+      }
+      Instant end = brief.certificate().getNotAfter().toInstant();
+      assertEquals(LASTING.size(), ended.getCount(), "nothing ends before");
+      assertTrue(Instant.now().isBefore(end), "this machine is too slow for this test");
       assertTrue(ended.await(SOON.toSeconds(), TimeUnit.SECONDS));
-      assertTrue(
-          Instant.now().isAfter(brief.certificate().getNotAfter().toInstant()),
-          "not before its end");
+      clients.forEach(AuthProxyTest::readToTheEnd);
+      Duration late = Duration.between(end, Instant.now());
+      assertFalse(late.isNegative(), late::toString);
+      assertTrue(late.compareTo(Duration.ofSeconds(1)) < 0, late::toString);
+    } finally {
+      for (Raw each : clients) {
+        each.close();
+      }
     }
   }
 
@@ -738,11 +751,13 @@ class AuthProxyTest {
           return true;
         };
     try (Raw client = new Raw()) {
-      client.send(get("/exec", "Connection: upgrade", "Upgrade: websocket"));
+      client.send(get("/exec", "Connection: upgrade", "Upgrade: websocket") + FORGED);
       HttpResponse response = client.read();
       assertEquals(403, response.code());
       assertEquals("no", client.body(response));
+      assertEquals(-1, client.in.read(), "what stands behind it is not passed on");
     }
+    assertEquals(1, server.requests.size());
     assertEquals(List.of("websocket"), server.last().orElseThrow().header("Upgrade"));
     try (Raw client = new Raw()) {
       client.send(
@@ -752,6 +767,34 @@ class AuthProxyTest {
     assertEquals(List.of(), server.last().orElseThrow().header("Upgrade"));
     assertEquals(List.of(), server.last().orElseThrow().header("Connection"));
     assertEquals(List.of(), server.last().orElseThrow().header("HTTP2-Settings"));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("an API server that changes the protocol unasked opens no way around the proxy")
+  void unaskedUpgrade() throws Exception {
+    StringBuffer behind = new StringBuffer();
+    CountDownLatch ended = new CountDownLatch(1);
+    server.answer =
+        (request, connection, in, out) -> {
+          FakeApiServer.write(
+              out,
+              "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n");
+          try {
+            for (int next = in.read(); next >= 0; next = in.read()) {
+              behind.append((char) next);
+            }
+          } finally {
+            ended.countDown();
+          }
+          return false;
+        };
+    try (Raw client = new Raw()) {
+      assertEquals(502, client.send(get("/api") + FORGED).read().code());
+    }
+    assertTrue(ended.await(SOON.toSeconds(), TimeUnit.SECONDS));
+    assertEquals("", behind.toString());
+    assertEquals(1, server.requests.size());
   }
 
   @Test
@@ -796,23 +839,10 @@ class AuthProxyTest {
   @Test
   @DisplayName("a watcher that goes ends the watch at the API server")
   void watcherGoes() throws Exception {
-    CountDownLatch noticed = new CountDownLatch(1);
-    server.answer =
-        (request, connection, in, out) -> {
-          FakeApiServer.write(
-              out, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n.\r\n");
-          try {
-            in.read();
-          } finally {
-            noticed.countDown();
-          }
-          return false;
-        };
-    try (Raw client = new Raw()) {
-      client.send(get("/log?follow=true"));
-      assertEquals(200, client.read().code());
-    }
-    assertTrue(noticed.await(SOON.toSeconds(), TimeUnit.SECONDS));
+    CountDownLatch ended = new CountDownLatch(1);
+    goOn(ended);
+    begun(new Raw(), "/log?follow=true").close();
+    assertTrue(ended.await(SOON.toSeconds(), TimeUnit.SECONDS));
   }
 
   @Test
