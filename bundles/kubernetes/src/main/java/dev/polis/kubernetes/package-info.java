@@ -12,6 +12,8 @@
  *               └──runs──▶ worker: load balancer, kubelet, kube-proxy, DNS, volumes
  *                                │ certificates          │ sandbox
  *                             curator                Containers
+ *
+ *   operator ──management──▶ audit ─▶ the audit log that kube-apiserver writes
  * </pre>
  *
  * <p>Clients of the reference system connect to port 6444 when they take ownership of a cluster or
@@ -29,11 +31,11 @@
  *   <li>Needs: ClusterManager, Containers, HealthRegistry, Network, ProcessManager, RpcHost,
  *       Storage
  *   <li>Uses if there: none
- *   <li>Provides: KubeconfigIssuer, RolePlugin
+ *   <li>Provides: BindableService, KubeconfigIssuer, RolePlugin
  *   <li>Configuration: dev.polis.kubernetes
- *   <li>Files: data/kubelet, data/kubernetes-address, data/kubernetes-controller,
- *       data/kubernetes-volumes, data/kubernetes-worker
- *   <li>Ports: 6443, 6444, 6445
+ *   <li>Files: data/kubelet, data/kubernetes-address, data/kubernetes-audit,
+ *       data/kubernetes-controller, data/kubernetes-volumes, data/kubernetes-worker
+ *   <li>Ports: 6443, 6444, 6445, management
  * </ul>
  */
 package dev.polis.kubernetes;

@@ -25,6 +25,7 @@ import dev.polis.health.HealthTable;
 import dev.polis.kubernetes.control.ControlParts;
 import dev.polis.kubernetes.control.ControlPlane;
 import dev.polis.kubernetes.settings.AddressRange;
+import dev.polis.kubernetes.settings.AuditSettings;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
@@ -118,7 +119,8 @@ class KubernetesControllerServiceTest {
         AddressRange.of("10.96.0.0/16"),
         "cluster.local",
         AddressRange.of("198.18.0.0/15"),
-        "auto");
+        "auto",
+        AuditSettings.STANDARD);
   }
 
   /** Runs the role with credentials, and waits until it listens. */

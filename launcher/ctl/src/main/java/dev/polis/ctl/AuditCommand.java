@@ -3,20 +3,15 @@ package dev.polis.ctl;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.polis.ctl.Document.Column;
-import dev.polis.wire.audit.AuditEntry;
 import dev.polis.wire.audit.AuditFault;
-import dev.polis.wire.audit.ReadAuditRequest;
 import dev.polis.wire.audit.VerifyAuditRequest;
 import dev.polis.wire.audit.VerifyAuditResponse;
-import io.grpc.Status;
-import io.grpc.StatusException;
-import io.grpc.stub.BlockingClientCall;
 import java.io.PrintWriter;
-import java.time.Instant;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
@@ -30,6 +25,9 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true)
 @Subcommands({AuditCommand.Verify.class})
 final class AuditCommand implements Callable<Integer> {
+
+  /** The service of a replaced organ is back within moments. */
+  private static final long AGAIN = 200;
 
   @ParentCommand Ctl ctl;
   @Spec CommandSpec spec;
@@ -45,81 +43,27 @@ final class AuditCommand implements Callable<Integer> {
       description = "only this many of the newest records (default: all that are kept)")
   int last;
 
+  @Option(
+      names = "--kubernetes",
+      description = {
+        "the audit log of Kubernetes' API server on the node instead: who asked it for what;",
+        "-o json prints its records as they are"
+      })
+  boolean kubernetes;
+
   @Override
   public Integer call() throws InterruptedException {
     CtlOptions.requireAtLeast(0, last, "--last");
     try (Session session = Session.open(ctl.options)) {
-      Reading reading = new Reading(session, spec.commandLine().getOut());
+      PrintWriter out = spec.commandLine().getOut();
+      AuditReading<?> reading =
+          kubernetes
+              ? new KubernetesAuditReading(session, ctl.options.output, out)
+              : new NodeAuditReading(session, out);
       while (reading.read(follow, last)) {
-        Thread.sleep(Reading.AGAIN);
+        Thread.sleep(AGAIN);
       }
       return ExitCode.OK.code();
-    }
-  }
-
-  /** Prints records, and goes on behind the last one when the stream ends early. */
-  private static final class Reading {
-    /** The service of a replaced organ is back within moments. */
-    static final long AGAIN = 200;
-
-    private final Session session;
-    private final PrintWriter out;
-    private long printed;
-
-    Reading(Session session, PrintWriter out) {
-      this.session = session;
-      this.out = out;
-    }
-
-    /** Reads once; returns whether the stream ended because the service moves. */
-    boolean read(boolean follow, int last) throws InterruptedException {
-      ReadAuditRequest.Builder request =
-          ReadAuditRequest.newBuilder().setAfter(printed).setFollow(follow);
-      if (printed == 0) {
-        request.setLast(last);
-      }
-      return session.stream(() -> readAll(request.build()));
-    }
-
-    private boolean readAll(ReadAuditRequest request) throws StatusException, InterruptedException {
-      BlockingClientCall<?, dev.polis.wire.audit.ReadAuditResponse> call =
-          session.auditStream().read(request);
-      try {
-        for (var response = call.read(); response != null; response = call.read()) {
-          response.getEntriesList().forEach(this::print);
-          if (out.checkError()) {
-            call.cancel("nobody reads any more", null);
-            return false;
-          }
-        }
-        return false;
-      } catch (StatusException e) {
-        if (request.getFollow()
-            && printed > request.getAfter()
-            && e.getStatus().getCode() == Status.Code.UNAVAILABLE) {
-          return true;
-        }
-        throw e;
-      }
-    }
-
-    private void print(AuditEntry entry) {
-      printed = entry.getSequence();
-      out.println(
-          String.join(
-              " ",
-              String.valueOf(entry.getSequence()),
-              Instant.ofEpochSecond(entry.getTime().getSeconds(), entry.getTime().getNanos())
-                  .toString(),
-              (entry.getBroken() ? "BROKEN " : "") + entry.getKind(),
-              about(entry),
-              entry.getText()));
-    }
-
-    private static String about(AuditEntry entry) {
-      return entry.getCall().isEmpty()
-          ? "-"
-          : "[%s] %s %s".formatted(entry.getCall(), entry.getPeer(), entry.getMethod());
     }
   }
 
@@ -144,6 +88,11 @@ final class AuditCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
+      if (audit.kubernetes) {
+        throw new ParameterException(
+            spec.commandLine(),
+            "Kubernetes' audit log has no hashes that could be checked; leave out --kubernetes");
+      }
       try (Session session = Session.open(audit.ctl.options)) {
         VerifyAuditResponse verdict =
             session.call(

@@ -134,7 +134,8 @@ public final class LogFormat {
     };
   }
 
-  private static String printable(String text) {
+  /** Returns a text with what is not printable shown as {@code ?}, and tabs as spaces. */
+  public static String printable(String text) {
     StringBuilder out = new StringBuilder(text.length());
     text.codePoints().forEach(c -> out.appendCodePoint(c == '\t' ? ' ' : isPrintable(c) ? c : '?'));
     return out.toString();

@@ -1,6 +1,7 @@
 package dev.polis.kubernetes.control;
 
 import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.kubernetes.audit.AuditFiles;
 import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
@@ -16,12 +17,14 @@ import java.util.stream.Collectors;
  * @param settings the configuration
  * @param place where they listen
  * @param files what they read
+ * @param audit where the API server writes its audit log
  */
 record ControlCommands(
     KubernetesPrograms programs,
     KubernetesSettings settings,
     ControlPlace place,
-    ControlFolder files) {
+    ControlFolder files,
+    AuditFiles audit) {
 
   /** The ports at which the two tell their health and metrics; upstream's defaults. */
   static final int CONTROLLER_MANAGER_PORT = 10_257;
@@ -66,6 +69,7 @@ record ControlCommands(
             "--allow-privileged=true",
             "--profiling=false"));
     line.addAll(aggregation());
+    line.addAll(auditing());
     return List.copyOf(line);
   }
 
@@ -89,6 +93,19 @@ record ControlCommands(
         "--etcd-keyfile=" + files.path(ControlFile.ETCD_CLIENT),
         "--encryption-provider-config=" + files.path(ControlFile.ENCRYPTION),
         "--encryption-provider-config-automatic-reload=true");
+  }
+
+  /** Says what of the defaults that differ between releases bounds the log's room. */
+  private List<String> auditing() {
+    return List.of(
+        "--audit-policy-file=" + files.path(ControlFile.AUDIT_POLICY),
+        "--audit-log-path=" + audit.current(),
+        "--audit-log-maxsize=" + settings.audit().fileMebibytes(),
+        // Beside the one that is being written.
+        "--audit-log-maxbackup=" + (settings.audit().files() - 1),
+        "--audit-log-maxage=0",
+        "--audit-log-truncate-enabled=true",
+        "--audit-log-truncate-max-event-size=" + AuditFiles.LONGEST);
   }
 
   private List<String> aggregation() {

@@ -14,6 +14,7 @@ enum ControlFile {
   ENCRYPTION("encryption.json"),
   AUTHENTICATION("authentication.json"),
   ADMISSION("admission.json"),
+  AUDIT_POLICY("audit-policy.json"),
   CONTROLLER_MANAGER("controller-manager.pem"),
   CONTROLLER_MANAGER_CLIENT("controller-manager-client.pem"),
   CONTROLLER_MANAGER_CONFIG("controller-manager.kubeconfig"),

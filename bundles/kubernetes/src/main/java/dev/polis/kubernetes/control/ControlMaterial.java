@@ -84,6 +84,7 @@ final class ControlMaterial {
     files.write(ControlFile.ENCRYPTION, ControlConfigs.encryption(keys.encryptionKey()));
     files.write(ControlFile.AUTHENTICATION, ControlConfigs.authentication());
     files.write(ControlFile.ADMISSION, ControlConfigs.admission());
+    files.write(ControlFile.AUDIT_POLICY, settings.audit().policy());
     write(ControlFile.API_SERVER_KUBELET_CLIENT, keys, KubeIdentity.APISERVER_KUBELET_CLIENT);
     write(ControlFile.FRONT_PROXY_CLIENT, keys, KubeIdentity.FRONT_PROXY_CLIENT);
     write(ControlFile.CONTROLLER_MANAGER, keys, KubeIdentity.CONTROLLER_MANAGER);

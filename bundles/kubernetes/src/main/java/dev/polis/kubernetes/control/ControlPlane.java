@@ -12,6 +12,7 @@ import dev.polis.files.FileException;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.kubernetes.address.HostAddress;
+import dev.polis.kubernetes.audit.AuditFiles;
 import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.pki.KubeKeys;
@@ -110,7 +111,8 @@ public final class ControlPlane {
       ControlPlace place = place(node, address, health);
       ControlFolder files = new ControlFolder(parts.folders().folder(ControlFolder.FOLDER));
       ControlMaterial material = new ControlMaterial(settings, place, files, clock, lifetimes);
-      new Run(context, programs, place, files, material, health).serve(member, network);
+      AuditFiles audit = new AuditFiles(parts.folders().folder(AuditFiles.FOLDER).path());
+      new Run(context, programs, place, files, audit, material, health).serve(member, network);
     } finally {
       access.set(Optional.empty());
     }
@@ -187,6 +189,7 @@ public final class ControlPlane {
     private final KubernetesPrograms programs;
     private final ControlPlace place;
     private final ControlFolder files;
+    private final AuditFiles audit;
     private final ControlMaterial material;
     private final HealthScope health;
 
@@ -195,12 +198,14 @@ public final class ControlPlane {
         KubernetesPrograms programs,
         ControlPlace place,
         ControlFolder files,
+        AuditFiles audit,
         ControlMaterial material,
         HealthScope health) {
       this.context = context;
       this.programs = programs;
       this.place = place;
       this.files = files;
+      this.audit = audit;
       this.material = material;
       this.health = health;
     }
@@ -234,7 +239,7 @@ public final class ControlPlane {
 
     private ControlSpecs specs(ControlMaterial.Made made) throws FileException {
       return ControlSpecs.of(
-          new ControlCommands(programs, settings, place, files), files, made.etcd());
+          new ControlCommands(programs, settings, place, files, audit), files, made.etcd());
     }
 
     private URI local(int port) {

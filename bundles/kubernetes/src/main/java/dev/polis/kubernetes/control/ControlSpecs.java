@@ -32,7 +32,8 @@ record ControlSpecs(ProcessSpec apiServer, ProcessSpec controllerManager, Proces
                 ControlFile.ETCD_CA,
                 ControlFile.SERVICE_ACCOUNT,
                 ControlFile.AUTHENTICATION,
-                ControlFile.ADMISSION)),
+                ControlFile.ADMISSION,
+                ControlFile.AUDIT_POLICY)),
         spec(
             commands,
             "kube-controller-manager",

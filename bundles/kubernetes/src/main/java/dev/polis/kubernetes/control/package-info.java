@@ -22,8 +22,9 @@
  * program under the same path. The essay of {@code pki} has a row for each.
  *
  * <p>Who shows neither certificate nor token is answered at the paths of the API server's health
- * alone. A namespace takes Pods of the standard "baseline" unless its labels say otherwise; {@code
- * kube-system} takes all.
+ * alone. What others ask for is in the API server's audit log, which is beside this folder, as the
+ * role's end does not end what was recorded. A namespace takes Pods of the standard "baseline"
+ * unless its labels say otherwise; {@code kube-system} takes all.
  *
  * <p>Key and certificate of one identity are one file, so that no program finds one without the
  * other.

@@ -70,4 +70,25 @@ public @interface KubernetesConfig {
           "Where a worker lives: in namespaces of its own, on the machine itself, or auto: on the"
               + " machine if the node manages its network, else in namespaces")
   String isolation() default "auto";
+
+  @AttributeDefinition(
+      name = "Audit policy",
+      description =
+          "What the API server's audit log has: a policy of audit.k8s.io/v1 in JSON; empty: who asked"
+              + " for what and when, without the routine of the cluster's own parts")
+  String audit_policy() default "";
+
+  @AttributeDefinition(
+      name = "Audit files",
+      description = "How many files of the API server's audit log are kept",
+      min = "2",
+      max = "1000")
+  int audit_files() default 4;
+
+  @AttributeDefinition(
+      name = "Size of an audit file",
+      description = "MiB at which another file of the API server's audit log is begun",
+      min = "16",
+      max = "1024")
+  int audit_file_mebibytes() default 16;
 }

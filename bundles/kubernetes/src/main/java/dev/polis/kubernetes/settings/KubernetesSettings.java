@@ -15,6 +15,7 @@ import java.util.List;
  * @param domain DNS domain of Services
  * @param links addresses between loopback nodes and their sandboxes
  * @param isolation {@code auto}, {@code namespaces} or {@code machine}
+ * @param audit what the API server's audit log has
  */
 public record KubernetesSettings(
     int port,
@@ -25,12 +26,13 @@ public record KubernetesSettings(
     AddressRange services,
     String domain,
     AddressRange links,
-    String isolation) {
+    String isolation,
+    AuditSettings audit) {
 
   /** The persistent identity of its configuration. */
   public static final String PID = "dev.polis.kubernetes";
 
-  private static final SettingCheck CHECK = SettingCheck.of(PID);
+  static final SettingCheck CHECK = SettingCheck.of(PID);
   private static final int MAX_PORT = 65_535;
   private static final List<String> ISOLATIONS = List.of("auto", "namespaces", "machine");
 
@@ -73,7 +75,8 @@ public record KubernetesSettings(
         range("service.range", config.service_range(), SERVICES_PREFIX),
         config.domain(),
         range("link.range", config.link_range(), LINKS_PREFIX),
-        config.isolation());
+        config.isolation(),
+        AuditSettings.of(config));
   }
 
   private static AddressRange range(String key, String text, int longestPrefix) {

@@ -9,7 +9,9 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.files.layout.Root;
+import dev.polis.kubernetes.audit.AuditFiles;
 import dev.polis.kubernetes.settings.AddressRange;
+import dev.polis.kubernetes.settings.AuditSettings;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.kubernetes.settings.KubernetesVersion;
@@ -45,7 +47,8 @@ class ControlCommandsTest {
         AddressRange.of("10.96.0.0/16"),
         "cluster.local",
         AddressRange.of("198.18.0.0/15"),
-        "auto");
+        "auto",
+        AuditSettings.STANDARD);
   }
 
   private ControlFolder files() throws Exception {
@@ -59,7 +62,8 @@ class ControlCommandsTest {
         new KubernetesPrograms(folder, new KubernetesVersion(1, minor, 0)),
         settings(),
         ControlPlace.of(NODE, InetAddress.ofLiteral(address), settings()),
-        files());
+        files(),
+        new AuditFiles(folder.resolve("data/kubernetes-audit")));
   }
 
   @ParameterizedTest
@@ -122,6 +126,25 @@ class ControlCommandsTest {
     assertFalse(all.stream().anyMatch(each -> each.startsWith("--feature-gates")), all::toString);
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {34, 35, 36})
+  @DisplayName(
+      "the API server's audit log has 64 MiB in four files, whatever a release's defaults are")
+  void auditLog(int minor) throws Exception {
+    List<String> line = commands(minor, "10.0.0.7").apiServer(ETCD);
+
+    for (String flag :
+        List.of(
+            "--audit-log-path=" + folder.resolve("data/kubernetes-audit/audit.log"),
+            "--audit-log-maxsize=16",
+            "--audit-log-maxbackup=3",
+            "--audit-log-maxage=0",
+            "--audit-policy-file="
+                + folder.resolve("data/kubernetes-controller/audit-policy.json"))) {
+      assertTrue(line.contains(flag), () -> flag + " in " + line);
+    }
+  }
+
   @Test
   @DisplayName("a node at a loopback address announces its host address")
   void loopback() throws Exception {
@@ -151,6 +174,11 @@ class ControlCommandsTest {
     files.write(ControlFile.CONTROLLER_MANAGER_CLIENT, "renewed");
     files.write(ControlFile.ENCRYPTION, "renewed");
     assertEquals(first, ControlSpecs.of(commands, files, ETCD));
+
+    files.write(ControlFile.AUDIT_POLICY, "another");
+    assertNotEquals(
+        first.apiServer().digest(), ControlSpecs.of(commands, files, ETCD).apiServer().digest());
+    files.write(ControlFile.AUDIT_POLICY, ControlFile.AUDIT_POLICY.name());
 
     files.write(ControlFile.SCHEDULER_CONFIG, "another");
     ControlSpecs second = ControlSpecs.of(commands, files, ETCD);

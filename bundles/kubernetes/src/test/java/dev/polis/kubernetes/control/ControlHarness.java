@@ -27,6 +27,7 @@ import dev.polis.kubernetes.pki.KubeLifetimes;
 import dev.polis.kubernetes.proxy.AuthProxy;
 import dev.polis.kubernetes.proxy.ControlBackend;
 import dev.polis.kubernetes.settings.AddressRange;
+import dev.polis.kubernetes.settings.AuditSettings;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.LogTree;
@@ -183,7 +184,8 @@ final class ControlHarness implements AutoCloseable {
         AddressRange.of("10.96.0.0/16"),
         "cluster.local",
         AddressRange.of("198.18.0.0/15"),
-        "auto");
+        "auto",
+        AuditSettings.STANDARD);
   }
 
   InetAddress hostAddress() {

@@ -15,8 +15,10 @@ import dev.polis.etcd.EtcdNamespace;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.RunningProcess;
 import dev.polis.kubernetes.address.HostAddress;
+import dev.polis.kubernetes.audit.AuditFiles;
 import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.kubernetes.client.KubeException;
+import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.pki.KubeKeys;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.pki.TlsContexts;
@@ -286,6 +288,77 @@ class ControlPlaneTest {
     }
   }
 
+  private static String audited() throws IOException {
+    return Files.readString(new AuditFiles(harness.folder(AuditFiles.FOLDER).path()).current());
+  }
+
+  @Test
+  @Order(6)
+  @Tag("attack")
+  @DisplayName(
+      "who asked for what is in a log of this user's alone, without what was said, however long the request is")
+  void auditLog() throws Exception {
+    try (KubeClient api = harness.awaitAccess().open()) {
+      api.create(
+          "/api/v1/namespaces/default/secrets",
+          json("{\"metadata\": {\"name\": \"audited\"}, \"stringData\": {\"a\": \"unsaid\"}}"));
+      Await.until("the record of a change", ControlPlaneTest::recorded);
+      assertFalse(audited().contains("unsaid"));
+      assertFalse(audited().contains("/leases"), "routine, which would fill the log");
+      // In JSON each of them takes six bytes: more than an API server records by its defaults.
+      String many = "&".repeat(200_000);
+      api.find("/api/v1/namespaces/default/secrets/audited?" + many);
+      Await.until(
+          "the record of a long request",
+          () -> audited().contains("/secrets/audited?" + "\\u0026".repeat(200_000)));
+    }
+    Path folder = harness.folder(AuditFiles.FOLDER).path();
+    assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(folder)));
+    assertEquals(
+        "rw-------",
+        PosixFilePermissions.toString(
+            Files.getPosixFilePermissions(new AuditFiles(folder).current())));
+  }
+
+  private static boolean recorded() throws IOException {
+    return audited()
+        .lines()
+        .map(ControlPlaneTest::json)
+        .anyMatch(
+            event ->
+                event.get("verb").getAsString().equals("create")
+                    && event.get("requestURI").getAsString().endsWith("/default/secrets")
+                    && event
+                        .getAsJsonObject("user")
+                        .get("username")
+                        .getAsString()
+                        .equals(KubeIdentity.MASTER.userName())
+                    && event.get("level").getAsString().equals("Metadata"));
+  }
+
+  @Test
+  @Order(6)
+  @Tag("attack")
+  @DisplayName("strangers write nothing into the audit log: a flood of them pushes no record out")
+  void strangersAreNotAudited() throws Exception {
+    ControlAccess way = harness.awaitAccess();
+    try (KubeClient nobody =
+        new KubeClient(
+            way.server(),
+            Optional::empty,
+            KubeKeys.trust(way.keys(), KubernetesNames.SERVER_NAME))) {
+      for (int time = 0; time < 20; time++) {
+        String path = "/api/v1/namespaces/stranger-%d/secrets".formatted(time);
+        assertThrows(KubeException.class, () -> nobody.find(path));
+      }
+    }
+    try (KubeClient api = harness.awaitAccess().open()) {
+      api.find("/api/v1/namespaces/member/secrets");
+    }
+    Await.until("the record of a member", () -> audited().contains("/namespaces/member/"));
+    assertFalse(audited().contains("stranger-"), "it would have come before");
+  }
+
   @Test
   @Order(6)
   @DisplayName("a service account's token works through the proxy, with that account's rights")
@@ -440,6 +513,7 @@ class ControlPlaneTest {
     assertEquals(
         null, NetworkInterface.getByInetAddress(harness.hostAddress()), "the host address");
     assertEquals(List.of(), harness.folder(ControlFolder.FOLDER).list());
+    assertTrue(recorded(), "what was recorded stays");
     try (EtcdClient etcd = EtcdClient.connect(harness.access("root", EtcdNamespace.ROOT))) {
       assertTrue(etcd.kv().get("/registry/secrets/default/mine").isPresent());
     }

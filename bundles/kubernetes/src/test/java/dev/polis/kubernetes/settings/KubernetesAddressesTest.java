@@ -71,7 +71,8 @@ class KubernetesAddressesTest {
                         AddressRange.of("10.96.0.0/16"),
                         "cluster.local",
                         LINKS,
-                        "auto"))
+                        "auto",
+                        AuditSettings.STANDARD))
             .getMessage();
     assertTrue(refusal.contains("pod.range"), refusal);
     assertTrue(refusal.contains("service.range=10.96.0.0/16"), refusal);

@@ -6,6 +6,7 @@ import dev.polis.api.containers.Sandbox;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.kubernetes.settings.AddressRange;
+import dev.polis.kubernetes.settings.AuditSettings;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
@@ -61,7 +62,8 @@ final class WorkerFixture {
         AddressRange.of("10.96.0.0/16"),
         "cluster.local",
         AddressRange.of("198.18.0.0/15"),
-        isolation);
+        isolation,
+        AuditSettings.STANDARD);
   }
 
   /** Returns a runtime that serves. */

@@ -172,6 +172,8 @@ class KubernetesAccessIT {
         Finished.of(command(jane, "auth", "can-i", "get", "secrets"), Map.of(), PATIENCE)
             .out()
             .strip());
+    Finished refused = Finished.of(command(jane, "get", "secrets"), Map.of(), PATIENCE);
+    assertTrue(refused.err().contains("forbidden"), refused.all());
     Path root = directory.resolve("root");
     Files.writeString(root, issued("root", List.of("system:masters")));
     Finished.of(command(root, "get", "secrets", "-A"), Map.of(), PATIENCE).requireSuccess("root");
@@ -210,5 +212,41 @@ class KubernetesAccessIT {
     } finally {
       channel.shutdownNow();
     }
+  }
+
+  @Test
+  @Order(6)
+  @DisplayName("polisctl audit --kubernetes shows who asked the API server for what")
+  void audit() throws Exception {
+    Finished shown = node.ctl("audit", "--kubernetes");
+    shown.requireSuccess("audit --kubernetes");
+    assertTrue(
+        shown.out().lines().anyMatch(each -> each.contains(" owner create /api/v1/namespaces")),
+        shown.all());
+    assertTrue(
+        shown
+            .out()
+            .lines()
+            .anyMatch(each -> each.contains(" jane list ") && each.contains(" 403 ")),
+        shown.all());
+    assertEquals(2, node.ctl("audit", "--kubernetes", "--last", "2").out().lines().count());
+    String json = node.ctl("audit", "--kubernetes", "--last", "1", "-o", "json").out();
+    assertTrue(json.contains("\"kind\":\"Event\""), json);
+  }
+
+  @Test
+  @Order(7)
+  @DisplayName("a policy of the audit log that is none is refused, and the API server goes on")
+  void auditPolicy() throws Exception {
+    List<ProcessHandle> before = node.children("kube-apiserver");
+    Finished refused =
+        node.ctl(
+            "config",
+            "set",
+            "dev.polis.kubernetes.audit.policy={\"rules\": [{\"level\": \"metadata\"}]}");
+    assertTrue(refused.code() != 0, refused.all());
+    assertTrue(refused.all().contains("did you mean \"Metadata\"?"), refused.all());
+    assertEquals(before, node.children("kube-apiserver"));
+    kubectl("get", "namespaces").requireSuccess("get");
   }
 }

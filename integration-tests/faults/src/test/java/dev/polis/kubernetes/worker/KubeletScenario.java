@@ -8,6 +8,7 @@ import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.power.PowerScenario;
 import dev.polis.kubernetes.settings.AddressRange;
+import dev.polis.kubernetes.settings.AuditSettings;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
@@ -83,7 +84,8 @@ final class KubeletScenario implements PowerScenario {
         AddressRange.of("10.96.0.0/16"),
         domain,
         AddressRange.of("198.18.0.0/15"),
-        "auto");
+        "auto",
+        AuditSettings.STANDARD);
   }
 
   private static ContainersStatus.Running runtime(WorkerPlan plan, WorkerFiles files) {

@@ -1,0 +1,156 @@
+package dev.polis.kubernetes.audit;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Reads the records of the log in their order, a few at a time, and remembers where it was. Used by
+ * one thread; holds no file open between two reads.
+ */
+final class AuditCursor {
+
+  /** What a reader is shown of one record: thousands of times what one usually has. */
+  static final int SHOWN = 256 << 10;
+
+  /** A client takes messages of 4 MiB, and a record has a part of this beyond it. */
+  private static final int BATCH = 1 << 20;
+
+  /** A file that is renamed is seen under its new name at the next look. */
+  private static final int LOOKS = 3;
+
+  /**
+   * Is a record.
+   *
+   * @param text what was written, or its beginning
+   * @param cut how many bytes of it are left out
+   */
+  record Record(String text, long cut) {}
+
+  private final AuditFiles files;
+  private AuditPlace place;
+
+  /**
+   * Makes a cursor.
+   *
+   * @param place to begin at
+   */
+  AuditCursor(AuditFiles files, AuditPlace place) {
+    this.files = files;
+    this.place = place;
+  }
+
+  /** Returns the place behind the last record that was read. */
+  AuditPlace place() {
+    return place;
+  }
+
+  /** Reads the next records; empty if there are none at present. */
+  List<Record> next() throws IOException {
+    for (int look = 1; look < LOOKS; look++) {
+      List<AuditFiles.Part> all = files.all();
+      Optional<List<Record>> records = next(all, index(all));
+      if (records.isPresent()) {
+        return records.get();
+      }
+    }
+    // The file of this place was deleted.
+    place = AuditPlace.OLDEST;
+    List<AuditFiles.Part> all = files.all();
+    return next(all, 0).orElseGet(List::of);
+  }
+
+  /** Reads from a file on; empty if a file is not what it was a moment ago. */
+  private Optional<List<Record>> next(List<AuditFiles.Part> all, int from) throws IOException {
+    if (from < 0) {
+      return Optional.empty();
+    }
+    List<Record> records = new ArrayList<>();
+    for (int at = from; at < all.size() && records.isEmpty(); at++) {
+      // A file that has a follower has got all it will ever get.
+      boolean complete = at < all.size() - 1;
+      if (!read(all.get(at), complete, records)) {
+        return Optional.empty();
+      }
+    }
+    return Optional.of(records);
+  }
+
+  /** Returns which file is to be read; negative if the one of the place is not among them. */
+  private int index(List<AuditFiles.Part> all) throws IOException {
+    for (int at = 0; at < all.size(); at++) {
+      if (all.get(at).inode() == place.inode()) {
+        return followsLine(all.get(at)) ? at : -1;
+      }
+    }
+    return place.equals(AuditPlace.OLDEST) ? 0 : -1;
+  }
+
+  /** Tells whether the place is in this file: an inode is used again after its file is deleted. */
+  private boolean followsLine(AuditFiles.Part part) throws IOException {
+    if (place.offset() == 0) {
+      return true;
+    }
+    try (InputStream in = part.open(place.offset() - 1)) {
+      int before = in.read();
+      // A record that was never finished ends with its file.
+      return before == '\n' || before >= 0 && in.read() < 0;
+    } catch (NoSuchFileException renamed) {
+      return false;
+    }
+  }
+
+  /** Reads what is there; false if the file has another name by now. */
+  private boolean read(AuditFiles.Part part, boolean complete, List<Record> records)
+      throws IOException {
+    long offset = part.inode() == place.inode() ? place.offset() : 0;
+    try (InputStream in = part.open(offset)) {
+      if (!part.named()) {
+        return false;
+      }
+      long sum = 0;
+      Optional<Line> line = line(in, complete);
+      while (line.isPresent()) {
+        sum += line.get().length();
+        records.add(line.get().record());
+        line = sum < BATCH ? line(in, complete) : Optional.empty();
+      }
+      place = new AuditPlace(part.inode(), offset + sum);
+      return true;
+    } catch (NoSuchFileException renamed) {
+      return false;
+    }
+  }
+
+  /**
+   * Is a line.
+   *
+   * @param length with the line feed
+   */
+  private record Line(Record record, long length) {}
+
+  /** Reads a line; what a killed process has written of one counts where nothing can follow it. */
+  private static Optional<Line> line(InputStream in, boolean complete) throws IOException {
+    ByteArrayOutputStream shown = new ByteArrayOutputStream(1 << 10);
+    long length = 0;
+    int c = in.read();
+    for (; c >= 0 && c != '\n'; c = in.read()) {
+      length++;
+      if (shown.size() < SHOWN) {
+        shown.write(c);
+      }
+    }
+    if (c < 0 && (length == 0 || !complete)) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        new Line(
+            new Record(shown.toString(StandardCharsets.UTF_8), length - shown.size()),
+            length + (c < 0 ? 0 : 1)));
+  }
+}

@@ -1,0 +1,105 @@
+package dev.polis.kubernetes.audit;
+
+import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.Storage;
+import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.RpcException;
+import dev.polis.wire.audit.KubernetesAuditGrpc;
+import dev.polis.wire.audit.KubernetesAuditRecord;
+import dev.polis.wire.audit.ReadKubernetesAuditRequest;
+import dev.polis.wire.audit.ReadKubernetesAuditResponse;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+
+/** Serves the audit log of this node's API server to operators. */
+public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImplBase {
+
+  /** A person who follows the log sees a record at once; a look is some calls of the system. */
+  private static final Duration POLL = Duration.ofMillis(500);
+
+  private final Storage storage;
+  private final CallStreams streams;
+
+  /**
+   * Makes an endpoint.
+   *
+   * @param streams of the calls; their owner closes them
+   */
+  public AuditEndpoint(Storage storage, CallStreams streams) {
+    this.storage = storage;
+    this.streams = streams;
+  }
+
+  @Override
+  public void read(
+      ReadKubernetesAuditRequest request, StreamObserver<ReadKubernetesAuditResponse> caller) {
+    if (request.getLast() < 0) {
+      throw RpcException.invalid("last is %d; it cannot be negative".formatted(request.getLast()));
+    }
+    AuditPlace after = place(request.getAfter());
+    AuditFiles files = files();
+    streams.serve("audit log of Kubernetes", caller, sink -> send(request, after, files, sink));
+  }
+
+  private static AuditPlace place(String text) {
+    try {
+      return AuditPlace.parse(text);
+    } catch (IllegalArgumentException wrong) {
+      throw RpcException.invalid(wrong.getMessage());
+    }
+  }
+
+  private AuditFiles files() {
+    if (storage.data().peek().orElseThrow() instanceof DataStatus.NotMounted(var reason)) {
+      throw RpcException.failedPrecondition(
+          "Kubernetes' audit log lies on the data volume, which is not open: %s; try again when it is mounted"
+              .formatted(reason));
+    }
+    AuditFiles files = new AuditFiles(storage.root().data().organFolder(AuditFiles.FOLDER).path());
+    if (!files.exist()) {
+      throw RpcException.failedPrecondition(
+          "no API server of Kubernetes has run on this node, so it has no audit log of one;"
+              + " ask a node with the role KubernetesController, 'polisctl node list' shows them");
+    }
+    return files;
+  }
+
+  private static void send(
+      ReadKubernetesAuditRequest request,
+      AuditPlace after,
+      AuditFiles files,
+      CallStreams.Sink<ReadKubernetesAuditResponse> sink)
+      throws InterruptedException {
+    try {
+      boolean newest = request.getLast() > 0 && after.equals(AuditPlace.OLDEST);
+      AuditCursor cursor = new AuditCursor(files, newest ? files.last(request.getLast()) : after);
+      while (true) {
+        sink.awaitRoom();
+        List<AuditCursor.Record> records = cursor.next();
+        if (!records.isEmpty()) {
+          sink.send(response(records, cursor.place()));
+        } else if (request.getFollow()) {
+          Thread.sleep(POLL);
+        } else {
+          return;
+        }
+      }
+    } catch (IOException e) {
+      throw RpcException.failedPrecondition(
+          "Kubernetes' audit log at %s cannot be read: %s".formatted(files.folder(), e));
+    }
+  }
+
+  private static ReadKubernetesAuditResponse response(
+      List<AuditCursor.Record> records, AuditPlace place) {
+    ReadKubernetesAuditResponse.Builder response =
+        ReadKubernetesAuditResponse.newBuilder().setPlace(place.toString());
+    records.forEach(
+        each ->
+            response.addRecords(
+                KubernetesAuditRecord.newBuilder().setText(each.text()).setCut(each.cut())));
+    return response.build();
+  }
+}

@@ -1,0 +1,134 @@
+package dev.polis.kubernetes.audit;
+
+import dev.polis.files.Mode;
+import dev.polis.files.OrganFolder;
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Finds the files of the API server's audit log.
+ *
+ * @param folder where they are; it may be missing
+ */
+public record AuditFiles(Path folder) {
+
+  /** Where they are on the data volume: only this node's user can read them. */
+  public static final OrganFolder FOLDER =
+      new OrganFolder("kubernetes-audit", Mode.PRIVATE_DIRECTORY);
+
+  /** Bytes of the longest record that the API server writes; the essay says why. */
+  public static final int LONGEST = 8 << 20;
+
+  private static final String CURRENT = "audit.log";
+
+  /** What the API server calls a full file; sorted by name, the oldest is first. */
+  private static final String FULL = "audit-*.log";
+
+  private static final int BUFFER = 1 << 16;
+
+  /** Returns the file that is being written. */
+  public Path current() {
+    return folder.resolve(CURRENT);
+  }
+
+  /** Tells whether an API server has ever written here. */
+  boolean exist() {
+    return Files.exists(current());
+  }
+
+  /**
+   * Is a file of the log at one moment.
+   *
+   * @param path its name, which it loses when it is full
+   * @param inode which it keeps
+   */
+  record Part(Path path, long inode) {
+
+    /** Opens it; whether it was still this file is to be asked afterwards. */
+    InputStream open(long offset) throws IOException {
+      return new BufferedInputStream(
+          Channels.newInputStream(FileChannel.open(path, StandardOpenOption.READ).position(offset)),
+          BUFFER);
+    }
+
+    /** Tells whether the name is still that of this file. */
+    boolean named() throws IOException {
+      try {
+        return AuditFiles.inode(path) == inode;
+      } catch (NoSuchFileException gone) {
+        return false;
+      }
+    }
+  }
+
+  /** Returns all files, the oldest first. */
+  List<Part> all() throws IOException {
+    List<Path> names = new ArrayList<>();
+    try (DirectoryStream<Path> full = Files.newDirectoryStream(folder, FULL)) {
+      full.forEach(names::add);
+    }
+    names.sort(null);
+    names.add(current());
+    List<Part> parts = new ArrayList<>();
+    for (Path name : names) {
+      try {
+        parts.add(new Part(name, inode(name)));
+      } catch (NoSuchFileException deletedOrRenamed) {
+        // The next look shows it where it is.
+      }
+    }
+    return parts;
+  }
+
+  private static long inode(Path file) throws IOException {
+    return ((Number) Files.getAttribute(file, "unix:ino")).longValue();
+  }
+
+  /** Returns the place of the oldest of so many of the newest records. */
+  AuditPlace last(int records) throws IOException {
+    long wanted = records;
+    for (Part part : all().reversed()) {
+      long lines = lines(part);
+      if (lines >= wanted) {
+        return new AuditPlace(part.inode(), behind(part, lines - wanted));
+      }
+      wanted -= lines;
+    }
+    return AuditPlace.OLDEST;
+  }
+
+  private static long lines(Part part) throws IOException {
+    long lines = 0;
+    try (InputStream in = part.open(0)) {
+      for (int c = in.read(); c >= 0; c = in.read()) {
+        lines += c == '\n' ? 1 : 0;
+      }
+    } catch (NoSuchFileException deleted) {
+      return 0;
+    }
+    return lines;
+  }
+
+  /** Returns the offset behind so many lines. */
+  private static long behind(Part part, long lines) throws IOException {
+    long offset = 0;
+    try (InputStream in = part.open(0)) {
+      int c = 0;
+      for (long left = lines; left > 0 && c >= 0; offset++) {
+        c = in.read();
+        left -= c == '\n' ? 1 : 0;
+      }
+    }
+    return offset;
+  }
+}

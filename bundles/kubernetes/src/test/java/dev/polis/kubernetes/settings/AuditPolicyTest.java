@@ -1,0 +1,92 @@
+package dev.polis.kubernetes.settings;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class AuditPolicyTest {
+
+  @Test
+  @DisplayName("the standard policy is one, and has Metadata as its only level beside None")
+  void standard() {
+    AuditPolicy.checked(AuditPolicy.STANDARD);
+    assertTrue(AuditPolicy.STANDARD.contains("\"Metadata\""));
+    assertTrue(!AuditPolicy.STANDARD.contains("\"Request\""));
+    assertTrue(!AuditPolicy.STANDARD.contains("\"RequestResponse\""));
+  }
+
+  @Test
+  @DisplayName("apiVersion and kind may be left out, and nothing of the rules is changed")
+  void completed() {
+    String rules =
+        "[{\"level\":\"Request\",\"verbs\":[\"create\"],\"namespaces\":[\"a\",\"\"],"
+            + "\"resources\":[{\"group\":\"apps\",\"resources\":[\"deployments\"],\"resourceNames\":[\"d\"]}],"
+            + "\"omitStages\":[\"Panic\"],\"omitManagedFields\":true},"
+            + "{\"level\":\"None\",\"nonResourceURLs\":[\"*\",\"/healthz*\"]}]";
+    JsonObject checked =
+        JsonParser.parseString(AuditPolicy.checked("{\"rules\": " + rules + "}")).getAsJsonObject();
+
+    assertEquals("audit.k8s.io/v1", checked.get("apiVersion").getAsString());
+    assertEquals("Policy", checked.get("kind").getAsString());
+    assertEquals(JsonParser.parseString(rules), checked.get("rules"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          rules: []                                           | no JSON
+          {"rules": [{"level": "None"}]} {}                   | no JSON at line 1 column 3
+          []                                                  | which is a JSON object
+          {}                                                  | no rules
+          {"rules": []}                                       | no rules
+          {"rules": {}}                                       | which is a list
+          {"rule": []}                                        | did you mean "rules"?
+          {"apiVersion": "audit.k8s.io/v1beta1"}              | must be "audit.k8s.io/v1"
+          {"kind": "AuditPolicy"}                             | must be "Policy"
+          {"omitStages": ["Received"]}                        | "Received"
+          {"rules": [{"level": "None"}, {}]}                  | no level in rule 2
+          {"rules": [{"level": "metadata"}]}                  | did you mean "Metadata"?
+          {"rules": [{"level": 1}]}                           | 1 in rule 1
+          {"rules": [{"level": "None", "user": ["a"]}]}       | did you mean "users"?
+          {"rules": [{"level": "None", "users": "a"}]}        | which is a list
+          {"rules": [{"level": "None", "users": [null]}]}     | where a text belongs
+          {"rules": [{"level": "None", "nonResourceURLs": ["healthz"]}]}        | begin it with '/'
+          {"rules": [{"level": "None", "nonResourceURLs": ["/a*b"]}]}           | at its end alone
+          {"rules": [{"level": "None", "nonResourceURLs": ["/a"], "namespaces": ["b"]}]} | make two rules
+          {"rules": [{"level": "None", "resources": [{"group": "apps/v1"}]}]}   | has no version
+          {"rules": [{"level": "None", "resources": [{"resourceNames": ["a"]}]}]} | say of which
+          {"rules": [{"level": "None", "omitManagedFields": "yes"}]}            | true or false
+          """)
+  @DisplayName(
+      "what the API server would refuse, or not understand, is refused, saying what and where")
+  void refused(String policy, String words) {
+    String refusal =
+        assertThrows(IllegalArgumentException.class, () -> AuditPolicy.checked(policy))
+            .getMessage();
+    assertTrue(refusal.contains(words), refusal);
+    assertTrue(!refusal.contains("gson") && !refusal.contains("Strictness"), refusal);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 1001})
+  @DisplayName(
+      "a number of files with which room would have no bound, or a folder no end, is refused")
+  void files(int files) {
+    String refusal =
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> new AuditSettings(AuditPolicy.STANDARD, files, 16))
+            .getMessage();
+    assertTrue(refusal.contains("dev.polis.kubernetes.audit.files is \"" + files), refusal);
+  }
+}
