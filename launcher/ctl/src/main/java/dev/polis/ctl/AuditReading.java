@@ -6,7 +6,7 @@ import io.grpc.stub.BlockingClientCall;
 import java.io.PrintWriter;
 
 /**
- * Prints the records of an audit log, and goes on behind the last one when the stream ends early.
+ * Prints the records of an audit log, and continues behind the last one when the stream ends early.
  *
  * @param <R> in which records come
  */
@@ -41,7 +41,7 @@ abstract class AuditReading<R> {
       for (R response = call.read(); response != null; response = call.read()) {
         print(response);
         if (out.checkError()) {
-          call.cancel("nobody reads any more", null);
+          call.cancel("the reader has ended", null);
           return false;
         }
       }

@@ -20,7 +20,7 @@
  * these; so no request is too large to be recorded. A reader is sent the first 256 KiB of a record.
  *
  * <p>Not promised: that a request is refused when it cannot be recorded, as the node's own audit
- * log does it. On a full disk the API server goes on, and says so in its log. Nor a chain of
+ * log does it. On a full disk the API server continues, and says so in its log. Nor a chain of
  * hashes: root, and a broken API server, can write what they like.
  *
  * <p>Why not parsed here: the operator's program shows what it understands, and the rest as it is.

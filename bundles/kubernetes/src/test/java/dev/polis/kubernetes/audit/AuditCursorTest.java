@@ -82,7 +82,7 @@ class AuditCursorTest {
 
   @Test
   @DisplayName(
-      "a reader goes on at the place that it was told, also when the file has another name")
+      "a reader continues at the place that it was given, also when the file has another name")
   void place() throws Exception {
     write(1, 5);
     AuditCursor first = oldest();

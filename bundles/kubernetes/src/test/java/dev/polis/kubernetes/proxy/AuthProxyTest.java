@@ -424,7 +424,7 @@ class AuthProxyTest {
     assertEquals(List.of("system:admin"), server.last().orElseThrow().header("Impersonate-User"));
   }
 
-  /** What goes on until somebody ends it, each of which ends in a way of its own in a kubelet. */
+  /** The requests that last until a side ends them, each in a way of its own in a kubelet. */
   private static final List<String> LASTING =
       List.of(
           "/api/v1/pods?watch=true",
@@ -434,7 +434,7 @@ class AuthProxyTest {
           "/api/v1/namespaces/n/pods/p/portforward",
           "/api/v1/namespaces/n/services/s/proxy/wait");
 
-  /** Begins an answer that goes on, and counts down when the API server's connection has ended. */
+  /** Begins an answer that lasts, and counts down when the API server's connection has ended. */
   private void goOn(CountDownLatch ended) {
     server.answer =
         (request, connection, in, out) -> {
@@ -452,7 +452,7 @@ class AuthProxyTest {
         };
   }
 
-  /** Asks for one of what goes on, and reads how it begins. */
+  /** Makes one of the requests that last, and reads how its answer begins. */
   private static Raw begun(Raw client, String path) throws IOException {
     boolean upgrades = !path.contains("?") && !path.contains("/proxy/");
     client.send(upgrades ? get(path, "Connection: Upgrade", "Upgrade: SPDY/3.1") : get(path));
@@ -464,7 +464,8 @@ class AuthProxyTest {
   @FieldSource("LASTING")
   @Tag("attack")
   @Tag("alone")
-  @DisplayName("what goes on ends within a second of the revocation of its user's certificate")
+  @DisplayName(
+      "a request that lasts ends within a second of the revocation of its user's certificate")
   void revocationEnds(String path) throws Exception {
     CountDownLatch ended = new CountDownLatch(1);
     goOn(ended);
@@ -489,7 +490,7 @@ class AuthProxyTest {
   @Test
   @Tag("attack")
   @Tag("alone")
-  @DisplayName("what goes on ends within a second of the end of its user's certificate")
+  @DisplayName("a request that lasts ends within a second of the end of its user's certificate")
   void endOfCertificate() throws Exception {
     KeyPair pair = Ed25519.generate();
     TlsIdentity brief =

@@ -236,7 +236,7 @@ class KubernetesAccessIT {
 
   @Test
   @Order(7)
-  @DisplayName("a policy of the audit log that is none is refused, and the API server goes on")
+  @DisplayName("a policy of the audit log that is none is refused, and the API server continues")
   void auditPolicy() throws Exception {
     List<ProcessHandle> before = node.children("kube-apiserver");
     Finished refused =
