@@ -7,6 +7,7 @@ import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
 import dev.polis.boot.BootReport;
+import dev.polis.etcd.SharedEtcdConnection;
 import dev.polis.event.Value;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
@@ -53,6 +54,7 @@ public final class CuratorComponent implements Curator {
     CuratorService.Parts parts =
         new CuratorService.Parts(
             consensus,
+            SharedEtcdConnection::new,
             network,
             rpc,
             supervisor,

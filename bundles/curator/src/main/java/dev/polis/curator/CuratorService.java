@@ -9,6 +9,7 @@ import dev.polis.api.curator.CuratorException;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
 import dev.polis.boot.StopReason;
+import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.SharedEtcdConnection;
@@ -40,7 +41,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * Writes the first records of a cluster, and campaigns for leadership once it has the node's
@@ -60,6 +63,7 @@ final class CuratorService implements Curator, OrganInstance {
   /**
    * Holds what the organ works with.
    *
+   * @param etcd opens connections to etcd
    * @param endpoints registers the gRPC services when serving begins
    * @param nanoTime a monotonic clock, for the age of heartbeats
    * @param signed finds the running plugins that a key has signed
@@ -67,6 +71,7 @@ final class CuratorService implements Curator, OrganInstance {
    */
   record Parts(
       Consensus consensus,
+      Function<Supplier<EtcdAccess>, SharedEtcdConnection> etcd,
       Network network,
       RpcHost rpc,
       Supervisor supervisor,
@@ -131,7 +136,7 @@ final class CuratorService implements Curator, OrganInstance {
     }
     this.settings = settings;
     this.parts = parts;
-    this.etcd = new SharedEtcdConnection(() -> parts.consensus().access(USER));
+    this.etcd = parts.etcd().apply(() -> parts.consensus().access(USER));
     this.address = new AdvertisedAddress(parts.network(), settings.port());
     this.gate = new LeaderGate(parts.consensus().status());
     this.subtree = parts.supervisor().organ("curator");

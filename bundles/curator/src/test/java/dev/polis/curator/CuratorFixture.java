@@ -15,6 +15,7 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.SteppedLeases;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
@@ -117,6 +118,9 @@ public final class CuratorFixture implements AutoCloseable {
   /** The keys that the curator told this node to trust. */
   final MutableValue<TrustRoots> trusted = new MutableValue<>();
 
+  /** Counts the leases of this curator by a clock that can be stepped. */
+  final SteppedLeases leases = new SteppedLeases();
+
   private final LongSupplier nanoTime;
   private final EtcdFixture etcd; // null if it belongs to another process
   private volatile List<String> endpoints;
@@ -192,11 +196,9 @@ public final class CuratorFixture implements AutoCloseable {
    * Campaigns as another node of a cluster that was bootstrapped.
    *
    * @param etcd {@code host:port} of the cluster's etcd
-   * @param nanoTime the clock by which its lease ends
    */
-  static CuratorFixture campaigning(String etcd, X509Certificate ca, LongSupplier nanoTime)
-      throws Exception {
-    CuratorFixture fixture = new CuratorFixture(null, nanoTime);
+  static CuratorFixture campaigning(String etcd, X509Certificate ca) throws Exception {
+    CuratorFixture fixture = new CuratorFixture(null, System::nanoTime);
     fixture.endpoints = List.of(etcd);
     fixture.join(ca);
     return fixture;
@@ -388,6 +390,7 @@ public final class CuratorFixture implements AutoCloseable {
         new CuratorSettings(LEADER_TTL, PORT),
         new CuratorService.Parts(
             consensus(),
+            leases::connection,
             network(),
             host,
             tree,

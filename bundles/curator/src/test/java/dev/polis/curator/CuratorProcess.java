@@ -14,7 +14,6 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Runs a curator in a JVM of its own, which can be stopped and continued. It ends when its standard
@@ -42,26 +41,24 @@ public final class CuratorProcess implements AutoCloseable {
    */
   public static void main(String[] arguments) throws Exception {
     X509Certificate ca = Pem.certificate(Files.readString(Path.of(arguments[1])));
-    AtomicLong ahead = new AtomicLong();
-    try (CuratorFixture fixture =
-            CuratorFixture.campaigning(arguments[0], ca, () -> System.nanoTime() + ahead.get());
+    try (CuratorFixture fixture = CuratorFixture.campaigning(arguments[0], ca);
         BufferedReader orders =
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII))) {
       InetSocketAddress address = fixture.address();
       System.out.println(address.getAddress().getHostAddress() + " " + address.getPort());
       for (String order = orders.readLine(); order != null; order = orders.readLine()) {
-        obey(order, fixture, ahead);
+        obey(order, fixture);
         System.out.println(DONE);
       }
     }
     System.exit(0); // whatever threads a library has left
   }
 
-  private static void obey(String order, CuratorFixture fixture, AtomicLong ahead) {
+  private static void obey(String order, CuratorFixture fixture) {
     if (order.equals(SWAP)) {
       fixture.swap();
     } else if (order.startsWith(STEP)) {
-      ahead.addAndGet(Duration.ofMillis(Long.parseLong(order.substring(STEP.length()))).toNanos());
+      fixture.leases.step(Duration.ofMillis(Long.parseLong(order.substring(STEP.length()))));
     } else {
       throw new IllegalArgumentException("there is no order " + order);
     }
@@ -117,7 +114,7 @@ public final class CuratorProcess implements AutoCloseable {
     order(SWAP);
   }
 
-  /** Puts the clock by which the leader's lease ends forward. */
+  /** Puts the monotonic clock by which it counts its lease forward, or back if negative. */
   public void stepClock(Duration ahead) throws IOException {
     order(STEP + ahead.toMillis());
   }

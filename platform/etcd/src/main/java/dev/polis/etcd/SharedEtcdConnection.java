@@ -17,20 +17,26 @@ public final class SharedEtcdConnection {
     final EtcdClient client;
     int users;
 
-    Shared(EtcdAccess access) {
+    Shared(EtcdAccess access, LeaseClocks clocks) {
       this.access = access;
-      this.client = EtcdClient.connect(access);
+      this.client = EtcdClient.connect(access, clocks);
     }
   }
 
   private final Supplier<EtcdAccess> access;
+  private final LeaseClocks clocks;
   private Shared latest; // null until the first client
 
   /**
    * @param access gives the present access, for each client
    */
   public SharedEtcdConnection(Supplier<EtcdAccess> access) {
+    this(access, LeaseClocks.SYSTEM);
+  }
+
+  SharedEtcdConnection(Supplier<EtcdAccess> access, LeaseClocks clocks) {
     this.access = access;
+    this.clocks = clocks;
   }
 
   /**
@@ -41,7 +47,7 @@ public final class SharedEtcdConnection {
   public synchronized EtcdClient connect() {
     EtcdAccess now = access.get();
     if (latest == null || latest.users == 0 || !latest.access.sameAs(now)) {
-      latest = new Shared(now);
+      latest = new Shared(now, clocks);
     }
     Shared used = latest;
     used.users++;

@@ -51,6 +51,9 @@ class LinearizabilityTest {
   /** The fixture's leaders have leases of 2 s. */
   private static final long LEASE_MILLIS = 2_000;
 
+  /** Far longer than what a slow machine makes of a lease. */
+  private static final long SUSPENDED_MILLIS = 60_000;
+
   /** How many writes and reads show that a fault is over; more are made in the meantime. */
   private static final int ENOUGH = 20;
 
@@ -128,6 +131,8 @@ class LinearizabilityTest {
     faults.put("the leader's JVM is stopped for longer than its lease", this::stopTheLeader);
     faults.put("the leader's JVM is stopped for about its lease", this::stopTheLeaderBriefly);
     faults.put("the leader's clock steps over the end of its lease", this::stepTheClock);
+    faults.put(
+        "the leader's machine is suspended for longer than its lease", this::suspendTheLeader);
     faults.put("the leader's curator is replaced", this::swapTheLeader);
     return faults;
   }
@@ -292,6 +297,36 @@ class LinearizabilityTest {
     int leader = workload.leader();
     long millis = random.nextLong(LEASE_MILLIS / 2, 2 * LEASE_MILLIS);
     curators.get(leader).stepClock(Duration.ofMillis(millis));
+  }
+
+  /**
+   * A clock that has not counted the time of a suspension sets the timer that ends the lease: a
+   * renewal was on its way when the machine was suspended. Only the other clocks tell of it.
+   */
+  private void suspendTheLeader(RecordedWorkload workload) throws Exception {
+    int leader = workload.leader();
+    TcpProxy way = ways.get(leader);
+    way.stall();
+    try {
+      awaitRenewal();
+      curators.get(leader).stepClock(Duration.ofMillis(-SUSPENDED_MILLIS));
+      long before = workload.writes(leader);
+      way.heal();
+      Await.until(
+          FaultNode.PATIENCE,
+          "curator %d to write after a suspension".formatted(leader),
+          () -> workload.writes(leader) > before);
+      way.stall();
+      awaitAnother(workload, leader);
+    } finally {
+      way.heal();
+    }
+  }
+
+  /** A lease is renewed three times in its life. */
+  private static void awaitRenewal() throws Exception {
+    long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LEASE_MILLIS / 2);
+    Await.until("a renewal to be on its way", () -> System.nanoTime() > until);
   }
 
   private void swapTheLeader(RecordedWorkload workload) throws Exception {
