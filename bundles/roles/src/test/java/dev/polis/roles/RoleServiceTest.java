@@ -176,7 +176,10 @@ class RoleServiceTest {
       for (int draw = 0; draw < 10_000; draw++) {
         pauses.add(longest.jittered());
       }
-      assertTrue(2 * Collections.max(pauses) <= timeOut, pauses::toString);
+      long most = Collections.max(pauses);
+      assertTrue(
+          2 * most <= timeOut,
+          () -> "two pauses of %d ms do not fit into the time-out".formatted(most));
       assertTrue(pauses.size() > 100, "nodes that start together stay together");
     }
   }

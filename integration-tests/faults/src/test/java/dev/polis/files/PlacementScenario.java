@@ -12,13 +12,16 @@ final class PlacementScenario implements PowerScenario {
   private static final byte[] SECRET =
       "a secret of which no trace may be left".getBytes(StandardCharsets.UTF_8);
 
+  /** Of several sectors, of which a loss of power may leave any if it is written over in place. */
+  private static final String FIRST = "first ".repeat(400);
+
   @Override
   public List<Step> steps() {
     return List.of(
         root -> at(root).data().node().credentials().create(),
         root -> at(root).esp().create(),
-        root -> at(root).esp().volumeFormat().write(bytes("first")),
-        root -> at(root).esp().volumeFormat().write(bytes("second")),
+        root -> at(root).esp().volumeFormat().write(bytes(FIRST)),
+        root -> at(root).esp().volumeFormat().write(bytes(FIRST.replace("first", "other"))),
         root -> at(root).esp().volumeFormat().delete(),
         root -> at(root).owner().clusterCa().write(bytes("in a directory that was missing")),
         root -> at(root).esp().crash().write(SECRET),
@@ -45,8 +48,11 @@ final class PlacementScenario implements PowerScenario {
             text(node.esp().crash()));
   }
 
+  /** Returns the content, each word once however often it is repeated. */
   private static String text(FilePlacement file) throws FileException {
-    return file.exists() ? new String(file.read().orThrow(), StandardCharsets.UTF_8) : "none";
+    return file.exists()
+        ? new String(file.read().orThrow(), StandardCharsets.UTF_8).replaceAll("(\\w+ )\\1+", "$1")
+        : "none";
   }
 
   /** While it is erased its content is the secret, or zeros; a start takes both for a crash. */

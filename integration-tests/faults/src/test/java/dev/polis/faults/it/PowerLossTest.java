@@ -6,20 +6,30 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.fixtures.power.ForceSwitch;
 import dev.polis.fixtures.power.PowerLoss;
 import dev.polis.fixtures.power.PowerLoss.Effort;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * The power fails at each recorded flush and at moments between, while the code of the node changes
- * its files; {@code polis test --long} tries 200 moments between.
+ * its files; {@code polis test --long} tries 200 moments between. {@code
+ * -Dpolis.scenarios=FILES,ROLES} chooses what is changed.
  */
 @Tag("longer")
 class PowerLossTest {
 
+  static Stream<PowerScenarios> scenarios() {
+    String chosen = System.getProperty("polis.scenarios");
+    return chosen == null
+        ? Stream.of(PowerScenarios.values())
+        : Arrays.stream(chosen.split(",")).map(PowerScenarios::valueOf);
+  }
+
   @ParameterizedTest
-  @EnumSource
+  @MethodSource("scenarios")
   void afterALossOfPowerEachChangeIsDoneOrNotBegun(PowerScenarios scenario) throws Exception {
     PowerLoss.Outcome outcome =
         PowerLoss.run(scenario.open(new ForceSwitch()), Effort.configured());

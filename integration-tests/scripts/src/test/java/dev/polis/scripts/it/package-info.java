@@ -13,6 +13,9 @@
  * because a build that fails, skips and succeeds as wanted would take a minute each time; it writes
  * reports in the form of Surefire's.
  *
+ * <p>{@code MutationPatchesTest} stands beside them: it holds the patches that {@code
+ * integration-tests/mutations/run} tries to the sources, so that none of them rots.
+ *
  * <p>Not promised: that a real machine without the programs gets them from a real mirror. That is
  * tried by {@code integration-tests/fresh-machine/run}, which takes as long as all tests.
  */
