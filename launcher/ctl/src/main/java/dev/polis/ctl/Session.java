@@ -320,8 +320,8 @@ final class Session implements AutoCloseable {
   /**
    * Makes a call and turns its failure into the sentence that the operator reads. A call of which
    * nothing was done, and one that only reads, is repeated: a node whose process starts over ends
-   * its connections, refuses new ones for a moment, and asks for another try while its services
-   * come up.
+   * its connections, refuses new ones for a moment, and asks for another try, or is late, while its
+   * services come up.
    */
   <T> T call(Call<T> call) throws InterruptedException {
     return call(call, true);
@@ -404,18 +404,22 @@ final class Session implements AutoCloseable {
     long failedFirst = Long.MAX_VALUE;
     Optional<CallFailure> before = Optional.empty();
     while (true) {
+      boolean startsOver = target.isRestarting();
       try {
         return call.run();
       } catch (StatusException e) {
+        startsOver |= target.isRestarting();
         CallFailure failure = new CallFailure(e, asked, sent, target, timeout, takeOwnership);
         long now = System.nanoTime();
         // A call may have taken long before its connection ended; the node is away since then.
         failedFirst = before.isEmpty() ? now : failedFirst;
-        if (target.isRestarting() && now - failedFirst < OWN_RESTART.toNanos()) {
+        if (startsOver && now - failedFirst < OWN_RESTART.toNanos()) {
           // What the node takes to start over is not time in which it failed to answer.
           began = now;
         }
-        if (!mayRepeat(failure, again, now - Math.max(began, failedFirst), now - began)) {
+        boolean lost = failure.wasCutOff() || startsOver && failure.isLate();
+        boolean harmless = failure.wasNeverSent() || lost && again && readsOnly;
+        if (!mayRepeat(failure, harmless, now - Math.max(began, failedFirst), now - began)) {
           throw before.filter(_ -> failure.isLate()).orElse(failure).explain();
         }
         before = Optional.of(failure);
@@ -425,11 +429,11 @@ final class Session implements AutoCloseable {
     }
   }
 
-  private boolean mayRepeat(CallFailure failure, boolean again, long away, long since) {
+  private boolean mayRepeat(CallFailure failure, boolean harmless, long away, long since) {
     if (target.hasEnded()) {
       return false;
     }
-    if (failure.wasNeverSent() || failure.wasCutOff() && again && readsOnly) {
+    if (harmless) {
       return away < RESTART.toNanos();
     }
     return failure.asksAgain() && since < TimeUnit.SECONDS.toNanos(timeout);

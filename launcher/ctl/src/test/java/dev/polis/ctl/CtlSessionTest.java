@@ -865,6 +865,24 @@ class CtlSessionTest {
   }
 
   @Test
+  @DisplayName("an answer that is late because the node starts over is waited for again")
+  void aNodeThatStartsOver_mayBeLate() throws Exception {
+    Path restarting = Root.at(state).ephemeral().launcher().restarting().path();
+    Files.createDirectories(restarting.getParent());
+    Files.writeString(restarting, ProcessHandle.current().pid() + "\n");
+    Executor later = CompletableFuture.delayedExecutor(2500, TimeUnit.MILLISECONDS);
+    try (LocalRpcHost over = host(RESTARTED)) {
+      over.identify(node());
+      SILENT.set(true);
+      CompletableFuture<Void> back = CompletableFuture.runAsync(() -> SILENT.set(false), later);
+      CtlRun run = run(RESTARTED, "--timeout=1", "node", "list");
+      back.get();
+      assertEquals(ExitCode.OK.code(), run.code(), run.err());
+      assertTrue(run.out().contains("metropolis-1"), run.out());
+    }
+  }
+
+  @Test
   void aNameWithoutAnAddress_unreachable() {
     CtlRun run = run("nobody.invalid", "node", "list");
     assertEquals(ExitCode.UNREACHABLE.code(), run.code());
