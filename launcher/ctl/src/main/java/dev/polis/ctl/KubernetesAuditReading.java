@@ -6,9 +6,6 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import dev.polis.logtree.LogFormat;
-import dev.polis.pki.UserCredentials;
-import dev.polis.rpc.RpcClients;
-import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.audit.KubernetesAuditGrpc;
 import dev.polis.wire.audit.KubernetesAuditRecord;
 import dev.polis.wire.audit.ReadKubernetesAuditRequest;
@@ -34,12 +31,7 @@ final class KubernetesAuditReading extends AuditReading<ReadKubernetesAuditRespo
 
   KubernetesAuditReading(Session session, Output output, PrintWriter out) {
     super(session, out);
-    UserCredentials owner = session.credentials();
-    this.audit =
-        KubernetesAuditGrpc.newBlockingV2Stub(
-            session.dial(
-                RpcClients.authenticated(owner.tls(), RpcTrust.cluster(owner.ca())),
-                session.address(Session.MANAGEMENT_PORT)));
+    this.audit = session.kubernetesAudit();
     this.output = output;
     this.out = out;
   }

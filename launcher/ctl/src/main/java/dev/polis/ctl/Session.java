@@ -10,6 +10,7 @@ import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeDebugServiceGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.audit.AuditGrpc;
+import dev.polis.wire.audit.KubernetesAuditGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
 import dev.polis.wire.cluster.PluginSetGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
@@ -156,6 +157,11 @@ final class Session implements AutoCloseable {
   /** Returns a stub without a deadline: a log that is followed has no end. */
   AuditGrpc.AuditBlockingV2Stub auditStream() {
     return AuditGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
+  }
+
+  /** Returns a stub without a deadline: a log that is followed has no end. */
+  KubernetesAuditGrpc.KubernetesAuditBlockingV2Stub kubernetesAudit() {
+    return KubernetesAuditGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
   }
 
   HealthGrpc.HealthBlockingV2Stub health(String address) {

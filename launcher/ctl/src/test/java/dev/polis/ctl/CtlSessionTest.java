@@ -847,12 +847,17 @@ class CtlSessionTest {
     }
   }
 
-  @Test
-  @DisplayName("a node of this machine that starts over is waited for, longer than for an answer")
-  void aNodeThatStartsOver_isWaitedFor() throws Exception {
+  /** Says that the node's process starts over, as the node does before its listeners close. */
+  private void startOver() throws Exception {
     Path restarting = Root.at(state).ephemeral().launcher().restarting().path();
     Files.createDirectories(restarting.getParent());
     Files.writeString(restarting, ProcessHandle.current().pid() + "\n");
+  }
+
+  @Test
+  @DisplayName("a node of this machine that starts over is waited for, longer than for an answer")
+  void aNodeThatStartsOver_isWaitedFor() throws Exception {
+    startOver();
     // Longer than any node may be away, and than an answer may take.
     Executor later = CompletableFuture.delayedExecutor(2500, TimeUnit.MILLISECONDS);
     try (LocalRpcHost over = host(RESTARTED)) {
@@ -867,9 +872,7 @@ class CtlSessionTest {
   @Test
   @DisplayName("an answer that is late because the node starts over is waited for again")
   void aNodeThatStartsOver_mayBeLate() throws Exception {
-    Path restarting = Root.at(state).ephemeral().launcher().restarting().path();
-    Files.createDirectories(restarting.getParent());
-    Files.writeString(restarting, ProcessHandle.current().pid() + "\n");
+    startOver();
     Executor later = CompletableFuture.delayedExecutor(2500, TimeUnit.MILLISECONDS);
     try (LocalRpcHost over = host(RESTARTED)) {
       over.identify(node());
