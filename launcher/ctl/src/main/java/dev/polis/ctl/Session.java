@@ -41,7 +41,9 @@ import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
@@ -58,6 +60,13 @@ final class Session implements AutoCloseable {
     T run() throws StatusException, InterruptedException;
   }
 
+  /**
+   * A listener, and how it is talked to.
+   *
+   * @param owner what this side presents; empty for plaintext
+   */
+  private record Peer(Optional<UserCredentials> owner, InetSocketAddress address) {}
+
   /** A restart closes the listeners for one second and a half at most; a person waits for this. */
   private static final Duration RESTART = Duration.ofSeconds(2);
 
@@ -69,6 +78,7 @@ final class Session implements AutoCloseable {
   private final CtlTarget target;
   private final int timeout;
   private final List<ManagedChannel> channels = new ArrayList<>();
+  private final Map<Peer, Channel> peers = new HashMap<>();
 
   /** Where the latest call was sent; null before the first. */
   private volatile InetSocketAddress asked;
@@ -123,8 +133,7 @@ final class Session implements AutoCloseable {
   }
 
   PluginsGrpc.PluginsBlockingV2Stub plugins(String address) {
-    return limited(
-        PluginsGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT))));
+    return limited(PluginsGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT)));
   }
 
   PluginsGrpc.PluginsBlockingV2Stub bundles() {
@@ -142,12 +151,11 @@ final class Session implements AutoCloseable {
 
   /** Returns a stub without a deadline: a log that is followed has no end. */
   NodeManagementGrpc.NodeManagementBlockingV2Stub node(String address) {
-    return NodeManagementGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT)));
+    return NodeManagementGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT));
   }
 
   RuntimeGrpc.RuntimeBlockingV2Stub runtime(String address) {
-    return limited(
-        RuntimeGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT))));
+    return limited(RuntimeGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT)));
   }
 
   AuditGrpc.AuditBlockingV2Stub audit() {
@@ -165,7 +173,7 @@ final class Session implements AutoCloseable {
   }
 
   HealthGrpc.HealthBlockingV2Stub health(String address) {
-    return limited(HealthGrpc.newBlockingV2Stub(dial(owner(), resolved(address, MANAGEMENT_PORT))));
+    return limited(HealthGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT)));
   }
 
   DebugGrpc.DebugBlockingV2Stub debug() {
@@ -185,7 +193,7 @@ final class Session implements AutoCloseable {
 
   private Channel plaintext() {
     InetSocketAddress address = target.debug();
-    return keep(RpcClients.plaintext(address), address);
+    return open(Optional.empty(), address);
   }
 
   /**
@@ -203,7 +211,25 @@ final class Session implements AutoCloseable {
   }
 
   private Channel asOwner(int port) {
-    return dial(owner(), address(port));
+    return asOwner(host(), port);
+  }
+
+  private Channel asOwner(String address, int port) {
+    return open(Optional.of(credentials()), resolved(address, port));
+  }
+
+  /**
+   * Returns the one channel to a peer: each try of a repeated call would open another, and all of
+   * them would connect at once to a node that has just come back.
+   */
+  private Channel open(Optional<UserCredentials> owner, InetSocketAddress address) {
+    return peers.computeIfAbsent(
+        new Peer(owner, address),
+        _ ->
+            owner
+                .map(Session::clients)
+                .map(clients -> dial(clients, address))
+                .orElseGet(() -> keep(RpcClients.plaintext(address), address)));
   }
 
   /** Opens a channel that is closed with this session. */
@@ -301,8 +327,7 @@ final class Session implements AutoCloseable {
     }
   }
 
-  private RpcClients owner() {
-    UserCredentials credentials = credentials();
+  private static RpcClients clients(UserCredentials credentials) {
     return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
   }
 

@@ -59,7 +59,11 @@ import dev.polis.wire.plugins.PluginsGrpc;
 import dev.polis.wire.roles.RoleChange;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
@@ -73,6 +77,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -882,6 +887,51 @@ class CtlSessionTest {
       back.get();
       assertEquals(ExitCode.OK.code(), run.code(), run.err());
       assertTrue(run.out().contains("metropolis-1"), run.out());
+    }
+  }
+
+  @Test
+  @DisplayName("a call that is repeated while the node starts over has one connection at a time")
+  void aNodeThatStartsOver_isNotFlooded() throws Exception {
+    startOver();
+    AtomicInteger connections = new AtomicInteger();
+    ServerSocket closing =
+        new ServerSocket(Session.CURATOR_PORT, 0, InetAddress.ofLiteral(RESTARTED));
+    Thread.ofVirtual().start(() -> closeEach(closing, connections));
+    try (LocalRpcHost over = host(RESTARTED)) {
+      Executor later = CompletableFuture.delayedExecutor(2500, TimeUnit.MILLISECONDS);
+      CompletableFuture<Void> back =
+          CompletableFuture.runAsync(
+              () -> {
+                close(closing);
+                over.identify(node());
+              },
+              later);
+      CtlRun run = run(RESTARTED, "node", "list");
+      back.get();
+      assertEquals(ExitCode.OK.code(), run.code(), run.err());
+      assertTrue(connections.get() > 1, "the call was not repeated");
+      // A try each 100 ms, of which none opens more than one.
+      assertTrue(connections.get() <= 26, connections + " connections in 2.5 s");
+    }
+  }
+
+  private static void closeEach(ServerSocket server, AtomicInteger connections) {
+    try {
+      while (true) {
+        server.accept().close();
+        connections.incrementAndGet();
+      }
+    } catch (IOException over) {
+      // The test has closed it.
+    }
+  }
+
+  private static void close(ServerSocket server) {
+    try {
+      server.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
