@@ -1,6 +1,7 @@
 package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
+import dev.polis.posix.KernelFiles;
 import dev.polis.posix.Mounts;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
@@ -165,11 +166,11 @@ final class Cgroups {
   }
 
   private static void readProcesses(Path folder, Set<Long> found) throws IOException {
-    try {
-      Files.readAllLines(folder.resolve(PROCESSES)).stream().map(Long::valueOf).forEach(found::add);
-    } catch (NoSuchFileException gone) {
-      // Its last process has ended, and its maker has removed it.
-    }
+    // Its last process may have ended, and its maker may have removed it.
+    KernelFiles.read(folder.resolve(PROCESSES)).stream()
+        .flatMap(String::lines)
+        .map(Long::valueOf)
+        .forEach(found::add);
   }
 
   /**

@@ -4,6 +4,7 @@ import com.google.gson.Gson;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonPrimitive;
+import dev.polis.posix.KernelFiles;
 import dev.polis.process.Commands;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
@@ -149,7 +150,8 @@ final class SandboxRemains {
       walk(
           top,
           folder ->
-              Files.readAllLines(folder.resolve("cgroup.procs")).stream()
+              KernelFiles.read(folder.resolve("cgroup.procs")).stream()
+                  .flatMap(String::lines)
                   .map(Long::valueOf)
                   .forEach(found::add));
     }

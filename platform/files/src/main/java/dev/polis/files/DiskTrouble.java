@@ -2,7 +2,6 @@ package dev.polis.files;
 
 import dev.polis.files.FileException.Problem;
 import dev.polis.posix.Errno;
-import dev.polis.posix.PosixException;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileStore;
@@ -47,7 +46,7 @@ public final class DiskTrouble {
       return Problem.READ_ONLY;
     }
     return failure instanceof IOException disk
-        ? switch (errno(disk)) {
+        ? switch (Errno.of(disk)) {
           case ENOSPC, EDQUOT -> Problem.FULL;
           case EROFS -> Problem.READ_ONLY;
           case EACCES -> Problem.DENIED;
@@ -56,16 +55,9 @@ public final class DiskTrouble {
         : Problem.IO;
   }
 
-  /** Returns the error of the system behind a failure; OTHER if it is none of those we know. */
-  private static Errno errno(IOException failure) {
-    return failure instanceof PosixException call ? call.errno() : Errno.ofText(reason(failure));
-  }
-
   /** Returns the system's text for a failure, without the path that Java puts before it. */
   public static String reason(IOException failure) {
-    return failure instanceof FileSystemException named && named.getReason() != null
-        ? named.getReason()
-        : String.valueOf(failure.getMessage());
+    return Errno.reason(failure);
   }
 
   /** Returns the path that a failure names, if it names one. */

@@ -75,7 +75,7 @@ public final class Children {
       return "";
     } catch (IOException e) {
       // It ended between the opening and the reading.
-      if (Errno.ofText(String.valueOf(e.getMessage())) == Errno.ESRCH) {
+      if (Errno.of(e) == Errno.ESRCH) {
         return "";
       }
       throw e;

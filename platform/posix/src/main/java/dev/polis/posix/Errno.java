@@ -1,5 +1,7 @@
 package dev.polis.posix;
 
+import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.util.Arrays;
 
 /** Names the errors of the kernel that this program tells apart, by their numbers in errno.h. */
@@ -55,12 +57,23 @@ public enum Errno {
   }
 
   /**
-   * Returns the error that the C library describes with a text. The JDK puts these texts, in the
-   * language of this process, into its exceptions, which have no number.
+   * Returns the error of the system behind a failure. The JDK's exceptions have no number: they
+   * have the text with which the C library describes it, in the language of this process.
    *
-   * @return {@link #OTHER} if it is the text of no error of this list
+   * @return {@link #OTHER} if it is none of this list
    */
-  public static Errno ofText(String text) {
+  public static Errno of(IOException failure) {
+    return failure instanceof PosixException call ? call.errno() : ofText(reason(failure));
+  }
+
+  /** Returns the system's text for a failure, without the path that Java puts before it. */
+  public static String reason(IOException failure) {
+    return failure instanceof FileSystemException named && named.getReason() != null
+        ? named.getReason()
+        : String.valueOf(failure.getMessage());
+  }
+
+  private static Errno ofText(String text) {
     return Arrays.stream(values())
         .filter(errno -> errno != OTHER && LibC.describe(errno.number).equals(text))
         .findFirst()

@@ -3,7 +3,6 @@ package dev.polis.posix;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -68,22 +67,19 @@ public final class LoopDevices {
     List<Attached> found = new ArrayList<>();
     try (DirectoryStream<Path> devices = Files.newDirectoryStream(BLOCK_DEVICES, "loop*")) {
       for (Path device : devices) {
-        String file = backing(device);
-        if (!file.isEmpty()) {
-          found.add(new Attached(Path.of("/dev", device.getFileName().toString()), Path.of(file)));
-        }
+        // A device that shows nothing has no such file.
+        KernelFiles.read(device.resolve("loop/backing_file"))
+            .map(String::strip)
+            .filter(file -> !file.isEmpty())
+            .ifPresent(
+                file ->
+                    found.add(
+                        new Attached(
+                            Path.of("/dev", device.getFileName().toString()), Path.of(file))));
       }
     }
     found.sort(Comparator.comparing(Attached::device));
     return found;
-  }
-
-  private static String backing(Path device) throws IOException {
-    try {
-      return Files.readString(device.resolve("loop/backing_file")).strip();
-    } catch (NoSuchFileException e) {
-      return ""; // A device that shows nothing has no such file.
-    }
   }
 
   private static Descriptor open(Path path) throws PosixException {

@@ -26,7 +26,7 @@
  * beside the one of the JDK.
  */
 @Export
-@Version("2.1.0")
+@Version("2.2.0")
 package dev.polis.posix;
 
 import org.osgi.annotation.bundle.Export;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,9 +21,9 @@ class ErrnoTest {
     FileSystemException jdk =
         assertThrows(
             FileSystemException.class, () -> Files.createFile(file.resolve("inside-a-file")));
-    assertEquals(Errno.ENOTDIR, Errno.ofText(jdk.getReason()));
-    assertEquals(Errno.OTHER, Errno.ofText("everything is fine"));
-    assertEquals(Errno.OTHER, Errno.ofText(LibC.describe(0)), "the text of no error");
+    assertEquals(Errno.ENOTDIR, Errno.of(jdk));
+    assertEquals(Errno.OTHER, Errno.of(new IOException("everything is fine")));
+    assertEquals(Errno.OTHER, Errno.of(new IOException(LibC.describe(0))), "the text of no error");
   }
 
   @Test
