@@ -57,7 +57,7 @@ class LinearizabilityTest {
   /** How many writes and reads show that a fault is over; more are made in the meantime. */
   private static final int ENOUGH = 20;
 
-  /** So many afterwards make the unknown outcomes of the fault itself a small share. */
+  /** So many are made afterwards, and more where the fault left many outcomes unknown. */
   private static final int AFTERWARDS = 100;
 
   @TempDir static Path folder;
@@ -170,6 +170,7 @@ class LinearizabilityTest {
           workload.awaitProgress(ENOUGH, "the start");
           fault.getValue().strike(workload);
           workload.awaitProgress(AFTERWARDS, fault.getKey());
+          awaitKnown(workload, fault.getKey());
           placed += check(fault.getKey(), workload);
           all.add(workload.toString());
         }
@@ -203,12 +204,15 @@ class LinearizabilityTest {
       assertTrue(linearizable.placed() > ENOUGH, () -> "next to nothing was done: " + workload);
       placed += linearizable.placed();
     }
-    assertTrue(
-        workload.unknownShare() <= MOST_UNKNOWN,
-        () ->
-            "%s: %.0f %% of the writes have an unknown outcome: %s"
-                .formatted(after, workload.unknownShare() * 100, workload));
     return placed;
+  }
+
+  /** The longer a fault lasts on a busy machine, the more writes it leaves without an outcome. */
+  private static void awaitKnown(RecordedWorkload workload, String after) throws Exception {
+    Await.until(
+        FaultNode.PATIENCE,
+        "at most a fifth of the writes to have an unknown outcome after: " + after,
+        () -> workload.unknownShare() <= MOST_UNKNOWN);
   }
 
   // ---- faults
