@@ -14,6 +14,14 @@ import java.time.Duration;
 record CyclePause(Duration aim, Duration limit, Duration median) {
 
   private static final Duration SHALLOW = Duration.ofMillis(10);
+
+  /**
+   * What the curator's callers waited at most without a swap where the aims were set, at the median
+   * (docs/measurements.md). They keep a processor busy, so what a swap computes beside them delays
+   * them in proportion to that.
+   */
+  private static final Duration QUIET = Duration.ofNanos(6_200_000);
+
   private static final Duration CURATOR = Duration.ofMillis(50);
   private static final Duration DEEP = Duration.ofMillis(250);
 
@@ -34,6 +42,18 @@ record CyclePause(Duration aim, Duration limit, Duration median) {
       case "cluster", "network", "storage", "consensus" -> new CyclePause(DEEP, DEEP, DEEP);
       default -> new CyclePause(SHALLOW, SHALLOW, SHALLOW);
     };
+  }
+
+  /**
+   * Returns the limit for the middle swap on a machine whose callers wait so long without one: the
+   * pause of a shallow organ is work, that of a deep one is a hand-over that calls wait for.
+   *
+   * @param without what the curator's callers wait at most without a swap
+   */
+  Duration medianWhere(Duration without) {
+    return aim.equals(SHALLOW) && without.compareTo(QUIET) > 0
+        ? median.multipliedBy(without.toNanos()).dividedBy(QUIET.toNanos())
+        : median;
   }
 
   private static CyclePause missed(Duration aim, int p99, int median) {
