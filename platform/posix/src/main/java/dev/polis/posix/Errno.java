@@ -57,8 +57,7 @@ public enum Errno {
   }
 
   /**
-   * Returns the error of the system behind a failure. The JDK's exceptions have no number: they
-   * have the text with which the C library describes it, in the language of this process.
+   * Returns the error of the system behind a failure.
    *
    * @return {@link #OTHER} if it is none of this list
    */
@@ -73,7 +72,13 @@ public enum Errno {
         : String.valueOf(failure.getMessage());
   }
 
-  private static Errno ofText(String text) {
+  /**
+   * Returns the error that the C library describes with a text. The JDK puts these texts, in the
+   * language of this process, into its exceptions, which have no number.
+   *
+   * @return {@link #OTHER} if it is the text of no error of this list
+   */
+  public static Errno ofText(String text) {
     return Arrays.stream(values())
         .filter(errno -> errno != OTHER && LibC.describe(errno.number).equals(text))
         .findFirst()
