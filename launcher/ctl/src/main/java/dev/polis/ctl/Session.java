@@ -63,9 +63,9 @@ final class Session implements AutoCloseable {
   /**
    * A listener, and how it is talked to.
    *
-   * @param owner what this side presents; empty for plaintext
+   * @param ownerOrNull what this side presents; null for plaintext
    */
-  private record Peer(Optional<UserCredentials> owner, InetSocketAddress address) {}
+  private record Peer(UserCredentials ownerOrNull, InetSocketAddress address) {}
 
   /** A restart closes the listeners for one second and a half at most; a person waits for this. */
   private static final Duration RESTART = Duration.ofSeconds(2);
@@ -193,7 +193,8 @@ final class Session implements AutoCloseable {
 
   private Channel plaintext() {
     InetSocketAddress address = target.debug();
-    return open(Optional.empty(), address);
+    return peers.computeIfAbsent(
+        new Peer(null, address), _ -> keep(RpcClients.plaintext(address), address));
   }
 
   /**
@@ -214,22 +215,14 @@ final class Session implements AutoCloseable {
     return asOwner(host(), port);
   }
 
-  private Channel asOwner(String address, int port) {
-    return open(Optional.of(credentials()), resolved(address, port));
-  }
-
   /**
    * Returns the one channel to a peer: each try of a repeated call would open another, and all of
    * them would connect at once to a node that has just come back.
    */
-  private Channel open(Optional<UserCredentials> owner, InetSocketAddress address) {
-    return peers.computeIfAbsent(
-        new Peer(owner, address),
-        _ ->
-            owner
-                .map(Session::clients)
-                .map(clients -> dial(clients, address))
-                .orElseGet(() -> keep(RpcClients.plaintext(address), address)));
+  private Channel asOwner(String host, int port) {
+    UserCredentials owner = credentials();
+    InetSocketAddress address = resolved(host, port);
+    return peers.computeIfAbsent(new Peer(owner, address), _ -> dial(clients(owner), address));
   }
 
   /** Opens a channel that is closed with this session. */
