@@ -169,7 +169,7 @@ class RecoveryKeyIT {
 
   private void replacesALostKey(TestNode node, Path lost) throws Exception {
     Path found = directory.resolve("elsewhere/other.pem");
-    assertEquals(0, enroll(node, found).code());
+    enroll(node, found).requireSuccess("the enrolment");
     assertEquals(5, node.ctl("recovery-key", "check", lost.toString()).code());
     node.stop();
     Finished refused = node.refused("--recovery-key", lost.toString());
@@ -198,7 +198,7 @@ class RecoveryKeyIT {
       assertTrue(dead.err().contains("repeat the command"), dead.err());
       assertEquals(CrashAgent.KILLED, node.awaitEnd());
       node.up();
-      assertEquals(0, enroll(node, key).code());
+      enroll(node, key).requireSuccess("the enrolment");
       node.stop();
       node.up("--recovery-key", key.toString());
       node.id();

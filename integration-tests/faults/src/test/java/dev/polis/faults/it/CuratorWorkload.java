@@ -64,11 +64,14 @@ final class CuratorWorkload implements AutoCloseable {
   static CuratorWorkload start(String node, Callable<ManagedChannel> dial) throws Exception {
     CuratorWorkload workload = new CuratorWorkload(node, dial);
     for (int index = 0; index < SIZE; index++) {
-      Writer writer = workload.new Writer("writer" + index, workload.dial());
-      Watching watcher = workload.new Watching("watcher" + index, workload.dial());
-      workload.writers.add(writer);
-      workload.watchers.add(watcher);
+      workload.writers.add(workload.new Writer("writer" + index, workload.dial()));
+      workload.watchers.add(workload.new Watching("watcher" + index, workload.dial()));
+    }
+    // Once all are there: a watcher looks for the writer of what it hears.
+    for (Writer writer : workload.writers) {
       workload.threads.add(Thread.ofVirtual().name(writer.label).start(writer::run));
+    }
+    for (Watching watcher : workload.watchers) {
       workload.threads.add(Thread.ofVirtual().name(watcher.name).start(watcher::run));
     }
     return workload;
