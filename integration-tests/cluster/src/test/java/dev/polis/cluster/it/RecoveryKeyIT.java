@@ -55,7 +55,8 @@ class RecoveryKeyIT {
   }
 
   private Finished enroll(TestNode node, Path file) {
-    return node.ctl("recovery-key", "enroll", "--to", file.toString());
+    // A busy machine may need longer than the usual 15 s; how long it takes is not the matter here.
+    return node.ctl("--timeout=60", "recovery-key", "enroll", "--to", file.toString());
   }
 
   @ParameterizedTest(name = "{0}")
