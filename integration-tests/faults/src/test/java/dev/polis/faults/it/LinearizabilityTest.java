@@ -204,6 +204,11 @@ class LinearizabilityTest {
       assertTrue(linearizable.placed() > ENOUGH, () -> "next to nothing was done: " + workload);
       placed += linearizable.placed();
     }
+    assertTrue(
+        workload.unknownShare() <= MOST_UNKNOWN,
+        () ->
+            "%s: %.0f %% of the writes have an unknown outcome: %s"
+                .formatted(after, workload.unknownShare() * 100, workload));
     return placed;
   }
 
@@ -211,7 +216,8 @@ class LinearizabilityTest {
   private static void awaitKnown(RecordedWorkload workload, String after) throws Exception {
     Await.until(
         FaultNode.PATIENCE,
-        "at most a fifth of the writes to have an unknown outcome after: " + after,
+        "at most a fifth of the writes to have an unknown outcome after %s; so far %s"
+            .formatted(after, workload),
         () -> workload.unknownShare() <= MOST_UNKNOWN);
   }
 
