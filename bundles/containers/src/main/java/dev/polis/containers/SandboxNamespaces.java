@@ -2,13 +2,13 @@ package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
 import dev.polis.api.containers.SandboxRequest;
+import dev.polis.posix.KernelFiles;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
@@ -171,13 +171,10 @@ final class SandboxNamespaces {
 
   /** unshare enters the namespaces one after the other; once it has become sleep it is inside. */
   private static boolean sleeps(long process) throws IOException {
-    try {
-      return Files.readString(Path.of("/proc", Long.toString(process), "comm"))
-          .strip()
-          .equals("sleep");
-    } catch (NoSuchFileException gone) {
-      return false;
-    }
+    return KernelFiles.read(Path.of("/proc", Long.toString(process), "comm"))
+        .map(String::strip)
+        .filter("sleep"::equals)
+        .isPresent();
   }
 
   /** Gives the host's side its address unless the machine has it; others may have added it. */

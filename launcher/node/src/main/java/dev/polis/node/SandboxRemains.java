@@ -358,11 +358,7 @@ final class SandboxRemains {
           @Override
           public FileVisitResult postVisitDirectory(Path folder, IOException failure)
               throws IOException {
-            try {
-              action.act(folder);
-            } catch (NoSuchFileException gone) {
-              // The last process in it has ended, and its maker has removed it.
-            }
+            action.act(folder);
             return FileVisitResult.CONTINUE;
           }
 

@@ -1,13 +1,11 @@
 package dev.polis.posix;
 
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,7 +55,8 @@ public final class Children {
   }
 
   private static boolean isZombieOf(long parent, Path process) throws IOException {
-    String stat = stat(process);
+    // It may end at any time; then there is nothing to read.
+    String stat = KernelFiles.read(process.resolve("stat"), StandardCharsets.ISO_8859_1).orElse("");
     // "pid (name) state ppid …": the name may hold anything, so the fields follow the last bracket.
     int name = stat.lastIndexOf(')');
     if (name < 0) {
@@ -65,20 +64,5 @@ public final class Children {
     }
     String[] fields = stat.substring(name + 2).split(" ");
     return fields[0].equals("Z") && Long.parseLong(fields[1]) == parent;
-  }
-
-  /** Reads the state of a process. It may end at any time; then there is nothing to read. */
-  private static String stat(Path process) throws IOException {
-    try {
-      return Files.readString(process.resolve("stat"), StandardCharsets.ISO_8859_1);
-    } catch (NoSuchFileException | FileNotFoundException ended) {
-      return "";
-    } catch (IOException e) {
-      // It ended between the opening and the reading.
-      if (Errno.of(e) == Errno.ESRCH) {
-        return "";
-      }
-      throw e;
-    }
   }
 }

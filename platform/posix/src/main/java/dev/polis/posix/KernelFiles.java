@@ -1,6 +1,8 @@
 package dev.polis.posix;
 
 import java.io.IOException;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -12,23 +14,28 @@ public final class KernelFiles {
   private KernelFiles() {}
 
   /**
-   * Reads a file below {@code /sys}. What it tells of may go at any time: then the file is not
-   * there, or the kernel fails its opening or reading with {@code ENODEV}, "No such device"; a file
-   * of the same name may be there again by then.
+   * Reads a file below {@code /sys} or {@code /proc}. The device or process that it tells of may
+   * end at any time. Then there is no such file, or the kernel fails the call that opens or reads
+   * it with {@code ENODEV} or {@code ESRCH}.
    *
    * @return its text; empty if the file is gone
-   * @throws IOException if it is there and cannot be read
+   * @throws IOException if it cannot be read for another reason
    */
   public static Optional<String> read(Path file) throws IOException {
+    return read(file, StandardCharsets.UTF_8);
+  }
+
+  /** Reads a file as {@link #read(Path)} does, whose text has this encoding. */
+  static Optional<String> read(Path file, Charset encoding) throws IOException {
     try {
-      return Optional.of(Files.readString(file));
+      return Optional.of(Files.readString(file, encoding));
     } catch (NoSuchFileException gone) {
       return Optional.empty();
     } catch (IOException e) {
-      if (Errno.of(e) == Errno.ENODEV) {
-        return Optional.empty();
-      }
-      throw e;
+      return switch (Errno.of(e)) {
+        case ENODEV, ESRCH -> Optional.empty();
+        default -> throw e;
+      };
     }
   }
 }

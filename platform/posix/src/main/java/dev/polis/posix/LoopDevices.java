@@ -68,14 +68,11 @@ public final class LoopDevices {
     try (DirectoryStream<Path> devices = Files.newDirectoryStream(BLOCK_DEVICES, "loop*")) {
       for (Path device : devices) {
         // A device that shows nothing has no such file.
-        KernelFiles.read(device.resolve("loop/backing_file"))
-            .map(String::strip)
-            .filter(file -> !file.isEmpty())
-            .ifPresent(
-                file ->
-                    found.add(
-                        new Attached(
-                            Path.of("/dev", device.getFileName().toString()), Path.of(file))));
+        String file =
+            KernelFiles.read(device.resolve("loop/backing_file")).map(String::strip).orElse("");
+        if (!file.isEmpty()) {
+          found.add(new Attached(Path.of("/dev", device.getFileName().toString()), Path.of(file)));
+        }
       }
     }
     found.sort(Comparator.comparing(Attached::device));
