@@ -118,11 +118,15 @@ test_everything() {
   return "$code"
 }
 
-# run_long JAVA_HOME KUBERNETES ARGUMENT...: the long forms, one class after the other. A class that has passed is left out when a run that was cut off is
-# called again, as long as no source has changed. A report of all figures is in .polis/long/report.md at the end.
+# Long forms that wait for the clocks and Pods of Kubernetes more than they compute. They run beside the others.
+LONG_WAITING='/(Conformance|Kubernetes|Rotation)'
+
+# run_long JAVA_HOME KUBERNETES ARGUMENT...: the long forms in two streams, of each one class after the other; at last, one by one, those that need the machine
+# alone. A class that has passed is left out when a run that was cut off is called again, as long as no source has changed. A report of all figures is in
+# .polis/long/report.md at the end.
 run_long() {
-  local java="$1" kubernetes="$2" folder="$POLIS_CACHE/long" repository="$POLIS_CACHE/repository" sources module class code=0 number=0
-  local -a classes of_tier
+  local java="$1" kubernetes="$2" folder="$POLIS_CACHE/long" repository="$POLIS_CACHE/repository" sources file class code=0
+  local -a waiting=() computing=() alone=() of_tier
   shift 2
   export POLIS_TEST_AOT=yes
   mkdir -p "$folder"
@@ -137,27 +141,48 @@ run_long() {
     touch "$folder/began" "$folder/passed"
     printf '%s\n' "$sources" >"$folder/sources"
   fi
-  of_tier=("-Dpolis.tier=long" "-Dpolis.test.limit=${TIER_TEST_LIMIT[long]}" "-Dsurefire.timeout=${TIER_PROCESS_LIMIT[long]}" "-Dgroups=longer | long"
-    -DexcludedGroups= -Dpolis.forks=1 -Dpolis.reports=long-reports)
-  mapfile -t classes < <(tagged_files 'longer|long' | LC_ALL=C sort | sed -E 's:^(.*)/src/test/.*/([A-Za-z0-9]+)\.java$:\1 \2:')
-  for class in "${classes[@]}"; do
-    number=$((number + 1))
-    module="${class%% *}"
-    class="${class#* }"
+  of_tier=("-Dmaven.repo.local=$repository" "-Dpolis.tier=long" "-Dpolis.test.limit=${TIER_TEST_LIMIT[long]}" "-Dsurefire.timeout=${TIER_PROCESS_LIMIT[long]}"
+    "-Dgroups=longer | long" -DexcludedGroups= -Dpolis.forks=1 -Dpolis.reports=long-reports)
+  while read -r file; do
+    class="$(basename "$file" .java)"
     if grep -qxF "$class" "$folder/passed"; then
-      say "$number of ${#classes[@]}: $class has passed before"
-      continue
+      say "$class has passed before"
+    elif grep -q '@Tag("alone")' "$POLIS_REPOSITORY/$file"; then
+      alone+=("$file")
+    elif [[ "$file" =~ $LONG_WAITING ]]; then
+      waiting+=("$file")
+    else
+      computing+=("$file")
     fi
-    say "$number of ${#classes[@]}: $class"
-    if maven "$java" testing "$folder/$class.log" -pl "$module" "-Dmaven.repo.local=$repository" surefire:test "-Dtest=$class" "${of_tier[@]}" "$@"; then
+  done < <(tagged_files 'longer|long' | LC_ALL=C sort)
+  long_streams "$java" "$folder" "${of_tier[@]}" "$@" || code=1
+  long_stream "$java" "$folder" alone "${of_tier[@]}" "$@" | follow_maven "testing alone" || code=1
+  cat "$folder"/*Test.log "$folder"/*IT.log >"$folder/test.log" 2>/dev/null || true
+  report_tests "$java" "$folder/began" --log "$folder/test.log" --code "$code" --tier long --kubernetes "$kubernetes" --markdown "$folder/report.md" || code=1
+  say "the report is $folder/report.md"
+  return "$code"
+}
+
+# long_streams JAVA_HOME FOLDER ARGUMENT...: the two streams at the same time, as parts of a pipe, for the reason that maven_stream gives.
+long_streams() {
+  local java="$1" folder="$2" beside=yes
+  shift 2
+  { long_stream "$java" "$folder" waiting "$@" >&3 | long_stream "$java" "$folder" computing "$@" >&3; } 3>&1 | follow_maven testing
+}
+
+# long_stream JAVA_HOME FOLDER LIST ARGUMENT...: one class after the other, of an array of sources. Prints what tells how far it is. Fails if one does.
+long_stream() {
+  local java="$1" folder="$2" file class code=0
+  local -n list="$3"
+  shift 3
+  for file in "${list[@]}"; do
+    class="$(basename "$file" .java)"
+    if maven_signs "$java" "$folder/$class.log" -pl "${file%%/src/test/*}" surefire:test "-Dtest=$class" "$@"; then
       printf '%s\n' "$class" >>"$folder/passed"
     else
       code=1
     fi
   done
-  cat "$folder"/*Test.log "$folder"/*IT.log >"$folder/test.log" 2>/dev/null || true
-  report_tests "$java" "$folder/began" --log "$folder/test.log" --code "$code" --tier long --kubernetes "$kubernetes" --markdown "$folder/report.md" || code=1
-  say "the report is $folder/report.md"
   return "$code"
 }
 

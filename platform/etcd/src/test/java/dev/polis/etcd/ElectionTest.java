@@ -37,7 +37,7 @@ class ElectionTest {
   /** Some leases may have to end one after the other. */
   private static final Duration SOON = TTL.multipliedBy(10);
 
-  private static final int ROUNDS = Tier.isLong() ? 20 : 1;
+  private static final int ROUNDS = Tier.isLong() ? 10 : 1;
 
   private static EtcdFixture etcd;
   private final List<EtcdClient> clients = new ArrayList<>();

@@ -25,13 +25,13 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Random histories under random faults. The seed is printed by a failure; {@code polis test --long}
- * runs a thousand faults instead of thirty.
+ * runs three hundred faults instead of thirty.
  */
 @Tag("longer")
 class WatchRobustnessTest {
 
   private static final boolean LONG = Tier.isLong();
-  private static final int FAULTS = LONG ? 1000 : 30;
+  private static final int FAULTS = LONG ? 300 : 30;
   private static final Duration PATIENCE = Duration.ofSeconds(LONG ? 300 : 30);
 
   private static final String FREQUENT_PROGRESS =

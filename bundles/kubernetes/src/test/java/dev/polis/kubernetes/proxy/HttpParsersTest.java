@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 class HttpParsersTest {
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
-  private static final int CONNECTIONS = Tier.pick(2_000, 50_000, 2_000_000);
+  private static final int CONNECTIONS = Tier.pick(2_000, 50_000, 500_000);
 
   /** As that of a connection. */
   private static final int BUFFER = 16 * 1024;

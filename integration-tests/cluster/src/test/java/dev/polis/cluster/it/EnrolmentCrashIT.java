@@ -63,7 +63,7 @@ class EnrolmentCrashIT {
   static final int KILLED = CrashAgent.KILLED;
 
   /** Kills at moments of chance. */
-  private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 100 : 10);
+  private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 40 : 10);
 
   /** Kills of one node after it became a member: each kind may come. */
   private static final int KILLS_OF_A_MEMBER = 3;

@@ -62,7 +62,7 @@ class ExamplePluginsIT {
   private static final String ROLE = "PostgreSQL";
 
   /** Swaps of the plugin under load. */
-  private static final int SWAPS = Tier.isLong() ? 50 : 5;
+  private static final int SWAPS = Tier.isLong() ? 25 : 5;
 
   /** Requires what the sources use; the rest is required by what it requires. */
   private static final String MODULE =

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("longer")
 class KubernetesSwapIT {
 
-  private static final int TIMES = Tier.pick(1, 2, 20);
+  private static final int TIMES = Tier.pick(1, 2, 10);
 
   private static final List<String> CHILDREN =
       List.of(

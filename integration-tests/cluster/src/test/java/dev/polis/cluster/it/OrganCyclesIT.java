@@ -49,10 +49,10 @@ class OrganCyclesIT {
   private static final boolean LONG = Tier.isLong();
 
   /** Two that warm up, and four or more that are measured. */
-  private static final int SWAPS = Integer.getInteger("polis.swaps", LONG ? 300 : 6);
+  private static final int SWAPS = Integer.getInteger("polis.swaps", LONG ? 200 : 6);
 
   /** Of the organs that have a child process, each of whose swaps adopts it. */
-  private static final int DEEP_SWAPS = Math.min(SWAPS, LONG ? 50 : 6);
+  private static final int DEEP_SWAPS = Math.min(SWAPS, LONG ? 30 : 6);
 
   /** Swaps of each organ whose pauses are measured while no other test runs. */
   private static final int MEASURED = 10;

@@ -33,7 +33,7 @@ class OrganSwapIT {
    * Rounds of two swaps each after which the JVM is counted again: a thread left behind by each
    * swap, or by each round, is more than chance adds.
    */
-  private static final int ROUNDS = Tier.isLong() ? 30 : 3;
+  private static final int ROUNDS = Tier.isLong() ? 15 : 3;
 
   /**
    * How many threads may be added by chance while {@link #ROUNDS} rounds leave none behind: a call

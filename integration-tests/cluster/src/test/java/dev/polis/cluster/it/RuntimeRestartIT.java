@@ -24,7 +24,7 @@ class RuntimeRestartIT {
   private static final String ADDRESS = "127.0.33.1";
   private static final String PROBE = "127.0.33.9";
   private static final int MANAGEMENT = 7839;
-  private static final int RESTARTS = Tier.isLong() ? 50 : 3;
+  private static final int RESTARTS = Tier.isLong() ? 20 : 3;
 
   @TempDir Path directory;
 

@@ -42,7 +42,7 @@ class SwapCrashIT {
   private static final boolean LONG = Tier.isLong();
 
   /** In the short form, twice each kind of kill. */
-  private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 100 : 6);
+  private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 40 : 6);
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 

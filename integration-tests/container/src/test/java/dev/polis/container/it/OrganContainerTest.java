@@ -32,7 +32,7 @@ import org.osgi.framework.wiring.BundleWiring;
 public class OrganContainerTest {
 
   /** Rounds after which the JVM is looked at: what is left once a round stands out by as many. */
-  private static final int ROUNDS = Tier.isLong() ? 20 : 3;
+  private static final int ROUNDS = Tier.isLong() ? 10 : 3;
 
   /**
    * How many threads may be there by chance while rounds leave none behind: a call under way and an

@@ -48,7 +48,7 @@ public class OrganLifeContainerTest {
       List.of("management", "debug", "metrics", "containers", "kubernetes");
 
   /** Rounds after which the JVM is looked at. */
-  private static final int ROUNDS = Tier.isLong() ? 20 : 3;
+  private static final int ROUNDS = Tier.isLong() ? 10 : 3;
 
   /**
    * What metaspace may grow by in the rounds: less than the classes of one organ in each round,

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("longer")
 class CuratorChaosTest {
 
-  private static final int KILLS = Tier.pick(2, 3, 50);
-  private static final int ROUNDS = Tier.pick(1, 2, 20);
+  private static final int KILLS = Tier.pick(2, 3, 20);
+  private static final int ROUNDS = Tier.pick(1, 2, 8);
 
   @TempDir Path directory;
 

@@ -230,7 +230,6 @@ final class FaultNode implements AutoCloseable {
    * @param residentKib how much more memory the kernel may count for the process
    */
   void awaitNoMoreThan(Footprint before, int residentKib) throws Exception {
-    System.out.printf("before %s%n", before);
     AtomicReference<Footprint> last = new AtomicReference<>(before);
     try {
       Await.until(
@@ -241,9 +240,11 @@ final class FaultNode implements AutoCloseable {
             last.set(footprint());
             return last.get().isWithin(before, residentKib);
           });
-    } finally {
-      System.out.printf("after  %s%n", last.get());
+    } catch (AssertionError late) {
+      throw new AssertionError(
+          "%s: %s before, %s now".formatted(late.getMessage(), before, last.get()), late);
     }
+    System.out.printf("before %s%nafter  %s%n", before, last.get());
   }
 
   private long virtualThreads() throws Exception {

@@ -84,15 +84,19 @@ class LargeCallsTest {
             .toByteArray();
     FuzzMethod method =
         FuzzMethod.named("metropolis.node.core.curator.proto.api.Curator/RegisterNode");
+    List<ManagedChannel> channels = new ArrayList<>();
     List<Future<Status.Code>> calls = new ArrayList<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       for (int connection = 0; connection < CONNECTIONS; connection++) {
         ManagedChannel channel = FuzzCredential.SELF_SIGNED.dial(node, FaultNode.CURATOR);
+        channels.add(channel);
         for (int call = 0; call < CALLS_EACH; call++) {
           calls.add(threads.submit(() -> call(channel, method, message)));
         }
       }
     }
+    // What the node gives back is then all that it took, its connections too.
+    channels.forEach(ManagedChannel::shutdownNow);
     Map<Status.Code, Integer> ends = new TreeMap<>();
     for (Future<Status.Code> call : calls) {
       ends.merge(call.get(), 1, Integer::sum);

@@ -40,7 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 class LinearizabilityTest {
 
   private static final boolean LONG = Tier.isLong();
-  private static final int TIMES = Integer.getInteger("polis.times", LONG ? 20 : 1);
+  private static final int TIMES = Integer.getInteger("polis.times", LONG ? 6 : 1);
   private static final int CURATORS = 2;
 
   /** A history of which a larger share of the writes has an unknown outcome shows too little. */

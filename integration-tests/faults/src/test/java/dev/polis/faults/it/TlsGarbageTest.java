@@ -44,7 +44,7 @@ class TlsGarbageTest {
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
   /** Connections for each kind of garbage and port. */
-  private static final int EACH = Tier.isLong() ? 50 : 5;
+  private static final int EACH = Tier.isLong() ? 20 : 5;
 
   /** The node gives a handshake 10 s; the rest is the machine's. */
   private static final Duration CLOSED_WITHIN = Duration.ofSeconds(20);

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Kills a process that swaps, and looks at what the next start of it would find. */
 @Timeout(120)
 class SwapKillTest {
-  private static final int KILLS = Integer.getInteger("polis.kills", 200);
+  private static final int KILLS = Integer.getInteger("polis.kills", 100);
 
   /** After each of these a kill comes within {@link #LATER}, which is random. */
   private static final List<String> MOMENTS =
@@ -79,7 +79,7 @@ class SwapKillTest {
 
   @Test
   @Timeout(7200)
-  @DisplayName("200 kills at random moments of swaps leave the old or the new generation whole")
+  @DisplayName("100 kills at random moments of swaps leave the old or the new generation whole")
   @Tag("long")
   void killedAtRandomMoments() throws Exception {
     // Of the first node nothing is needed but its generation.
