@@ -44,6 +44,7 @@ import org.junit.jupiter.api.Test;
  * Has the certificates of a running control plane renewed while it is called at a steady rate. The
  * clock by which they are issued and renewed runs behind at first, so that the first ones end soon.
  */
+@Tag("full")
 @Tag("longer")
 class RotationTest {
 

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Starts two controllers at the same instant: two processes, one etcd, which is empty. */
+@Tag("full")
 @Timeout(300)
 class TwoControllersTest {
 
@@ -172,7 +173,6 @@ class TwoControllersTest {
   }
 
   @Test
-  @Tag("full")
   @DisplayName(
       "D-38 two whole control planes start at the same instant, and no operator sees an error")
   void d38_twoPlanes() throws Exception {

@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 /** A repository that holds the scripts and nothing to build, with programs of a test's own. */
 record ScriptFolder(Path folder) {
 
-  private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
+  static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
 
   /** Kubernetes' programs, and those that run its containers and names. */
   static final List<String> KUBERNETES_PROGRAMS =
@@ -39,6 +39,8 @@ record ScriptFolder(Path folder) {
 
   private static final Pattern KUBERNETES_VERSION =
       Pattern.compile("^KUBERNETES_VERSION=(\\S+)", Pattern.MULTILINE);
+
+  private static final String COMPILED = "compiled-jdk";
 
   /** They take seconds; machines that run tests are busy. */
   private static final Duration PATIENCE = Duration.ofSeconds(120);
@@ -85,6 +87,32 @@ record ScriptFolder(Path folder) {
   ScriptFolder withEtcd() throws IOException {
     executable(".polis/etcd-3.5.16/etcd", "echo etcd Version: 3.5.16");
     executable(".polis/etcd-3.5.16/etcdctl", "");
+    return this;
+  }
+
+  /**
+   * Gives the test a JDK that runs the scripts' Java sources from classes: compiled anew at each
+   * start, they take longer than all else that a script does.
+   */
+  ScriptFolder withCompiled(Path classes) throws IOException {
+    Path jdk = Path.of(System.getProperty("java.home"));
+    executable(COMPILED + "/bin/javac", "");
+    Files.copy(jdk.resolve("release"), path(COMPILED + "/release"));
+    executable(
+        COMPILED + "/bin/java",
+        """
+        arguments=()
+        for argument; do
+          if [[ $argument == *.java ]]; then
+            argument=${argument##*/}
+            arguments+=(-cp %s "${argument%%.java}")
+          else
+            arguments+=("$argument")
+          fi
+        done
+        exec %s "${arguments[@]}"
+        """
+            .formatted(classes, jdk.resolve("bin/java")));
     return this;
   }
 
@@ -148,7 +176,7 @@ record ScriptFolder(Path folder) {
         "PATH",
         path("programs") + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
         "JAVA_HOME",
-        System.getProperty("java.home"),
+        Files.exists(path(COMPILED)) ? path(COMPILED).toString() : System.getProperty("java.home"),
         "APT_CONFIG",
         path("apt.conf").toString());
   }

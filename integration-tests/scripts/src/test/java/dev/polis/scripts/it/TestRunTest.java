@@ -12,6 +12,9 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -58,12 +61,26 @@ class TestRunTest {
   private static final String QUICK =
       "-Dpolis.tier=quick -Dpolis.test.limit=5 m -Dsurefire.timeout=1500";
 
+  @TempDir static Path classes;
+
   @TempDir Path directory;
   private ScriptFolder scripts;
 
+  @BeforeAll
+  static void compileReport() throws Exception {
+    Path sources = ScriptFolder.REPOSITORY.resolve("launcher/script");
+    try (Stream<Path> files = Files.list(sources)) {
+      Stream<String> reports =
+          files.map(Path::toString).filter(file -> file.matches(".*/Test\\w+\\.java"));
+      String[] arguments =
+          Stream.concat(Stream.of("-d", classes.toString()), reports).toArray(String[]::new);
+      assertEquals(0, ToolProvider.getSystemJavaCompiler().run(null, null, null, arguments));
+    }
+  }
+
   @BeforeEach
   void copyScripts() throws Exception {
-    scripts = ScriptFolder.in(directory).withEtcd().withKubernetes();
+    scripts = ScriptFolder.in(directory).withEtcd().withKubernetes().withCompiled(classes);
     allow("always | ThreeTest | (mounting needs root|takes long)");
     // On a machine that lacks one, each run would fetch it.
     String programs = scripts.functions("echo ${!PACKAGE_OF[@]}").out();
