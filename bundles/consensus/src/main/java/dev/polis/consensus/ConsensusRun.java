@@ -4,7 +4,9 @@ import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.Wait;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdException;
 import dev.polis.event.Watcher;
+import dev.polis.files.FileException;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;
 import dev.polis.supervision.Task;
@@ -22,6 +24,9 @@ final class ConsensusRun implements Task {
 
   // The network organ polls once a second itself. The end of etcd is an event and not polled.
   private static final Duration NETWORK_POLL = Duration.ofSeconds(1);
+
+  /** The kernel resets the connections of a killed process before its end is seen. */
+  private static final Duration END_SEEN = Duration.ofSeconds(1);
 
   private final MemberParts parts;
   private final MemberPreparation preparation;
@@ -85,7 +90,7 @@ final class ConsensusRun implements Task {
         etcd.awaitReady(wait);
         state.starting("users and roles in etcd");
         MemberSetup setup = new MemberSetup(parts, member, root, context.log());
-        MemberAccess access = setup.complete();
+        MemberAccess access = complete(setup, etcd);
         wait.done("member " + access.member().id() + " serves at " + member.line().clientUrl());
         MemberMaintenance maintenance =
             new MemberMaintenance(parts, member, access, root.admin(), state);
@@ -96,6 +101,22 @@ final class ConsensusRun implements Task {
         setup.check();
         stay(etcd, address, maintenance);
       }
+    }
+  }
+
+  /**
+   * Completes the setup. An etcd that was ready and has ended since is started again, as one that
+   * serves is: only one that never becomes ready cannot be mended by a start.
+   */
+  private static MemberAccess complete(MemberSetup setup, EtcdProcess etcd)
+      throws InterruptedException, FileException, RestartRequest {
+    try {
+      return setup.complete();
+    } catch (EtcdException unanswered) {
+      if (etcd.hasEnded(END_SEEN)) {
+        throw new RestartRequest("etcd to come back: " + etcd.endedWhileServing().getMessage());
+      }
+      throw unanswered;
     }
   }
 

@@ -2,6 +2,7 @@ package dev.polis.consensus;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.boot.Wait;
@@ -17,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -139,11 +141,36 @@ class ConsensusCrashTest {
     assertFinishes();
   }
 
+  @Test
+  @DisplayName("an etcd that is killed while it is set up is started again, and the member serves")
+  void etcdEndsInTheMiddle() throws Exception {
+    Instance instance = harness.instance();
+    try (Watcher<ConsensusStatus> status = instance.consensus.status().watch()) {
+      instance.consensus.startNew(harness.identity);
+      status.get(
+          now ->
+              now instanceof ConsensusStatus.Starting(String awaited)
+                  && awaited.startsWith("users and roles"),
+          ConsensusHarness.PATIENCE);
+      kill(instance.processes);
+      ConsensusStatus end =
+          status.get(
+              now ->
+                  now instanceof ConsensusStatus.Running || now instanceof ConsensusStatus.Failed,
+              ConsensusHarness.PATIENCE);
+      assertInstanceOf(ConsensusStatus.Running.class, end, end::text);
+    }
+  }
+
+  private static void kill(ProcessManager processes) {
+    processes.records().stream()
+        .filter(ProcessRecord::alive)
+        .forEach(record -> ConsensusHarness.kill(record.pid()));
+  }
+
   private static void lose(Crash crash, ProcessManager processes) throws Exception {
     if (crash == Crash.MACHINE) {
-      processes.records().stream()
-          .filter(ProcessRecord::alive)
-          .forEach(record -> ConsensusHarness.kill(record.pid()));
+      kill(processes);
       // A process that is about to die could still be adopted.
       Await.until(
           ConsensusHarness.PATIENCE,
