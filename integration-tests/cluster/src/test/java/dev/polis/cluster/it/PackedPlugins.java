@@ -1,12 +1,15 @@
 package dev.polis.cluster.it;
 
+import dev.polis.cluster.it.organs.FaultyPredecessor;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.Finished;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarInputStream;
@@ -16,6 +19,9 @@ import java.util.stream.Stream;
 
 /** Makes further versions of a node's organs, signed by a key that its cluster trusts. */
 final class PackedPlugins {
+
+  private static final String COMPONENTS = "Service-Component";
+  private static final String FAULTY = "OSGI-INF/faulty.xml";
 
   private final TestNode node;
   private final Path folder;
@@ -36,6 +42,11 @@ final class PackedPlugins {
     return new PackedPlugins(node, folder, key);
   }
 
+  /** Makes versions with the same key in another folder. */
+  PackedPlugins in(Path other) {
+    return new PackedPlugins(node, other, key);
+  }
+
   /** Uses a key that the cluster of a node trusts already. */
   static PackedPlugins signedBy(TestNode node, Path folder, Path key) {
     return new PackedPlugins(node, folder, key);
@@ -54,9 +65,34 @@ final class PackedPlugins {
    * @param missing the entry's name; empty to leave out none
    */
   Path without(String organ, String version, String missing) throws IOException {
+    return made(organ, version, missing, Optional.empty());
+  }
+
+  /**
+   * Returns the same with a component that ends badly.
+   *
+   * @param behaviour see {@link FaultyPredecessor}
+   * @param end the file whose existence ends what hangs
+   */
+  Path faulty(String organ, String version, String behaviour, Path end) throws IOException {
+    String type = FaultyPredecessor.class.getName();
+    String component =
+        """
+        <scr:component xmlns:scr="http://www.osgi.org/xmlns/scr/v1.4.0" name="%s.faulty"
+            immediate="true" activate="activate" deactivate="deactivate">
+          <implementation class="%s"/>
+          <property name="behaviour" value="%s"/>
+          <property name="end" value="%s"/>
+        </scr:component>"""
+            .formatted(organ, type, behaviour, end);
+    return made(organ, version, "", Optional.of(component));
+  }
+
+  private Path made(String organ, String version, String missing, Optional<String> component)
+      throws IOException {
     Path copy = folder.resolve(organ + "-" + version + ".jar");
     if (!Files.exists(copy)) {
-      rewrite(shipped(organ), copy, version, missing);
+      rewrite(shipped(organ), copy, version, missing, component);
       Finished packed = node.ctl("plugin", "pack", copy.toString(), "--key", key.toString());
       packed.requireSuccess("cannot pack " + copy);
     }
@@ -91,12 +127,17 @@ final class PackedPlugins {
     }
   }
 
-  private static void rewrite(Path jar, Path copy, String version, String missing)
+  private static void rewrite(
+      Path jar, Path copy, String version, String missing, Optional<String> component)
       throws IOException {
     try (InputStream in = Files.newInputStream(jar);
         JarInputStream entries = new JarInputStream(in)) {
       Manifest manifest = new Manifest(entries.getManifest());
-      manifest.getMainAttributes().putValue("Bundle-Version", version);
+      Attributes headers = manifest.getMainAttributes();
+      headers.putValue("Bundle-Version", version);
+      if (component.isPresent()) {
+        headers.putValue(COMPONENTS, headers.getValue(COMPONENTS) + "," + FAULTY);
+      }
       try (OutputStream out = Files.newOutputStream(copy);
           JarOutputStream target = new JarOutputStream(out, manifest)) {
         for (JarEntry entry = entries.getNextJarEntry();
@@ -108,6 +149,15 @@ final class PackedPlugins {
           target.putNextEntry(new JarEntry(entry.getName()));
           entries.transferTo(target);
           target.closeEntry();
+        }
+        if (component.isPresent()) {
+          target.putNextEntry(new JarEntry(FAULTY));
+          target.write(component.get().getBytes(StandardCharsets.UTF_8));
+          String type = FaultyPredecessor.class.getName().replace('.', '/') + ".class";
+          target.putNextEntry(new JarEntry(type));
+          try (InputStream code = PackedPlugins.class.getClassLoader().getResourceAsStream(type)) {
+            code.transferTo(target);
+          }
         }
       }
     }

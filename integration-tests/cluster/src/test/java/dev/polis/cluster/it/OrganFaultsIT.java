@@ -1,0 +1,199 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Tier;
+import dev.polis.wire.plugins.SwapProgress;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Swaps each organ of a real node under writers while its predecessor ends badly, or while another
+ * organ is stopped. The short form does two or three organs of each kind; the long form, {@code
+ * polis test --long}, each organ 20 times.
+ */
+@Tag("full")
+@Tag("longer")
+class OrganFaultsIT {
+
+  private static final int TIMES = Tier.isLong() ? 20 : 1;
+
+  private static final String FAULTY = "0.2.1";
+  private static final String WELL = "0.2.2";
+
+  /** The limit of a stop is half a minute as it ships; what hangs shows within seconds. */
+  private static final String[] OPTIONS = {
+    "--set", "dev.polis.plugins.healthy.ms=100", "--set", "dev.polis.plugins.stop.ms=2500"
+  };
+
+  /** Names what happens in a swap. */
+  private enum Fault {
+    /** The predecessor's deactivation does not end. */
+    HANGS,
+    /** The predecessor's deactivation throws an exception. */
+    THROWS,
+    /** The predecessor leaves a thread behind. */
+    LEAKS,
+    /** The predecessor's deactivation ends the process. */
+    EXITS,
+    /** The operator stops another organ in the middle. */
+    OTHER_STOPS
+  }
+
+  @TempDir static Path directory;
+  private static TestNode node;
+  private static OwnerApi owner;
+  private static PackedPlugins plugins;
+  private static CrashWriters writers;
+  private static String id;
+  private static long etcd;
+
+  @BeforeAll
+  static void start() throws Exception {
+    node = TestNode.member(directory.resolve("n"), "127.0.36.1");
+    node.up(OPTIONS);
+    owner = OwnerApi.of(node);
+    plugins = PackedPlugins.of(node, directory.resolve("plugins"));
+    writers = CrashWriters.of(node);
+    id = node.id();
+    etcd = node.etcd().pid();
+  }
+
+  @AfterAll
+  static void stop() {
+    if (writers != null) {
+      writers.close();
+    }
+    if (owner != null) {
+      owner.close();
+    }
+    node.close();
+  }
+
+  static Stream<Arguments> swaps() throws IOException {
+    List<String> organs = OrganSwapIT.organs();
+    List<Fault> faults = List.of(Fault.values());
+    return Tier.isLong()
+        ? organs.stream().flatMap(organ -> faults.stream().map(each -> Arguments.of(organ, each)))
+        : IntStream.range(0, organs.size())
+            .mapToObj(n -> Arguments.of(organs.get(n), faults.get(n % faults.size())));
+  }
+
+  @ParameterizedTest(name = "{0} {1}")
+  @MethodSource("swaps")
+  @DisplayName(
+      "a swap succeeds while the predecessor hangs, throws, leaks or ends the process, and while"
+          + " another organ is stopped: no acknowledged write is lost, nothing is left")
+  void succeeds(String organ, Fault fault) throws Exception {
+    Path folder = directory.resolve(organ + "-" + fault);
+    Path end = Files.createDirectories(folder).resolve("end");
+    PackedPlugins own = plugins.in(folder);
+    Path faulty = own.faulty(organ, FAULTY, fault.name(), end);
+    Path well = own.version(organ, WELL);
+    for (int time = 1; time <= TIMES; time++) {
+      String when = "after %s %s, time %d".formatted(organ, fault, time);
+      Files.deleteIfExists(end);
+      swap(faulty).requireSuccess("the predecessor " + when);
+      switch (fault) {
+        case HANGS -> hangs(well, when);
+        case EXITS -> exits(well, when);
+        case OTHER_STOPS -> otherStops(organ, well, when);
+        case THROWS, LEAKS -> swap(well).requireSuccess(when);
+      }
+      if (!Files.exists(end)) {
+        Files.createFile(end);
+      }
+      requireWhole(organ, when);
+    }
+  }
+
+  private static void hangs(Path well, String when) {
+    Finished swap = swap(well);
+    assertEquals(0, swap.code(), () -> when + ": " + swap.all());
+    assertTrue(swap.all().contains("did not stop"), () -> when + ": " + swap.all());
+    Finished health = node.ctl("health");
+    assertTrue(health.all().contains("old-version-stuck"), () -> when + ": " + health.all());
+  }
+
+  private static void exits(Path well, String when) throws Exception {
+    swap(well);
+    assertNotEquals(0, node.awaitEnd(), when);
+    node.up(OPTIONS);
+    writers.awaitMore(when);
+    swap(well).requireSuccess("once more " + when);
+  }
+
+  private static void otherStops(String organ, Path well, String when) throws Exception {
+    String other = organ.equals("dev.polis.debug") ? "dev.polis.metrics" : "dev.polis.debug";
+    CountDownLatch underWay = new CountDownLatch(1);
+    PluginCalls calls = owner.plugins();
+    String digest = calls.stage(well);
+    CompletableFuture<SwapProgress> swap =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return calls.swap(digest, stage -> underWay.countDown());
+              } catch (Exception e) {
+                throw new AssertionError(when, e);
+              }
+            });
+    assertTrue(underWay.await(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS), when);
+    node.ctl("bundle", "stop", other).requireSuccess("stop of " + other + " " + when);
+    SwapProgress swapped = swap.get(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    assertEquals(SwapProgress.Outcome.OUTCOME_APPLIED, swapped.getOutcome(), swapped::getText);
+    assertEquals(List.of(), running(other), when);
+    node.ctl("bundle", "start", other).requireSuccess("start of " + other + " " + when);
+  }
+
+  private static Finished swap(Path plugin) {
+    return node.ctl("plugin", "swap", "--older", plugin.toString());
+  }
+
+  private static void requireWhole(String organ, String when) throws Exception {
+    Await.until(
+        TestNode.PATIENCE,
+        "one version of %s to be there %s".formatted(organ, when),
+        () -> running(organ).equals(List.of(WELL)) && bundles(organ).size() == 1);
+    Finished health = node.ctl("health", "--wait", "" + TestNode.PATIENCE.toSeconds());
+    assertEquals(0, health.code(), () -> when + ": " + health.all());
+    writers.awaitMore(when);
+    writers.check(when);
+    assertEquals(id, node.id(), when);
+    assertEquals(etcd, node.etcd().pid(), () -> "etcd is another process " + when);
+  }
+
+  private static List<String> running(String organ) throws Exception {
+    return bundles(organ).stream()
+        .filter(bundle -> bundle.get("state").getAsString().equals("ACTIVE"))
+        .map(bundle -> bundle.get("version").getAsString())
+        .toList();
+  }
+
+  private static List<JsonObject> bundles(String organ) throws Exception {
+    return node.json("bundle", "list").getAsJsonArray().asList().stream()
+        .map(JsonElement::getAsJsonObject)
+        .filter(bundle -> bundle.get("name").getAsString().equals(organ))
+        .toList();
+  }
+}
