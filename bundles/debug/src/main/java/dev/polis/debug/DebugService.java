@@ -51,6 +51,7 @@ final class DebugService {
     boot.lastCrash()
         .ifPresent(
             crash -> organ.publish(HealthCondition.up(CRASHED, "the last run crashed: " + crash)));
+    organ.look("descriptors", new DescriptorCheck(Path.of("/proc/self"))::look);
     if (!settings.enabled()) {
       log.info("the debug services are switched off");
       organ.publish(HealthCondition.up(OFF, "switched off: dev.polis.debug.enabled is false"));

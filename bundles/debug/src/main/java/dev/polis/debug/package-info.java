@@ -24,6 +24,9 @@
  * that never finds its cluster, is exactly the one to be debugged. A condition of an absent organ
  * does not hold; it is never assumed.
  *
+ * <p>It looks at the process of the node as well: how its last run ended, and whether its
+ * descriptors suffice ({@link dev.polis.debug.DescriptorCheck}), also while {@code enabled=false}.
+ *
  * <p>Whoever reaches the listener reads the log, of which the organ warns once when it starts.
  * Credentials of Kubernetes are any right in it, so they are handed out only with {@code
  * kubeconfig=true}. Images are what Pods run, so the listener takes them only with {@code

@@ -701,13 +701,15 @@ class DebugTest {
 
   @Test
   @DisplayName("switched off, nothing is served")
-  void switchedOff() {
+  void switchedOff() throws Exception {
     organ.deactivate();
     assertEquals(List.of(), served);
 
     organ = organ(false);
 
     assertEquals(1, served.size(), "all but what takes images from those with a permission");
-    assertEquals("switched-off", health.all().peek().orElseThrow().getFirst().code());
+    Await.until(
+        "health says that they are switched off",
+        () -> health.all().peek().orElseThrow().getFirst().code().equals("switched-off"));
   }
 }

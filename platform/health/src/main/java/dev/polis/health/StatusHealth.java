@@ -14,16 +14,13 @@ import java.util.function.Function;
  */
 public final class StatusHealth<T> {
   private final Value<T> status;
-  private final HealthScope scope;
+  private final OneCondition condition;
   private final Function<? super T, Optional<HealthCondition>> judge;
-
-  /** The condition that is published at present; null if there is none. */
-  private HealthCondition published;
 
   private StatusHealth(
       Value<T> status, HealthScope scope, Function<? super T, Optional<HealthCondition>> judge) {
     this.status = status;
-    this.scope = scope;
+    this.condition = new OneCondition(scope);
     this.judge = judge;
   }
 
@@ -44,25 +41,9 @@ public final class StatusHealth<T> {
   private void run(Context context) throws Exception {
     context.healthy();
     try {
-      Values.follow(status, this::publish);
+      Values.follow(status, now -> condition.publish(judge.apply(now)));
     } finally {
-      clear();
-    }
-  }
-
-  private void publish(T now) {
-    Optional<HealthCondition> next = judge.apply(now);
-    if (published != null && next.filter(each -> each.code().equals(published.code())).isEmpty()) {
-      clear();
-    }
-    next.ifPresent(scope::set);
-    published = next.orElse(null);
-  }
-
-  private void clear() {
-    if (published != null) {
-      scope.clear(published.code());
-      published = null;
+      condition.clear();
     }
   }
 }

@@ -24,7 +24,9 @@
  * <p><b>Who publishes.</b> An organ opens a scope when its component is activated and closes it
  * when it is deactivated. What the supervision tree knows needs no further call. An organ adds a
  * condition only for what the tree cannot see: a volume that is less secure than it could be, a
- * role that no plugin runs. It clears the condition when it no longer holds.
+ * role that no plugin runs. It clears the condition when it no longer holds. What announces no
+ * change, such as the clock, the descriptors in use and the end of a certificate, an organ looks at
+ * every few seconds ({@link dev.polis.health.SelfCheck}).
  *
  * <p><b>Roots and victims.</b> A condition says what it is due to, or leaves that to be found from
  * what the organ needs: {@link dev.polis.health.HealthCauses} blames what does not work below it.
@@ -44,7 +46,7 @@
  * threads of their own; the table of levels is theirs, the rest is not needed.
  */
 @Export
-@Version("1.1.0")
+@Version("1.2.0")
 package dev.polis.health;
 
 import org.osgi.annotation.bundle.Export;

@@ -5,6 +5,7 @@ import dev.polis.event.Value;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcListenerStatus;
@@ -59,6 +60,16 @@ public final class ServingOrgan {
       Value<List<RpcListenerStatus>> listeners,
       Function<List<RpcListenerStatus>, Optional<HealthCondition>> judge) {
     subtree.run("health", StatusHealth.task(listeners, scope, judge));
+  }
+
+  /**
+   * Looks again and again at something of the node itself, and publishes what is wrong with it.
+   *
+   * @param name of the runnable below the organ
+   * @param look what to look at
+   */
+  public void look(String name, SelfCheck.Look look) {
+    subtree.run(name, SelfCheck.task(scope, look));
   }
 
   /**

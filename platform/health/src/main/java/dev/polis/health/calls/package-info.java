@@ -16,7 +16,7 @@
  * listeners need different ones.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.health.calls;
 
 import org.osgi.annotation.bundle.Export;

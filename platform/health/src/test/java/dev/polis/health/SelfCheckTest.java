@@ -1,0 +1,78 @@
+package dev.polis.health;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.polis.event.Watcher;
+import dev.polis.logtree.LogTree;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.SupervisionTree;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+final class SelfCheckTest {
+
+  @Test
+  @DisplayName("what a look finds is published, replaced by what the next finds, and taken back")
+  void looksAgain() throws Exception {
+    var found =
+        List.of(
+                Optional.of(HealthCondition.degraded("one", "it is so", "mend it")),
+                Optional.of(HealthCondition.down("two", "it is worse", "mend it")),
+                Optional.<HealthCondition>empty())
+            .iterator();
+    try (SupervisionTree tree = SupervisionTree.open(LogTree.create());
+        HealthTable health = HealthTable.open(tree)) {
+      Subtree organ = tree.organ("debug");
+      HealthScope scope = health.organ("debug", organ.dn());
+      organ.run(
+          "look", SelfCheck.task(scope, () -> found.hasNext() ? found.next() : Optional.empty()));
+
+      assertEquals(List.of("one"), await(health, codes -> codes.contains("one")));
+      assertEquals(List.of("two"), await(health, codes -> codes.contains("two")));
+      await(health, List::isEmpty);
+    }
+  }
+
+  @Test
+  @DisplayName("a look that fails fails its runnable, and takes back what was published")
+  void fails() throws Exception {
+    var found = List.of(HealthCondition.degraded("one", "it is so", "mend it")).iterator();
+    try (SupervisionTree tree = SupervisionTree.open(LogTree.create());
+        HealthTable health = HealthTable.open(tree)) {
+      Subtree organ = tree.organ("debug");
+      HealthScope scope = health.organ("debug", organ.dn());
+      organ.run(
+          "look",
+          SelfCheck.task(
+              scope,
+              () -> {
+                if (found.hasNext()) {
+                  return Optional.of(found.next());
+                }
+                throw new IOException("the disk is gone");
+              }));
+
+      await(health, codes -> codes.contains("one"));
+      assertEquals(
+          List.of("runnable-failed"), await(health, codes -> codes.contains("runnable-failed")));
+    }
+  }
+
+  private static List<String> await(HealthTable health, Predicate<List<String>> wanted)
+      throws Exception {
+    try (Watcher<List<HealthStatus>> watcher = health.all().watch()) {
+      return codes(watcher.get(all -> wanted.test(codes(all)), Duration.ofSeconds(30)));
+    }
+  }
+
+  private static List<String> codes(List<HealthStatus> all) {
+    return all.getFirst().conditions().stream().map(HealthCondition::code).toList();
+  }
+}
