@@ -3,14 +3,15 @@ package dev.polis.storage;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
 import dev.polis.event.Watcher;
-import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.OrganFolder;
+import dev.polis.files.layout.Root;
 import dev.polis.health.HealthCondition;
 import dev.polis.rpc.audit.AuditLog;
 import dev.polis.rpc.audit.AuditStatus;
 import dev.polis.supervision.Context;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -21,21 +22,31 @@ final class AuditVolume {
 
   private final Storage storage;
   private final AuditLog log;
+  private final ClockCheck clock;
   private final FolderPlacement folder;
 
-  AuditVolume(Storage storage, AuditLog log) {
+  AuditVolume(Storage storage, AuditLog log, ClockCheck clock) {
     this.storage = storage;
     this.log = log;
-    this.folder = storage.root().data().organFolder(FOLDER);
+    this.clock = clock;
+    this.folder = folder(storage.root());
+  }
+
+  /** Returns where the files of the log are. */
+  static FolderPlacement folder(Root root) {
+    return root.data().organFolder(FOLDER);
   }
 
   /** Follows the volume until cancelled; the log stays open for the next instance. */
-  void run(Context context) throws FileException, InterruptedException {
+  void run(Context context) throws IOException, InterruptedException {
     context.healthy();
     try (Watcher<DataStatus> watcher = storage.data().watch()) {
       while (true) {
         switch (watcher.get()) {
-          case DataStatus.Mounted mounted -> log.open(folder.create());
+          case DataStatus.Mounted mounted -> {
+            clock.remember();
+            log.open(folder.create());
+          }
           case DataStatus.NotMounted lost -> log.release();
         }
       }

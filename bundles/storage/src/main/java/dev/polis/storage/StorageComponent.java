@@ -19,6 +19,7 @@ import dev.polis.files.layout.Root;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
@@ -89,8 +90,10 @@ public final class StorageComponent implements Storage {
     this.health = healths.organ("storage", subtree.dn());
     subtree.run("health", new StorageHealth(service, health)::run);
     subtree.run("daemons", new DaemonHealth(processes, health)::run);
+    ClockCheck clock = ClockCheck.of(service.root());
+    subtree.run("clock", SelfCheck.task(health, clock::look));
     this.audit = rpc.audit();
-    subtree.run("audit", new AuditVolume(service, audit)::run);
+    subtree.run("audit", new AuditVolume(service, audit, clock)::run);
     subtree.run("audit-health", StatusHealth.task(audit.status(), health, AuditVolume::judge));
   }
 

@@ -7,6 +7,7 @@
  *        │                                 ├─ SealedConfigurationFile, EnrolmentJournalFile, RecoveryShareFile
  *        │                                 ├─ RecoveryCheck   what opens the volume after a power-off
  *        │                                 ├─ StorageHealth   conditions for screens and metrics
+ *        │                                 ├─ ClockCheck      the clock against the times of the node's files
  *        │                                 └─ AuditVolume     opens the platform's audit log on the volume
  *        └─ VolumeManager        mounts, and publishes whether data/ can be used
  *             ├─ VolumeMaker     makes and discards; nothing else does

@@ -1,0 +1,111 @@
+package dev.polis.storage;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.files.layout.Root;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ClockCheckTest {
+  private static final Instant NOON = Instant.parse("2026-05-01T12:00:00Z");
+
+  @TempDir private Path folder;
+  private Instant now = NOON;
+  private ClockCheck check;
+
+  @BeforeEach
+  void make() {
+    check = new ClockCheck(List.of(folder.resolve("missing"), folder), () -> now);
+  }
+
+  private Path written(Instant at) throws IOException {
+    Path file = Files.writeString(folder.resolve("audit-000001.log"), "a record");
+    return Files.setLastModifiedTime(file, FileTime.from(at));
+  }
+
+  @Test
+  @DisplayName("a clock more than a minute behind a file of the node is named with both times")
+  void behindAFile() throws Exception {
+    Path file = written(NOON.plusSeconds(61));
+
+    HealthCondition condition = check.look().orElseThrow();
+
+    assertEquals(HealthLevel.DEGRADED, condition.level());
+    assertEquals(
+        "this machine's clock went back: it shows 2026-05-01T12:00:00Z, but %s was written at 2026-05-01T12:01:01Z"
+            .formatted(file),
+        condition.reason());
+    assertTrue(condition.remedy().startsWith("set the clock: timedatectl"), condition::remedy);
+    now = NOON.plusSeconds(1);
+    assertEquals(Optional.empty(), check.look());
+  }
+
+  @Test
+  @DisplayName("a file that is written again after the clock went back does not hide it")
+  void writtenAgain() throws Exception {
+    written(NOON.plus(Duration.ofHours(1)));
+    check.remember();
+    written(NOON);
+
+    assertTrue(check.look().orElseThrow().reason().contains("2026-05-01T13:00:00Z"));
+  }
+
+  @Test
+  @DisplayName("a clock that goes back by more than a minute while the node runs is named")
+  void behindItself() throws Exception {
+    assertEquals(Optional.empty(), check.look());
+    now = NOON.minusSeconds(60);
+    assertEquals(Optional.empty(), check.look());
+    now = NOON.minusSeconds(61);
+
+    assertEquals(
+        "this machine's clock went back: it shows 2026-05-01T11:58:59Z, but in this run it has shown 2026-05-01T12:00:00Z",
+        check.look().orElseThrow().reason());
+  }
+
+  @Test
+  @DisplayName("a node that was restarted after the command touched its files accepts the clock")
+  void touched() throws Exception {
+    written(NOON.plus(Duration.ofDays(300)));
+    String remedy = check.look().orElseThrow().remedy();
+    String command = remedy.substring(remedy.indexOf("find "), remedy.indexOf(" and a restart"));
+    now = Instant.now();
+    written(now.plus(Duration.ofDays(300)));
+
+    new ProcessBuilder("sh", "-c", command).inheritIO().start().waitFor();
+
+    make();
+    assertEquals(Optional.empty(), check.look());
+  }
+
+  @Test
+  @DisplayName("the files of a node are its audit log, its identity, its esp and its launcher's")
+  void files() throws Exception {
+    Root root = Root.at(folder);
+    for (Path each :
+        List.of(
+            root.data().path().resolve("audit"),
+            root.data().node().path(),
+            root.esp().path(),
+            root.ephemeral().launcher().path())) {
+      Path file = Files.writeString(Files.createDirectories(each).resolve("file"), "");
+      Files.setLastModifiedTime(file, FileTime.from(Instant.now().plus(Duration.ofDays(1))));
+      assertTrue(
+          ClockCheck.of(root).look().orElseThrow().reason().contains(file + " was written at"));
+      Files.delete(file);
+    }
+  }
+}
