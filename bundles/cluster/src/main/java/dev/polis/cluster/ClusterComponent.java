@@ -12,6 +12,7 @@ import dev.polis.handover.HandOvers;
 import dev.polis.handover.OrganState;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
@@ -85,6 +86,12 @@ public final class ClusterComponent implements ClusterManager {
     subtree.run("manager", service::run);
     health = healths.organ("cluster", subtree.dn());
     subtree.run("health", StatusHealth.task(service.status(), health, ClusterHealth::of));
+    subtree.run(
+        "certificates",
+        SelfCheck.task(
+            health,
+            ClusterHealth.certificates(
+                storage.root().data().node().credentials(), InstantSource.system())));
     subtree.run("trust", StatusHealth.task(rpc.revocations(), health, ClusterHealth::of));
   }
 

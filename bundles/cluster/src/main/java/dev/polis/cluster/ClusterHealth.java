@@ -1,8 +1,12 @@
 package dev.polis.cluster;
 
 import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.files.layout.Root.Credentials;
+import dev.polis.health.CertificateCheck;
 import dev.polis.health.HealthCondition;
 import dev.polis.rpc.RpcRevocations;
+import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
 
 /** Says what a status of the cluster means for the health of this organ. */
@@ -37,6 +41,23 @@ final class ClusterHealth {
                       "polisctl explain consensus")
                   .dueTo("consensus"));
     };
+  }
+
+  /** Looks at the certificates that this node and its cluster show to others. */
+  static CertificateCheck certificates(Credentials files, InstantSource clock) {
+    return new CertificateCheck(
+        "cluster",
+        clock,
+        List.of(
+            new CertificateCheck.Watched(
+                "the node's certificate",
+                files.certificate().path(),
+                "the curator renews it by itself; polisctl explain curator says why it does not"),
+            new CertificateCheck.Watched(
+                "the CA of the cluster",
+                files.clusterCa().path(),
+                "no command of this version replaces it: make a new cluster, and move there what"
+                    + " runs here")));
   }
 
   private static String text(ClusterStatus status) {

@@ -14,6 +14,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Brings a node back that was a member before. It changes nothing on disk. */
@@ -53,8 +54,8 @@ final class JoinFlow {
         });
     NodeCredentials credentials = steps.step("node credentials", wait -> read(sealed));
     steps.log().info("this node is %s", credentials.id());
-    if (clock.instant().isBefore(begin(credentials))) {
-      steps.step("clock", wait -> awaitClock(begin(credentials), wait));
+    if (trouble(credentials, clock.instant()).isPresent()) {
+      steps.step("clock", wait -> awaitClock(credentials, wait));
     }
     steps.step(
         "consensus",
@@ -65,25 +66,41 @@ final class JoinFlow {
     return credentials;
   }
 
-  private static Instant begin(NodeCredentials credentials) {
-    return Stream.of(credentials.certificate(), credentials.ca())
-        .map(certificate -> certificate.getNotBefore().toInstant())
-        .max(Comparator.naturalOrder())
-        .orElseThrow();
+  /**
+   * Says why no connection of the cluster would succeed by this clock. The node's own certificate
+   * may have ended: consensus does not need it, and then it is renewed.
+   */
+  private static Optional<String> trouble(NodeCredentials credentials, Instant now) {
+    Instant begin =
+        Stream.of(credentials.certificate(), credentials.ca())
+            .map(certificate -> certificate.getNotBefore().toInstant())
+            .max(Comparator.naturalOrder())
+            .orElseThrow();
+    Instant end = credentials.ca().getNotAfter().toInstant();
+    if (now.isBefore(begin)) {
+      return Optional.of("the certificates of this node begin at " + begin);
+    }
+    return now.isAfter(end)
+        ? Optional.of("the CA of its cluster ended at " + end)
+        : Optional.empty();
   }
 
   /**
    * Waits until the clock shows a time at which the node's certificates are valid, for as long as
    * it takes: a machine without a clock of its own gets the time from the network.
    */
-  private String awaitClock(Instant begin, Wait wait) throws InterruptedException {
-    for (Instant now = clock.instant(); now.isBefore(begin); now = clock.instant()) {
+  private String awaitClock(NodeCredentials credentials, Wait wait) throws InterruptedException {
+    Instant now = clock.instant();
+    Optional<String> trouble = trouble(credentials, now);
+    while (trouble.isPresent()) {
       wait.detail(
-          "this machine's clock shows %s, but the certificates of this node begin at %s; set the clock"
-              .formatted(now.truncatedTo(ChronoUnit.SECONDS), begin));
+          "this machine's clock shows %s, but %s; set the clock: timedatectl set-ntp true, or date -u -s TIME"
+              .formatted(now.truncatedTo(ChronoUnit.SECONDS), trouble.get()));
       Thread.sleep(CLOCK_PAUSE);
+      now = clock.instant();
+      trouble = trouble(credentials, now);
     }
-    return "set to " + clock.instant().truncatedTo(ChronoUnit.SECONDS);
+    return "set to " + now.truncatedTo(ChronoUnit.SECONDS);
   }
 
   private void mount(SealedConfiguration sealed) throws FileException, InterruptedException {

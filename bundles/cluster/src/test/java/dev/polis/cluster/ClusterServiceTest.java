@@ -555,21 +555,29 @@ class ClusterServiceTest {
     assertEquals(half, second.clusterUnlockKey, "not opened with the share's half");
   }
 
-  @Test
-  @DisplayName("a member whose clock is before its certificates says so, and waits until it is set")
-  void clockBeforeTheCertificates() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  @DisplayName(
+      "a member whose clock is before its certificates or behind its CA says so, and waits until it is set")
+  void clockOutsideTheCertificates(boolean before) throws Exception {
     RecordingOrgans first = new RecordingOrgans(directory, "");
     ClusterStatus home = awaitHome(start(first));
     stop();
-    MutableValue<Instant> now = new MutableValue<>(Instant.parse("1970-01-01T00:02:03.456Z"));
+    String shown = before ? "1970-01-01T00:02:03" : "2099-01-01T00:02:03";
+    MutableValue<Instant> now = new MutableValue<>(Instant.parse(shown + ".456Z"));
     clock = () -> now.peek().orElseThrow();
     RecordingOrgans second = new RecordingOrgans(directory, "");
     second.takeOver(first);
     ClusterService service = start(second);
-    Instant begin = home.credentials().orElseThrow().certificate().getNotBefore().toInstant();
+    NodeCredentials credentials = home.credentials().orElseThrow();
+    Instant begin = credentials.certificate().getNotBefore().toInstant();
+    String trouble =
+        before
+            ? "the certificates of this node begin at " + begin
+            : "the CA of its cluster ended at " + credentials.ca().getNotAfter().toInstant();
     String said =
-        "clock: this machine's clock shows 1970-01-01T00:02:03Z, but the certificates of this node begin at %s; set the clock"
-            .formatted(begin);
+        "clock: this machine's clock shows %sZ, but %s; set the clock: timedatectl set-ntp true, or date -u -s TIME"
+            .formatted(shown, trouble);
     Await.until("the clock to be told of", () -> second.waits.contains(said));
     assertEquals(List.of("mountExisting"), second.calls);
     assertEquals(List.of(), second.fatals);

@@ -1,7 +1,10 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.health.CertificateCheck;
 import dev.polis.health.HealthCondition;
+import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
 
 /** Derives the health of this organ from the status of its member. */
@@ -32,5 +35,23 @@ final class ConsensusHealth {
                   "etcd does not start: " + reason + "; it is started again by itself",
                   ""));
     };
+  }
+
+  /** Looks at the certificates by which etcd and its clients know each other. */
+  static CertificateCheck certificates(ConsensusFiles files, InstantSource clock) {
+    return new CertificateCheck(
+        "consensus",
+        clock,
+        List.of(
+            new CertificateCheck.Watched(
+                "the CA of etcd",
+                files.ca().path(),
+                "no command of this version replaces it: make a new cluster, and move there what"
+                    + " runs here"),
+            new CertificateCheck.Watched(
+                "etcd's certificate",
+                files.etcd().peerPki().certificate().path(),
+                "it is renewed by itself while etcd serves; polisctl debug logs --dn"
+                    + " root.consensus says why it was not")));
   }
 }

@@ -27,6 +27,7 @@ import dev.polis.handover.OrganInstance;
 import dev.polis.handover.OrganState;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
@@ -102,6 +103,10 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     this.disk = new ConsensusDisk(this.parts.files());
     this.early = new EarlyStart(this.parts, data, parts.root().data().node().credentials().key());
     subtree.run("health", StatusHealth.task(state.status(), health, ConsensusHealth::of));
+    subtree.run(
+        "certificates",
+        SelfCheck.task(
+            health, ConsensusHealth.certificates(this.parts.files(), this.parts.clock())));
   }
 
   /** Starts an instance, which goes on from the one before it if there is one. */

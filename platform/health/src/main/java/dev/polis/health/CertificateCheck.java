@@ -1,0 +1,137 @@
+package dev.polis.health;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Compares certificates of the node with the node's own clock. What TLS says of one that is not
+ * valid, at either end, names neither the file nor the clock.
+ */
+public final class CertificateCheck implements SelfCheck.Look {
+  private static final String INVALID = "certificate-invalid";
+  private static final String ENDS_SOON = "certificate-ends-soon";
+
+  /**
+   * What renews itself does so with a third of its life left; half of that later something is
+   * wrong. Ten years of an authority would make that months.
+   */
+  private static final int LAST_PART = 6;
+
+  private static final Duration SOON = Duration.ofDays(30);
+
+  /**
+   * A certificate in a file.
+   *
+   * @param name what people call it, such as {@code the node's certificate}
+   * @param file where it is, in PEM; what is not there is not looked at
+   * @param remedy what to do when it ends, if the clock is right
+   */
+  public record Watched(String name, Path file, String remedy) {}
+
+  /** What is wrong with one certificate, and when it ends. */
+  private record Finding(HealthCondition condition, Instant end) {}
+
+  private static final Comparator<Finding> WORST_FIRST =
+      Comparator.comparing((Finding each) -> each.condition().level())
+          .reversed()
+          .thenComparing(Finding::end);
+
+  private final String organ;
+  private final InstantSource clock;
+  private final List<Watched> certificates;
+
+  /**
+   * Makes a check.
+   *
+   * @param organ whose certificates they are; it alone is to blame for them
+   * @param clock the node's
+   * @param certificates what to look at
+   */
+  public CertificateCheck(String organ, InstantSource clock, List<Watched> certificates) {
+    this.organ = organ;
+    this.clock = clock;
+    this.certificates = List.copyOf(certificates);
+  }
+
+  @Override
+  public Optional<HealthCondition> look() throws IOException {
+    Instant now = clock.instant().truncatedTo(ChronoUnit.SECONDS);
+    List<Finding> found = new ArrayList<>();
+    for (Watched each : certificates) {
+      read(each.file()).flatMap(certificate -> judge(each, certificate, now)).ifPresent(found::add);
+    }
+    return found.stream().min(WORST_FIRST).map(worst -> worst.condition().dueTo(organ));
+  }
+
+  private static Optional<X509Certificate> read(Path file) throws IOException {
+    try (InputStream pem = Files.newInputStream(file)) {
+      return Optional.of(
+          (X509Certificate) CertificateFactory.getInstance("X.509").generateCertificate(pem));
+    } catch (NoSuchFileException notThere) {
+      return Optional.empty();
+    } catch (CertificateException broken) {
+      // The organ that works with it refuses it, and says what to do.
+      return Optional.empty();
+    }
+  }
+
+  private static Optional<Finding> judge(
+      Watched watched, X509Certificate certificate, Instant now) {
+    Instant begin = certificate.getNotBefore().toInstant();
+    Instant end = certificate.getNotAfter().toInstant();
+    String name =
+        "%s (%s, %s)"
+            .formatted(
+                watched.name(), certificate.getSubjectX500Principal().getName(), watched.file());
+    if (now.isBefore(begin)) {
+      return Optional.of(
+          new Finding(
+              HealthCondition.down(
+                  INVALID,
+                  "this machine's clock shows %s, but %s begins at %s".formatted(now, name, begin),
+                  "set the clock: timedatectl set-ntp true, or date -u -s TIME"),
+              end));
+    }
+    String remedy =
+        "if the clock is wrong, set it: timedatectl set-ntp true, or date -u -s TIME; if it is right: "
+            + watched.remedy();
+    if (now.isAfter(end)) {
+      return Optional.of(
+          new Finding(
+              HealthCondition.down(
+                  INVALID,
+                  "%s ended at %s; this machine's clock shows %s".formatted(name, end, now),
+                  remedy),
+              end));
+    }
+    return now.isAfter(end.minus(soon(begin, end)))
+        ? Optional.of(
+            new Finding(
+                HealthCondition.degraded(
+                    ENDS_SOON,
+                    "%s ends at %s and was not renewed; this machine's clock shows %s"
+                        .formatted(name, end, now),
+                    remedy),
+                end))
+        : Optional.empty();
+  }
+
+  private static Duration soon(Instant begin, Instant end) {
+    Duration part = Duration.between(begin, end).dividedBy(LAST_PART);
+    return part.compareTo(SOON) < 0 ? part : SOON;
+  }
+}
