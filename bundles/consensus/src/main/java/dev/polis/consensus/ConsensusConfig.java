@@ -31,8 +31,9 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
               + " 50 heartbeats")
   int election_millis() default 1000;
 
+  // Less than the cluster waits for consensus, so that a start that fails says what etcd said.
   @AttributeDefinition(description = "Seconds that etcd may take to become ready")
-  int ready_seconds() default 60;
+  int ready_seconds() default 50;
 
   @AttributeDefinition(
       description =

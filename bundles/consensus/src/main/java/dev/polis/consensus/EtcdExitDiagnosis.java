@@ -6,12 +6,17 @@ import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import dev.polis.process.LastWords;
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.regex.Pattern;
 
-/** Says why etcd ended, in its own words; adds a remedy if the disk is the cause. */
+/** Says why etcd ended, in its own words; adds a remedy if the disk or its files are the cause. */
 final class EtcdExitDiagnosis {
 
   /** A file of etcd's log has 64 MB; etcd copies a torn one before it repairs it. */
@@ -20,10 +25,20 @@ final class EtcdExitDiagnosis {
   /** Fields that say where a line was written, and not why. */
   private static final Set<String> ASIDE = Set.of("level", "ts", "caller", "msg", "stacktrace");
 
+  /** Of a record of its log or a page of its database that is not what was written. */
+  private static final Pattern DAMAGED =
+      Pattern.compile(
+          "crc mismatch|failed to open database.*(invalid database|checksum error|version mismatch)"
+              + "|[Pp]age expected to be|page \\d+: (invalid type|already freed)");
+
+  private static final String RESTORE =
+      "stop the node and restore %s as a whole from a copy of this disk, since no other member has its content; without a copy begin a new cluster in another state directory; dmesg says whether the disk fails";
+
   private EtcdExitDiagnosis() {}
 
   /**
-   * Returns the line of etcd's log that says why it ended, with a remedy if etcd could not write.
+   * Returns the line of etcd's log that says why it ended, with a remedy if etcd could not write,
+   * or could not read what it had written.
    *
    * @param data where etcd writes
    */
@@ -64,7 +79,35 @@ final class EtcdExitDiagnosis {
       return "; the file system of %s is mounted read-only: mount it writable; a node that runs then goes on by itself"
           .formatted(data);
     }
+    if (DAMAGED.matcher(line).find()) {
+      return "; a file of etcd is damaged where etcd cannot mend it, and nothing was changed: "
+          + restore(data);
+    }
     return "";
+  }
+
+  private static String restore(Path data) {
+    return RESTORE.formatted(data.getParent());
+  }
+
+  /**
+   * Returns that etcd has cut its log off, with a remedy; empty if it never has. Behind the last
+   * record that was written that does no harm. But etcd takes damage before that for the end too,
+   * and waits for ever for records that its database is ahead of.
+   */
+  static String cutOff(Path data) {
+    try (DirectoryStream<Path> whole =
+        Files.newDirectoryStream(data.resolve("member/wal"), "*.broken")) {
+      List<Path> files = new ArrayList<>();
+      whole.forEach(files::add);
+      return files.isEmpty()
+          ? ""
+          : "; etcd has cut its log off at a record that is damaged, and has kept all of it in %s: if it does not become ready the next time either, %s"
+              .formatted(Collections.max(files), restore(data));
+    } catch (IOException unknown) {
+      // A remedy that may be wrong is worse than none.
+      return "";
+    }
   }
 
   private static String of(Path log) {

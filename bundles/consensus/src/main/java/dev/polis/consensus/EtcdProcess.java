@@ -176,9 +176,13 @@ final class EtcdProcess implements AutoCloseable {
 
   private ConsensusException late(String problem) {
     return new ConsensusException(
-        "etcd (pid %d) is not ready after %d s: %s; its log says: %s"
+        "etcd (pid %d) is not ready after %d s: %s; its log says: %s%s"
             .formatted(
-                process.pid(), parts.settings().ready().toSeconds(), problem, exitDiagnosis()));
+                process.pid(),
+                parts.settings().ready().toSeconds(),
+                problem,
+                exitDiagnosis(),
+                EtcdExitDiagnosis.cutOff(parts.files().etcd().data().path())));
   }
 
   private ConsensusException endedBeforeReady() throws IOException {

@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class EtcdExitDiagnosisTest {
 
@@ -74,5 +76,41 @@ class EtcdExitDiagnosisTest {
             "{\"level\":\"fatal\",\"msg\":\"cannot write\",\"error\":\"write /x: " + error + "\"}");
     assertTrue(words.startsWith("cannot write, error write /x: " + error), words);
     assertTrue(words.contains("; the file system of " + DATA + " " + remedy), words);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        """
+        {"level":"fatal","msg":"discovery failed","error":"walpb: crc mismatch: expected: aaccd82f computed: 5e76b3a0: in file '0.wal' at position: 12080"}""",
+        """
+        {"level":"panic","msg":"failed to open database","path":"/x/db","error":"invalid database"}""",
+        "panic: assertion failed: Page expected to be: 12, but self identifies as 6148914691236517209"
+      })
+  @DisplayName(
+      "of a damaged record or page, etcd's words are quoted and what is left to do is said")
+  void damaged(String line) throws IOException {
+    String words = words(line);
+    assertTrue(
+        words.contains("crc mismatch") || words.contains("atabase") || words.contains("Page"));
+    assertTrue(
+        words.contains(
+            "; a file of etcd is damaged where etcd cannot mend it, and nothing was changed: stop the"
+                + " node and restore /state/data/etcd as a whole from a copy of this disk"),
+        words);
+  }
+
+  @Test
+  @DisplayName(
+      "a log that etcd has cut off at a damaged record is named, with the file it has kept")
+  void cutOff() throws IOException {
+    assertEquals("", EtcdExitDiagnosis.cutOff(folder.resolve("missing")));
+    Path wal = Files.createDirectories(folder.resolve("etcd/data/member/wal"));
+    assertEquals("", EtcdExitDiagnosis.cutOff(folder.resolve("etcd/data")));
+
+    Path kept = Files.writeString(wal.resolve("0-0.wal.broken"), "");
+    String words = EtcdExitDiagnosis.cutOff(folder.resolve("etcd/data"));
+    assertTrue(words.contains("has kept all of it in " + kept), words);
+    assertTrue(words.contains("restore " + folder.resolve("etcd") + " as a whole"), words);
   }
 }
