@@ -93,7 +93,7 @@ final class ConsensusRun implements Task {
         MemberAccess access = complete(setup, etcd);
         wait.done("member " + access.member().id() + " serves at " + member.line().clientUrl());
         MemberMaintenance maintenance =
-            new MemberMaintenance(parts, member, access, root.admin(), state);
+            new MemberMaintenance(parts, member, access, root.admin(), state, setup);
         context.run("maintenance", maintenance::run);
         context.healthy();
         state.serve(access);

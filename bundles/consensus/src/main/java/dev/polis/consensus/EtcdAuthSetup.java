@@ -2,6 +2,7 @@ package dev.polis.consensus;
 
 import dev.polis.etcd.EtcdAdmin;
 import dev.polis.etcd.EtcdPermission;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -17,28 +18,35 @@ final class EtcdAuthSetup {
     this.admin = admin;
   }
 
-  /** Makes what is missing. */
-  void ensure() throws InterruptedException {
+  /**
+   * Makes what is missing.
+   *
+   * @return what it was; empty if nothing was missing
+   */
+  List<String> ensure() throws InterruptedException {
     List<String> roles = admin.roles();
     List<String> users = admin.users();
+    List<String> made = new ArrayList<>();
     for (ConsensusUser user : ConsensusUser.values()) {
       String name = user.userName();
       if (!roles.contains(name)) {
         admin.addRole(name);
+        made.add("the role " + name);
       }
-      List<EtcdPermission> permissions = user.permissions();
-      if (admin.permissionsOf(name) < permissions.size()) {
-        for (EtcdPermission permission : permissions) {
-          admin.grant(name, permission);
-        }
+      for (EtcdPermission missing : admin.missing(name, user.permissions())) {
+        admin.grant(name, missing);
+        made.add("a right of the role " + name);
       }
       if (!users.contains(name)) {
         admin.addUser(name);
+        made.add("the user " + name);
       }
       if (!admin.rolesOf(name).contains(name)) {
         admin.grantRole(name, name);
+        made.add("the role of the user " + name);
       }
     }
     admin.enableAuth();
+    return made;
   }
 }

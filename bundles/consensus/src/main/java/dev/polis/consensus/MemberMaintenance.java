@@ -7,7 +7,10 @@ import dev.polis.supervision.Context;
 import java.time.Duration;
 import java.util.List;
 
-/** Renews the member's certificates and maintains its database, once in each interval. */
+/**
+ * Renews the member's certificates, checks its users and rights, and maintains its database, once
+ * in each interval.
+ */
 final class MemberMaintenance {
 
   private final MemberParts parts;
@@ -15,6 +18,7 @@ final class MemberMaintenance {
   private final MemberAccess access;
   private final EtcdAdmin admin;
   private final MemberState state;
+  private final MemberSetup setup;
   private volatile boolean outgrown;
 
   MemberMaintenance(
@@ -22,12 +26,14 @@ final class MemberMaintenance {
       PreparedMember member,
       MemberAccess access,
       EtcdAdmin admin,
-      MemberState state) {
+      MemberState state,
+      MemberSetup setup) {
     this.parts = parts;
     this.member = member;
     this.access = access;
     this.admin = admin;
     this.state = state;
+    this.setup = setup;
   }
 
   /**
@@ -48,6 +54,9 @@ final class MemberMaintenance {
       long start = System.nanoTime();
       boolean renewed = renewCertificates(context);
       try {
+        if (sinceLast.isPositive()) {
+          setup.checkRights();
+        }
         List<String> now = database.check(sinceLast).alarms();
         outgrown = member.line().alone() && admin.members().size() > 1;
         if (renewed || !now.equals(alarms)) {

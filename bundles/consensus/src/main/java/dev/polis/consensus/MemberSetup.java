@@ -7,7 +7,11 @@ import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdMember;
 import dev.polis.etcd.EtcdStatus;
 import dev.polis.files.FileException;
+import dev.polis.health.HealthCondition;
 import dev.polis.logtree.Log;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 
 /**
@@ -15,11 +19,17 @@ import java.util.List;
  */
 final class MemberSetup {
 
+  private static final String CHANGED = "etcd-rights-changed";
+
+  /** A person whom failed calls have alarmed looks within minutes. */
+  private static final Duration SAID = Duration.ofMinutes(10);
+
   private final MemberParts parts;
   private final PreparedMember member;
   private final EtcdClient root;
   private final Log log;
   private boolean checksLater;
+  private Instant saidUntil = Instant.MIN; // guarded by this
 
   /**
    * @param root a client of the root namespace
@@ -66,7 +76,34 @@ final class MemberSetup {
    */
   void check() throws InterruptedException {
     if (checksLater) {
-      ensure();
+      checkRights();
+      new EtcdAuthority(root).ensure(member.pki().authority());
+    }
+  }
+
+  /**
+   * Makes users, roles and rights again that somebody has taken from etcd, and says so for a while:
+   * those that use them were told something less clear meanwhile. Called by the run and, later, by
+   * the maintenance.
+   */
+  synchronized void checkRights() throws InterruptedException {
+    List<String> made = new EtcdAuthSetup(root.admin()).ensure();
+    Instant now = parts.clock().instant();
+    if (!made.isEmpty()) {
+      String what = String.join(", ", made);
+      log.warning("somebody took this from etcd, and it was made again: %s", what);
+      saidUntil = now.plus(SAID);
+      parts
+          .health()
+          .set(
+              HealthCondition.degraded(
+                  CHANGED,
+                  "somebody took from etcd what this node needs: %s; it was made again at %s, and calls failed before"
+                      .formatted(what, now.truncatedTo(ChronoUnit.SECONDS)),
+                  "find out what used the key of etcd's user root, %s, and let it leave users and roles alone"
+                      .formatted(parts.files().rootKey().path())));
+    } else if (now.isAfter(saidUntil)) {
+      parts.health().clear(CHANGED);
     }
   }
 

@@ -19,6 +19,7 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdError;
 import dev.polis.etcd.EtcdNamespace;
+import dev.polis.etcd.EtcdPermission;
 import dev.polis.etcd.EtcdPermissionException;
 import dev.polis.etcd.EtcdRefusedException;
 import dev.polis.etcd.EtcdTls;
@@ -318,6 +319,62 @@ class ConsensusTest {
         assertThrows(EtcdPermissionException.class, () -> outer.kv().get("/foo"));
       }
     }
+  }
+
+  @Test
+  @DisplayName("what a hand takes from etcd's users and rights is made again, and health names it")
+  void rightsAreMadeAgain() throws Exception {
+    Instance instance =
+        harness.instance(
+            ConsensusHarness.settings(2L << 30, Duration.ofSeconds(1), ConsensusHarness.etcd()));
+    instance.startNew();
+    KeyRange range = KeyRange.prefix(EtcdNamespace.of("curator").prefix());
+    // The same range with less access is as many permissions as before.
+    EtcdPermission less = new EtcdPermission(EtcdPermission.Access.READ, range);
+    try (EtcdClient root = EtcdClient.connect(asRoot(instance))) {
+      made(instance, "the user kubernetes", () -> root.admin().deleteUser("kubernetes"));
+      made(instance, "the role kube-apiserver", () -> root.admin().deleteRole("kube-apiserver"));
+      made(instance, "a right of the role curator", () -> root.admin().grant("curator", less));
+    }
+    put(instance, "/again");
+  }
+
+  /** Takes something of etcd's users and rights. */
+  private interface Hand {
+    void takes() throws InterruptedException;
+  }
+
+  private void made(Instance instance, String what, Hand hand) throws Exception {
+    hand.takes();
+    Await.until(
+        "health to name " + what,
+        () -> rightsChanged(instance).filter(each -> each.reason().contains(what)).isPresent());
+    HealthCondition condition = rightsChanged(instance).orElseThrow();
+    assertEquals(HealthLevel.DEGRADED, condition.level());
+    assertTrue(
+        condition.remedy().contains(harness.files().rootKey().path().toString()),
+        condition::remedy);
+  }
+
+  private static Optional<HealthCondition> rightsChanged(Instance instance) {
+    return instance.health.all().peek().orElseThrow().stream()
+        .flatMap(status -> status.conditions().stream())
+        .filter(condition -> condition.code().equals("etcd-rights-changed"))
+        .findFirst();
+  }
+
+  /** Returns the access that an operator has with the files of etcd's user root. */
+  private EtcdAccess asRoot(Instance instance) throws Exception {
+    ConsensusFiles files = harness.files();
+    EtcdTls tls =
+        new EtcdTls(
+            List.of(Pem.certificate(Files.readString(files.ca().path()))),
+            Pem.privateKey(Files.readString(files.rootKey().path())),
+            List.of(Pem.certificate(Files.readString(files.root().path()))));
+    return new EtcdAccess(
+        instance.consensus.access("curator").endpoints(),
+        new EtcdAccess.MutualTls(tls),
+        EtcdNamespace.ROOT);
   }
 
   @Test

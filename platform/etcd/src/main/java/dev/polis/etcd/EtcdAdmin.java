@@ -392,17 +392,9 @@ public final class EtcdAdmin {
 
   /** Lets a role use a part of the key space; repeating it changes nothing. */
   public void grant(String role, EtcdPermission permission) throws InterruptedException {
-    Wire.Bounds bounds = Wire.of(EtcdNamespace.ROOT).bounds(permission.range());
     write(
         AuthGrpc.getRoleGrantPermissionMethod(),
-        AuthRoleGrantPermissionRequest.newBuilder()
-            .setName(role)
-            .setPerm(
-                Permission.newBuilder()
-                    .setPermType(type(permission.access()))
-                    .setKey(bounds.key())
-                    .setRangeEnd(bounds.end()))
-            .build(),
+        AuthRoleGrantPermissionRequest.newBuilder().setName(role).setPerm(wire(permission)).build(),
         "grant " + permission + " to role " + role);
   }
 
@@ -426,6 +418,31 @@ public final class EtcdAdmin {
             AuthRoleGetRequest.newBuilder().setRole(role).build(),
             "look up role " + role)
         .getPermCount();
+  }
+
+  /**
+   * Returns which of some permissions a role has not: none of that range, or with other access.
+   *
+   * @param wanted what it should have
+   */
+  public List<EtcdPermission> missing(String role, List<EtcdPermission> wanted)
+      throws InterruptedException {
+    List<Permission> present =
+        read(
+                AuthGrpc.getRoleGetMethod(),
+                AuthRoleGetRequest.newBuilder().setRole(role).build(),
+                "look up role " + role)
+            .getPermList();
+    return wanted.stream().filter(each -> !present.contains(wire(each))).toList();
+  }
+
+  private static Permission wire(EtcdPermission permission) {
+    Wire.Bounds bounds = Wire.of(EtcdNamespace.ROOT).bounds(permission.range());
+    return Permission.newBuilder()
+        .setPermType(type(permission.access()))
+        .setKey(bounds.key())
+        .setRangeEnd(bounds.end())
+        .build();
   }
 
   /**

@@ -221,6 +221,10 @@ class KeyValuesTest {
     admin.grantRole("curator", "curator");
     assertEquals(List.of("curator"), admin.rolesOf("curator"));
     assertEquals(1, admin.permissionsOf("curator"));
+    EtcdPermission given = EtcdPermission.all(EtcdNamespace.of("curator"));
+    EtcdPermission less = new EtcdPermission(EtcdPermission.Access.READ, given.range());
+    EtcdPermission other = EtcdPermission.all(EtcdNamespace.of("other"));
+    assertEquals(List.of(less, other), admin.missing("curator", List.of(given, less, other)));
     admin.deleteUser("curator");
     admin.deleteRole("curator");
     assertEquals(List.of(), admin.users());

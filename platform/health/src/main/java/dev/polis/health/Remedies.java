@@ -37,6 +37,9 @@ final class Remedies {
         "set the clock right: timedatectl shows it; restart the node if it does not come back");
     know("input/output error", "replace the disk: dmesg shows what failed");
     know(
+        "etcdserver: permission denied",
+        "wait a minute: the node makes users and rights of etcd again that were taken away, and polisctl explain consensus names them");
+    know(
         "permission denied|access denied|operation not permitted",
         "let the user that the node runs as have it: ls -ld shows whose it is");
   }

@@ -33,6 +33,8 @@ class PlainWordsTest {
         "/x is on a read-only file system|mount the file system writable",
         "accept: Too many open files|raise the limit of descriptors",
         "bind: address already in use|end what listens there",
+        "open /x: permission denied|let the user that the node runs as have it",
+        "curator: etcdserver: permission denied|wait a minute: the node makes users",
         "certificate expired on 2020-01-01|set the clock right",
       })
   @DisplayName("what the system says leads to what helps against it")
