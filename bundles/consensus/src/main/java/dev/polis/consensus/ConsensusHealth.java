@@ -1,13 +1,15 @@
 package dev.polis.consensus;
 
+import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.health.CertificateCheck;
 import dev.polis.health.HealthCondition;
+import java.io.IOException;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 
-/** Derives the health of this organ from the status of its member. */
+/** Derives the health of this organ from the status of its member, and from its certificates. */
 final class ConsensusHealth {
 
   private ConsensusHealth() {}
@@ -39,19 +41,39 @@ final class ConsensusHealth {
 
   /** Looks at the certificates by which etcd and its clients know each other. */
   static CertificateCheck certificates(ConsensusFiles files, InstantSource clock) {
-    return new CertificateCheck(
-        "consensus",
+    return check(
         clock,
-        List.of(
-            new CertificateCheck.Watched(
-                "the CA of etcd",
-                files.ca().path(),
-                "no command of this version replaces it: make a new cluster, and move there what"
-                    + " runs here"),
-            new CertificateCheck.Watched(
-                "etcd's certificate",
-                files.etcd().peerPki().certificate().path(),
-                "it is renewed by itself while etcd serves; polisctl debug logs --dn"
-                    + " root.consensus says why it was not")));
+        authority(files),
+        new CertificateCheck.Watched(
+            "etcd's certificate",
+            files.etcd().peerPki().certificate().path(),
+            "it is renewed by itself while etcd serves; polisctl debug logs --dn root.consensus"
+                + " says why it was not"));
+  }
+
+  /**
+   * Requires a CA that is valid by the node's clock: with another one each connection to etcd
+   * fails, for a reason that names neither.
+   *
+   * @throws ConsensusException if it is not valid yet, or has ended
+   */
+  static void requireAuthority(ConsensusFiles files, InstantSource clock) throws IOException {
+    Optional<HealthCondition> invalid =
+        check(clock, authority(files)).look().filter(found -> !found.level().works());
+    if (invalid.isPresent()) {
+      throw new ConsensusException(invalid.get().reason() + "; " + invalid.get().remedy());
+    }
+  }
+
+  private static CertificateCheck check(
+      InstantSource clock, CertificateCheck.Watched... certificates) {
+    return new CertificateCheck("consensus", clock, List.of(certificates));
+  }
+
+  private static CertificateCheck.Watched authority(ConsensusFiles files) {
+    return new CertificateCheck.Watched(
+        "the CA of etcd",
+        files.ca().path(),
+        "no command of this version replaces it: make a new cluster, and move there what runs here");
   }
 }

@@ -3,6 +3,7 @@ package dev.polis.consensus;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.files.FileException;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.util.Optional;
 
@@ -30,7 +31,7 @@ final class MemberPreparation {
   }
 
   /** Prepares a start at this address, see {@link #prepare(InetAddress, Optional)}. */
-  PreparedMember prepare(InetAddress address) throws FileException, InterruptedException {
+  PreparedMember prepare(InetAddress address) throws IOException, InterruptedException {
     return prepare(address, Optional.empty());
   }
 
@@ -40,7 +41,7 @@ final class MemberPreparation {
    * @param read the CA, if it has just been read
    */
   PreparedMember prepare(InetAddress address, Optional<ConsensusPki> read)
-      throws FileException, InterruptedException {
+      throws IOException, InterruptedException {
     ConsensusRecord record = admission.admit();
     ConsensusDisk disk = new ConsensusDisk(parts.files());
     if (!parts.processes().lives(EtcdProcess.NAME)) {
@@ -51,6 +52,7 @@ final class MemberPreparation {
         read.isPresent()
             ? read.get()
             : ConsensusPki.open(parts.files(), mayCreateAuthority, parts.clock());
+    ConsensusHealth.requireAuthority(parts.files(), parts.clock());
     pki.ensureMember(identity, address);
     pki.ensureOperator();
     parts.files().etcd().data().create();

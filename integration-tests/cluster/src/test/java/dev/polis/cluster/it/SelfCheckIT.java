@@ -1,0 +1,148 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.cluster.it.StorageModesIT.Mode;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.CertificateTemplate;
+import dev.polis.pki.Pem;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A real node names what is wrong with itself before anything else fails for it. */
+@Tag("full")
+class SelfCheckIT {
+
+  private static final Duration YEARS = Duration.ofDays(1000);
+
+  /** A few of the bits of a byte. */
+  private static final int FLIPPED = 0x55;
+
+  @TempDir private Path directory;
+
+  private static void assertContains(String part, String text) {
+    assertTrue(text.contains(part), () -> "\"" + part + "\" is not in:\n" + text);
+  }
+
+  /** Waits until health names a code, and returns what {@code explain} says of the organ. */
+  private static String explained(TestNode node, String organ, String words) throws Exception {
+    Await.until(
+        TestNode.PATIENCE,
+        "health to say of " + organ + ": " + words,
+        () -> node.ctl("health").out().contains(words));
+    return node.ctl("explain", organ).out();
+  }
+
+  private static Finished run(String command) throws Exception {
+    return TestNode.finish(List.of("sh", "-c", command), Map.of()).requireSuccess(command);
+  }
+
+  private static long descriptors(TestNode node) throws Exception {
+    try (Stream<Path> open = Files.list(Path.of("/proc/" + node.jvmPid() + "/fd"))) {
+      return open.count();
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "descriptors that run out, and a clock that went back, are named by health and explain with the command that helps")
+  void ofARunningNode() throws Exception {
+    try (TestNode node = TestNode.member(directory.resolve("n"), "127.0.47.1")) {
+      node.up();
+      long limit = descriptors(node) * 11 / 10;
+      run("prlimit --pid %d --nofile=%d:".formatted(node.jvmPid(), limit));
+
+      String debug = explained(node, "debug", "of the " + limit + " that it may have");
+      String command = "prlimit --pid %d --nofile=".formatted(node.jvmPid());
+      assertContains(command, debug);
+      String remedy = debug.substring(debug.indexOf(command));
+      run(remedy.substring(0, remedy.indexOf(" (as root)")));
+      Await.until(
+          TestNode.PATIENCE,
+          "health to be well after the command that it said",
+          () -> !node.ctl("health").out().contains("that it may have"));
+
+      Path record = node.state().resolve("esp/sealed_configuration.pb");
+      Instant ahead = Instant.now().plus(YEARS);
+      Files.setLastModifiedTime(record, FileTime.from(ahead));
+      String storage = explained(node, "storage", "clock went back");
+      assertContains(record + " was written at " + ahead.toString().substring(0, 10), storage);
+      assertContains("set the clock: timedatectl set-ntp true", storage);
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a damaged record in the middle of etcd's log is the last line of a start, with what to do")
+  void damagedLog() throws Exception {
+    try (TestNode node = TestNode.member(directory.resolve("n"), "127.0.47.2", Mode.INSECURE)) {
+      Path etcd = node.state().resolve("data/etcd");
+      Path log;
+      try (Stream<Path> files = Files.list(etcd.resolve("data/member/wal"))) {
+        log = files.filter(file -> file.toString().endsWith(".wal")).min(Path::compareTo).get();
+      }
+      try (RandomAccessFile file = new RandomAccessFile(log.toFile(), "rw")) {
+        // Within the second of the first two records, of which the first is a checksum.
+        file.seek(40);
+        int damaged = file.read() ^ FLIPPED;
+        file.seek(40);
+        file.write(damaged);
+      }
+
+      Finished refused = node.refused();
+
+      assertNotEquals(0, refused.code());
+      assertContains("crc mismatch", refused.lastLine());
+      assertContains("restore " + etcd + " as a whole from a copy", refused.lastLine());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a CA of etcd that has ended is the last line of a start, with its file, the end and the clock")
+  void endedAuthority() throws Exception {
+    try (TestNode node = TestNode.member(directory.resolve("n"), "127.0.47.3", Mode.INSECURE)) {
+      Path file = node.state().resolve("data/etcd/pki/ca.pem");
+      X509Certificate present = Pem.certificate(Files.readString(file));
+      CertificateAuthority before =
+          new CertificateAuthority(
+              Pem.privateKey(Files.readString(file.resolveSibling("ca-key.pem"))),
+              present,
+              () -> Instant.now().minus(YEARS));
+      CertificateTemplate template =
+          CertificateTemplate.authority("Polis etcd CA").withLifetime(Duration.ofDays(1));
+      X509Certificate ended = before.issue(template, present.getPublicKey());
+      Files.writeString(file, Pem.encode(ended));
+
+      Finished refused = node.refused();
+
+      assertNotEquals(0, refused.code());
+      assertContains(
+          "the CA of etcd (CN=Polis etcd CA, %s) ended at %s; this machine's clock shows %s"
+              .formatted(
+                  file,
+                  ended.getNotAfter().toInstant(),
+                  InstantSource.system().instant().toString().substring(0, 10)),
+          refused.lastLine());
+      assertContains("timedatectl set-ntp true", refused.lastLine());
+      assertEquals(Pem.encode(ended), Files.readString(file));
+    }
+  }
+}
