@@ -43,11 +43,12 @@ final class ConnectionGate {
    * Admits a new connection, which may displace another one, of any port.
    *
    * @param peer where it comes from
-   * @param close closes it at once, on any thread; called at most once, when it is displaced
+   * @param close closes it at once, on any thread, given its pass; called at most once, when it is
+   *     displaced
    * @return what the connection reports to; empty if its source opens too many, and it is to be
    *     closed at once
    */
-  Optional<Pass> enter(InetAddress peer, Runnable close) {
+  Optional<Pass> enter(InetAddress peer, Consumer<Pass> close) {
     Pass pass;
     Optional<Pass> victim;
     synchronized (room) {
@@ -89,7 +90,7 @@ final class ConnectionGate {
     static final Attributes.Key<Pass> KEY = Attributes.Key.create("polis-rpc-pass");
 
     private final StrangerRoom.Source source;
-    private final Runnable close;
+    private final Consumer<Pass> close;
 
     /** Whether the peer has shown a certificate of the cluster, also where there was no room. */
     private volatile boolean known;
@@ -99,7 +100,7 @@ final class ConnectionGate {
     private int begun;
     private long quietSince = room.now();
 
-    private Pass(StrangerRoom.Source source, Runnable close) {
+    private Pass(StrangerRoom.Source source, Consumer<Pass> close) {
       this.source = source;
       this.close = close;
     }
@@ -201,7 +202,7 @@ final class ConnectionGate {
 
     /** Closes the connection, which was displaced. */
     void close() {
-      close.run();
+      close.accept(this);
     }
 
     /** Records that the connection is closed; does nothing the second time. */

@@ -36,12 +36,17 @@ final class HostListener {
   private static final int RESETS_SECONDS = 10;
 
   /**
-   * Loggers of gRPC that write a stack trace for each fault of a caller, on the thread that serves
-   * all of them. The callers are told, and our own log has the calls. Held, since the JDK forgets
-   * the level of a logger that nobody holds.
+   * Loggers of gRPC and Netty that write a stack trace for each fault of a caller, or for each
+   * connection that a flood displaces at once, on a thread that serves all of them. The callers are
+   * told, and our own log has the calls. Held, since the JDK forgets the level of a logger that
+   * nobody holds.
    */
   private static final List<Logger> VERBOSE_LOGGERS =
-      Stream.of("io.grpc.netty.NettyServerHandler", "io.grpc.netty.NettyServerStream")
+      Stream.of(
+              "io.grpc.netty.NettyServerHandler",
+              "io.grpc.netty.NettyServerStream",
+              "io.grpc.netty.NettyServerTransport.connections",
+              "io.netty.bootstrap.ServerBootstrap")
           .map(Logger::getLogger)
           .toList();
 

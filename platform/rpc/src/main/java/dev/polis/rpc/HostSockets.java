@@ -63,6 +63,11 @@ final class HostSockets {
     return new Passes();
   }
 
+  /** Counts the connections that it keeps. */
+  int kept() {
+    return passes.size();
+  }
+
   NioServerSocketChannel channel() {
     return new Bounded();
   }
@@ -71,7 +76,7 @@ final class HostSockets {
     // A peer that is gone again has no address any more.
     Optional<ConnectionGate.Pass> pass =
         connection.remoteAddress() instanceof InetSocketAddress peer
-            ? gate.enter(peer.getAddress(), () -> close(connection))
+            ? gate.enter(peer.getAddress(), displaced -> close(connection, peer, displaced))
             : Optional.empty();
     if (pass.isEmpty()) {
       connection.unsafe().closeForcibly();
@@ -86,6 +91,10 @@ final class HostSockets {
               passes.remove(peer, pass.get());
               pass.get().left();
             });
+    if (!connection.isOpen()) {
+      // It was displaced just now, when it was not among them yet.
+      passes.remove(peer, pass.get());
+    }
     if (tls) {
       handshakes.watch(connection, session -> greet(connection, pass.get(), session));
     } else {
@@ -95,11 +104,13 @@ final class HostSockets {
   }
 
   /** Closes a connection that is displaced, maybe before a thread was chosen for it. */
-  private static void close(Channel connection) {
+  private void close(Channel connection, SocketAddress peer, ConnectionGate.Pass pass) {
     if (connection.isRegistered()) {
       connection.close();
     } else {
       connection.unsafe().closeForcibly();
+      // Netty never says of such a connection that it is closed.
+      passes.remove(peer, pass);
     }
   }
 

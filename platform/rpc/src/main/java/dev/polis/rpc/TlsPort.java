@@ -110,7 +110,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
     }
     TlsConnection connection = accepted.get();
     Optional<ConnectionGate.Pass> pass =
-        gate.enter(connection.peer().getAddress(), connection::abort);
+        gate.enter(connection.peer().getAddress(), displaced -> connection.abort());
     if (pass.isEmpty()) {
       connection.abort();
       return;

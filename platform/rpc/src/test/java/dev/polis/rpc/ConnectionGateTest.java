@@ -33,7 +33,7 @@ class ConnectionGateTest {
 
   private Optional<Pass> enter(ConnectionGate gate, String address, String name) {
     try {
-      return gate.enter(InetAddress.getByName(address), () -> closed.add(name));
+      return gate.enter(InetAddress.getByName(address), displaced -> closed.add(name));
     } catch (UnknownHostException e) {
       throw new IllegalArgumentException(address, e);
     }

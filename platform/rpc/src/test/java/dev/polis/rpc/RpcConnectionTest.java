@@ -1,5 +1,6 @@
 package dev.polis.rpc;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -31,8 +32,12 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -113,8 +118,46 @@ class RpcConnectionTest {
     }
   }
 
+  @Test
+  @Timeout(20)
+  @DisplayName(
+      "garbage on a port in plain text is not logged by gRPC, which would add a stack trace")
+  void garbageIsNotLogged() throws Exception {
+    List<String> logged = new CopyOnWriteArrayList<>();
+    Handler records =
+        new Handler() {
+          @Override
+          public void publish(LogRecord each) {
+            logged.add(each.getLoggerName() + ": " + each.getMessage());
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    Logger grpc = Logger.getLogger("io.grpc.netty");
+    grpc.addHandler(records);
+    // Closing the fixture waits for its connections to end, which is when it would be logged.
+    try (RpcFixture fixture = new RpcFixture()) {
+      fixture.host.serve(RpcHost.DEBUG, new Answering());
+      try (Socket socket = connect(fixture, RpcHost.DEBUG)) {
+        socket.getOutputStream().write("no preface of HTTP/2".getBytes(US_ASCII));
+        assertTrue(endsWithin(socket, Duration.ofSeconds(10)), "still open after 10 s");
+      }
+    } finally {
+      grpc.removeHandler(records);
+    }
+    assertEquals(List.of(), logged);
+  }
+
   private static Socket connect(RpcFixture fixture) throws IOException {
-    InetSocketAddress address = fixture.host.address(RpcHost.CURATOR);
+    return connect(fixture, RpcHost.CURATOR);
+  }
+
+  private static Socket connect(RpcFixture fixture, String listener) throws IOException {
+    InetSocketAddress address = fixture.host.address(listener);
     return new Socket(address.getAddress(), address.getPort());
   }
 

@@ -26,7 +26,7 @@ class StrangerRoomTest {
 
   private Pass connect(String address) {
     try {
-      return gate.enter(InetAddress.getByName(address), () -> {}).orElseThrow();
+      return gate.enter(InetAddress.getByName(address), displaced -> {}).orElseThrow();
     } catch (UnknownHostException e) {
       throw new IllegalArgumentException(address, e);
     }
