@@ -72,7 +72,7 @@ class StrangerFloodIT {
   private static final int STRANGERS = 50;
 
   /** A node of 96 MiB of heap, 48 MiB of code, its class metadata, and what Netty takes. */
-  private static final long RESIDENT_KIB = 320 << 10;
+  static final long RESIDENT_KIB = 320 << 10;
 
   /** A member of one node with its records, and twice what Go takes for a connection. */
   private static final long ETCD_KIB = (64 << 10) + 24L * CONNECTIONS;
@@ -168,7 +168,8 @@ class StrangerFloodIT {
     speed.assertWithin("polisctl answered", PROMISED, answers.getLast());
   }
 
-  private static long residentKib(long pid) throws IOException {
+  /** How much memory the kernel counts for a process. */
+  static long residentKib(long pid) throws IOException {
     return status(pid, "VmRSS:");
   }
 

@@ -1,5 +1,6 @@
 package dev.polis.faults.it;
 
+import dev.polis.ctl.Ctl;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdEndpoint;
@@ -33,6 +34,8 @@ import io.grpc.ManagedChannel;
 import io.grpc.StatusException;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -42,6 +45,7 @@ import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -140,6 +144,19 @@ final class FaultNode implements AutoCloseable {
 
   private void ctl(String... arguments) throws Exception {
     finish(distribution.ctl(state, arguments));
+  }
+
+  /** Runs the operator's command line against this node, in this process. */
+  Finished ctlHere(String... arguments) {
+    List<String> line =
+        new ArrayList<>(List.of("--config=" + state.resolve("no-contexts"), "--state=" + state));
+    line.addAll(List.of(arguments));
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    int code =
+        Ctl.run(
+            line.toArray(String[]::new), new PrintWriter(out, true), new PrintWriter(err, true));
+    return new Finished(code, out.toString(), err.toString());
   }
 
   private static void finish(List<String> command) throws Exception {

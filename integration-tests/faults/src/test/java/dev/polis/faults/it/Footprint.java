@@ -45,11 +45,7 @@ record Footprint(
   static Footprint of(long pid, String heap, long virtualThreads) throws IOException {
     Path process = Path.of("/proc", Long.toString(pid));
     return new Footprint(
-        status(process, "Threads"),
-        virtualThreads,
-        descriptors(pid),
-        used(heap),
-        status(process, "VmRSS"));
+        status(process, "Threads"), virtualThreads, descriptors(pid), used(heap), residentKib(pid));
   }
 
   /** Whether this is no more than that, but for what pools and logs take. */
@@ -66,6 +62,11 @@ record Footprint(
     try (var open = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
       return open.count();
     }
+  }
+
+  /** How much memory the kernel counts for a process at this moment. */
+  static long residentKib(long pid) throws IOException {
+    return status(Path.of("/proc", Long.toString(pid)), "VmRSS");
   }
 
   private static long status(Path process, String field) throws IOException {

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
@@ -56,6 +57,7 @@ final class Http2Peer implements Closeable {
   private final Map<Integer, Http2End> streams = new HashMap<>(); // guarded by this
   private Http2End connection = Http2End.OPEN; // guarded by this
   private final Map<Integer, Http2Headers> heads = new HashMap<>(); // the reading thread's
+  private volatile boolean greeted;
   private int lastStream = -1;
 
   private Http2Peer(Socket socket) throws IOException {
@@ -66,11 +68,31 @@ final class Http2Peer implements Closeable {
 
   /** Connects, without a byte of HTTP/2. */
   static Http2Peer silent(FaultNode node, int port, FuzzCredential credential) throws Exception {
+    return silent(
+        new InetSocketAddress(0),
+        new InetSocketAddress(node.address(), port),
+        credential == FuzzCredential.PLAINTEXT
+            ? Optional.empty()
+            : Optional.of(node.tls(credential)));
+  }
+
+  /**
+   * Connects in the same way from an address of one's own.
+   *
+   * @param tls how the connection is secured; empty for plain text
+   */
+  static Http2Peer silent(InetSocketAddress from, InetSocketAddress to, Optional<SSLContext> tls)
+      throws IOException {
     Socket plain = new Socket();
-    plain.connect(new InetSocketAddress(node.address(), port), CONNECT_MILLISECONDS);
-    plain.setTcpNoDelay(true);
-    return new Http2Peer(
-        credential == FuzzCredential.PLAINTEXT ? plain : secured(plain, node.tls(credential)));
+    try {
+      plain.bind(from);
+      plain.connect(to, CONNECT_MILLISECONDS);
+      plain.setTcpNoDelay(true);
+      return new Http2Peer(tls.isEmpty() ? plain : secured(plain, tls.get()));
+    } catch (IOException failed) {
+      plain.close();
+      throw failed;
+    }
   }
 
   private static Socket secured(Socket plain, SSLContext tls) throws IOException {
@@ -175,6 +197,7 @@ final class Http2Peer implements Closeable {
         int head = in.readInt();
         int flags = in.readUnsignedByte();
         int stream = in.readInt();
+        greeted = true;
         arrived(head & 0xff, flags, stream, in.readNBytes(head >>> 8));
       }
     } catch (IOException | Http2Exception over) {
@@ -229,6 +252,11 @@ final class Http2Peer implements Closeable {
       wait(left);
     }
     return streams.getOrDefault(stream, connection);
+  }
+
+  /** Whether a frame has come: after the handshake a server sends its settings unasked. */
+  boolean greeted() {
+    return greeted;
   }
 
   /** How the connection has ended; open if it has not. */

@@ -6,6 +6,8 @@
  *   LinearizabilityTest  writers, readers, watchers ──▶ two curators ✗ stopped ──▶ etcd ✗ killed, paused, cut off
  *   RpcFuzzTest        every method of every listener ◀── senseless messages, from members and strangers
  *   LargeCallsTest     a listener ◀── more large messages at a time than a node has memory for
+ *   OpenCallsTest      every gRPC port ◀── thousands of open calls of each method that strangers have
+ *   FloodKindsTest     all ports at once ◀── connections, silence, calls and heads that never end
  *   Http2FuzzTest      every gRPC port ◀── frames, headers and prefixes that may not be, and floods
  *   TlsGarbageTest     every TLS port ◀── bytes that are no handshake, and handshakes that never end
  * </pre>
