@@ -42,7 +42,14 @@ public final class KubernetesWorkerComponent implements RolePlugin {
         new WorkerService(
             KubernetesSettings.of(config),
             new WorkerService.Parts(
-                cluster, network, storage, containers, processes, health, config.curator_port()));
+                cluster,
+                network,
+                storage,
+                containers,
+                processes,
+                health,
+                config.curator_port(),
+                KubernetesSettings.podPatience(config)));
   }
 
   @Override

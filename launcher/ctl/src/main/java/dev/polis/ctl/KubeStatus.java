@@ -35,7 +35,7 @@ final class KubeStatus {
    * @param node where; empty for what belongs to the whole cluster
    * @param state UP, DEGRADED, WAITING, DOWN or UNKNOWN
    * @param version of the program; may be empty
-   * @param reason one sentence; may be empty
+   * @param reason one sentence, and what to do; may be empty
    */
   private record Row(
       String kind, String name, String node, String state, String version, String reason) {
@@ -148,12 +148,18 @@ final class KubeStatus {
                           node,
                           HealthReport.word(status.getLevel()),
                           version,
-                          status.getReason()))
+                          why(status)))
               .orElseGet(
                   () -> new Row(kind, role, node, DOWN, version, "the role does not run yet")));
     } catch (CtlException away) {
       rows.add(new Row(kind, role, node, UNKNOWN, version, away.getMessage()));
     }
+  }
+
+  private static String why(Status status) {
+    return status.getRemedy().isEmpty()
+        ? status.getReason()
+        : "%s; to do: %s".formatted(status.getReason(), status.getRemedy());
   }
 
   /** Asks a node how one of its organs or roles stands. */
@@ -239,7 +245,7 @@ final class KubeStatus {
       try {
         Optional<Status> found = find(CONTAINERS, address);
         state = found.map(status -> HealthReport.word(status.getLevel())).orElse(DOWN);
-        reason = found.map(Status::getReason).orElse("the node does not run the organ containers");
+        reason = found.map(KubeStatus::why).orElse("the node does not run the organ containers");
       } catch (CtlException away) {
         reason = away.getMessage();
       }

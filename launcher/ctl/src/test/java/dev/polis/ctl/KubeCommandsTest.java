@@ -203,7 +203,8 @@ class KubeCommandsTest {
                       .setName(KubeEndpoint.WORKER)
                       .setKind(Kind.KIND_ROLE)
                       .setLevel(Level.LEVEL_WAITING)
-                      .setReason("it waits for containerd"))
+                      .setReason("it waits for containerd")
+                      .setRemedy("see its log"))
               .addStatuses(
                   Status.newBuilder()
                       .setName("containers")
@@ -396,13 +397,14 @@ class KubeCommandsTest {
   }
 
   @Test
-  @DisplayName("kube status shows controllers, workers, components and what is wrong with them")
+  @DisplayName("kube status shows controllers, workers, components, what is wrong and what to do")
   void status() {
     CtlRun run = run("kube", "status");
     assertEquals(5, run.code(), "the worker waits, and the scheduler's lease is over");
     assertTrue(row(run, "controller", "KubernetesController", "UP", "v1.36.3"), run.out());
     assertTrue(
-        row(run, "worker", "KubernetesWorker", "WAITING", "it waits for containerd"), run.out());
+        row(run, "worker", "KubernetesWorker", "it waits for containerd; to do: see its log"),
+        run.out());
     assertTrue(row(run, "kube-controller-manager", "UP"), run.out());
     assertTrue(row(run, "kube-scheduler", "DOWN", "one led last"), run.out());
     assertTrue(row(run, "kubelet", ID, "UP", "v1.36.3"), run.out());

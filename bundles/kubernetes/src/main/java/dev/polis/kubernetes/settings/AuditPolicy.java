@@ -45,7 +45,7 @@ public final class AuditPolicy {
             "system:apiserver", "system:kube-controller-manager", "system:kube-scheduler",
             "polis:master"]},
           {"level": "None", "verbs": ["get", "list", "watch"], "userGroups": [
-            "system:nodes", "system:serviceaccounts:kube-system"]},
+            "system:nodes", "polis:csi-provisioner", "system:serviceaccounts:kube-system"]},
           {"level": "None", "resources": [
             {"group": "coordination.k8s.io", "resources": ["leases"]},
             {"group": "", "resources": ["events"]},

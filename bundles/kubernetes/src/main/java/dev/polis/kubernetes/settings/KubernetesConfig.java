@@ -91,4 +91,13 @@ public @interface KubernetesConfig {
       min = "16",
       max = "1024")
   int audit_file_mebibytes() default 16;
+
+  @AttributeDefinition(
+      name = "Patience with Pods",
+      description =
+          "Seconds after which a Pod of this node that cannot start, for a reason of the node, is"
+              + " named by health",
+      min = "10",
+      max = "3600")
+  int pod_patience_seconds() default 30;
 }

@@ -1,6 +1,7 @@
 package dev.polis.kubernetes.settings;
 
 import dev.polis.config.SettingCheck;
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -45,6 +46,12 @@ public record KubernetesSettings(
   /** Two addresses for each 127.x.b.c, of which there are 65,536. */
   private static final int LINKS_PREFIX = 15;
 
+  /** Pods are looked at as often. */
+  private static final Duration LEAST_PATIENCE = Duration.ofSeconds(10);
+
+  /** An event, which says what hinders a Pod, is kept as long. */
+  private static final Duration MOST_PATIENCE = Duration.ofHours(1);
+
   /** Refuses values that cannot work together, each by its key. */
   public KubernetesSettings {
     CHECK.range("port", port, 0, MAX_PORT);
@@ -77,6 +84,15 @@ public record KubernetesSettings(
         range("link.range", config.link_range(), LINKS_PREFIX),
         config.isolation(),
         AuditSettings.of(config));
+  }
+
+  /**
+   * Returns how long a Pod may take to start before it is named. By default half a minute, in which
+   * the kubelet has tried to fetch an image three times: at once, after 10 s and after 20 s more.
+   */
+  public static Duration podPatience(KubernetesConfig config) {
+    return CHECK.seconds(
+        "pod.patience.seconds", config.pod_patience_seconds(), LEAST_PATIENCE, MOST_PATIENCE);
   }
 
   private static AddressRange range(String key, String text, int longestPrefix) {

@@ -32,7 +32,9 @@ import dev.polis.supervision.RestartRequest;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
@@ -47,6 +49,7 @@ public final class WorkerService implements RolePlugin {
    * Holds what the role works with.
    *
    * @param curatorPort of the curator listener of every node
+   * @param podPatience how long a Pod may take to start before it is named
    */
   public record Parts(
       ClusterManager cluster,
@@ -55,7 +58,8 @@ public final class WorkerService implements RolePlugin {
       Containers containers,
       ProcessManager processes,
       HealthRegistry health,
-      int curatorPort) {}
+      int curatorPort,
+      Duration podPatience) {}
 
   private final KubernetesSettings settings;
   private final Parts parts;
@@ -152,6 +156,17 @@ public final class WorkerService implements RolePlugin {
       MutableValue<Optional<JsonObject>> node = new MutableValue<>();
       context.run("node-watch", new NodeWatch(kubelet, plan, credentials, node));
       context.run("node-health", StatusHealth.task(node, health, NodeHealth::ofNode));
+      context.run(
+          "pod-health",
+          new PodHealth(
+              new PodHealth.Reader(
+                  path -> KubeClient.items(kubelet.list(path)),
+                  path -> provisioner.find(path).map(KubeClient::items).orElse(List.of()),
+                  plan.node()),
+              credentials,
+              health,
+              parts.podPatience(),
+              InstantSource.system()));
       context.run(
           "volumes", new VolumeProvisioner(provisioner, plan, files.volumes(), credentials));
       context.run("node-object", at -> whenRemoved(at, () -> deleteNode(at.log(), kubelet, plan)));

@@ -10,6 +10,7 @@
  *      runtime        Containers.start(sandbox)                           │ stopped with the role
  *      coredns, kube-proxy                     child processes in the sandbox, adopted
  *      node-watch     the Node object ─▶ health of the role
+ *      pod-health     Pods of this node that cannot start, and events ─▶ health of the role
  *      volumes        claims of Pods on this node ─▶ directories ─▶ PersistentVolumes
  *      node-object    deletes the Node object when the role is taken away
  *      kubelet                                 child process in the sandbox, adopted
@@ -33,11 +34,15 @@
  *
  * <p><b>Who may do what.</b> The kubelet's identity may change and delete this node's Node object
  * and evict its Pods, and those of no other node (admission plugin NodeRestriction). Service proxy
- * and DNS may read Services; the provisioner may make and delete volumes.
+ * and DNS may read Services; the provisioner may make and delete volumes, and read events.
  *
  * <p><b>What a Pod may take.</b> A Pod has 1,024 processes, all Pods half of the machine's process
  * ids; system calls are filtered unless the Pod says otherwise. When 512 MiB are left of the
  * volume, the kubelet evicts the Pods that have written most.
+ *
+ * <p><b>Pods that do not start.</b> Those that the node hinders (image, network plugin, runtime,
+ * volume) are named with a remedy after half a minute. What a Pod is to blame for itself, and a Pod
+ * that waits for a node, is left to its owner. Pods that have run before are not looked at.
  *
  * <p><b>Volumes.</b> What becomes of a volume without its claim is said by its storage class. A
  * claim for what a directory of one node cannot be (a copy, a block device, a volume for several

@@ -4,8 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.google.gson.JsonPrimitive;
+import dev.polis.api.kubernetes.KubernetesNames;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +24,24 @@ class AuditPolicyTest {
     assertTrue(AuditPolicy.STANDARD.contains("\"Metadata\""));
     assertTrue(!AuditPolicy.STANDARD.contains("\"Request\""));
     assertTrue(!AuditPolicy.STANDARD.contains("\"RequestResponse\""));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {KubernetesNames.GROUP_NODES, KubernetesNames.GROUP_CSI_PROVISIONER})
+  @DisplayName(
+      "the standard policy leaves out what a worker reads all the time, as the kubelet and as the provisioner")
+  void routine(String group) {
+    boolean left =
+        JsonParser.parseString(AuditPolicy.STANDARD)
+            .getAsJsonObject()
+            .getAsJsonArray("rules")
+            .asList()
+            .stream()
+            .map(JsonElement::getAsJsonObject)
+            .filter(rule -> rule.get("level").getAsString().equals("None") && rule.has("verbs"))
+            .filter(rule -> rule.has("userGroups") && !rule.has("resources"))
+            .anyMatch(rule -> rule.getAsJsonArray("userGroups").contains(new JsonPrimitive(group)));
+    assertTrue(left, AuditPolicy.STANDARD);
   }
 
   @Test

@@ -16,8 +16,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
@@ -125,6 +128,49 @@ class KubernetesIT {
           image: %s
           imagePullPolicy: Never
           command: [sh, -c, "while true; do sleep 1000000 & done"]
+      """
+          .formatted(BusyboxImage.NAME);
+
+  /** What hinders three Pods is of the node; the one without its ConfigMap is to blame itself. */
+  private static final String STUCK =
+      """
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: stuck}
+      spec:
+        terminationGracePeriodSeconds: 0
+        containers: [{name: c, image: "example.test/none:1", imagePullPolicy: Never}]
+      ---
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: unfetched}
+      spec:
+        terminationGracePeriodSeconds: 0
+        containers: [{name: c, image: "127.0.0.1:1/none:1"}]
+      ---
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: to-blame}
+      spec:
+        terminationGracePeriodSeconds: 0
+        containers:
+        - name: c
+          image: %1$s
+          imagePullPolicy: Never
+          envFrom: [{configMapRef: {name: not-there}}]
+      ---
+      apiVersion: node.k8s.io/v1
+      kind: RuntimeClass
+      metadata: {name: absent}
+      handler: absent
+      ---
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: unboxed}
+      spec:
+        terminationGracePeriodSeconds: 0
+        runtimeClassName: absent
+        containers: [{name: c, image: "%1$s", imagePullPolicy: Never}]
       """
           .formatted(BusyboxImage.NAME);
 
@@ -358,6 +404,46 @@ class KubernetesIT {
     node.said("wait", "--for=condition=Complete", "job/beside", "--timeout=120s");
     node.said("delete", "pod", "bomb", "--force");
     node.said("delete", "job", "beside");
+  }
+
+  @Test
+  @DisplayName(
+      "Pods that the node hinders are named by health and kube status, with the remedy, until they go")
+  void stuckPods() throws Exception {
+    node.apply(STUCK);
+    List<String> named =
+        List.of(
+            "default/stuck cannot start: the image example.test/none:1 is not on this node",
+            "default/unfetched cannot start: the image 127.0.0.1:1/none:1 is not on this node,"
+                + " and its registry is not reached",
+            "default/unboxed cannot start: the runtime makes no sandbox: ");
+    for (String[] command : new String[][] {{"health"}, {"kube", "status"}}) {
+      await(command, said -> named.stream().allMatch(said::contains));
+      String said = node.node().ctl(command).out();
+      assertTrue(said.contains("to do"), said);
+      assertTrue(said.contains("polisctl image load ARCHIVE"), said);
+      assertTrue(!said.contains("to-blame"), said);
+    }
+    node.said("delete", "pod", "stuck", "unfetched", "to-blame", "unboxed", "--wait=true");
+    node.said("delete", "runtimeclass", "absent");
+    for (String[] command : new String[][] {{"health"}, {"kube", "status"}}) {
+      await(command, said -> said.contains("KubernetesWorker") && !said.contains("cannot start"));
+    }
+  }
+
+  private static void await(String[] command, Predicate<String> wanted) throws Exception {
+    AtomicReference<String> said = new AtomicReference<>("nothing");
+    try {
+      Await.until(
+          KubernetesNode.PATIENCE,
+          "polisctl %s to say it".formatted(String.join(" ", command)),
+          () -> {
+            said.set(node.node().ctl(command).out());
+            return wanted.test(said.get());
+          });
+    } catch (AssertionError late) {
+      throw new AssertionError(late.getMessage() + "; it says:\n" + said.get(), late);
+    }
   }
 
   /** Reads what the Pods have written; empty as long as there is no file. */

@@ -1,0 +1,178 @@
+package dev.polis.kubernetes.worker;
+
+import com.google.gson.JsonObject;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthScope;
+import dev.polis.logtree.Log;
+import dev.polis.pki.NodeId;
+import dev.polis.supervision.Context;
+import dev.polis.supervision.Task;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Names, in the health of the role, the Pods that cannot start for a reason of this node. */
+final class PodHealth implements Task {
+
+  private static final String NOT_STARTED = "pods-not-started";
+
+  /** People who have mended something see it in that time; a list of waiting Pods is short. */
+  private static final Duration PAUSE = Duration.ofSeconds(10);
+
+  /**
+   * Pods whose events are read in one look, the newest: what hinders a node hinders them, too. An
+   * API server reads events from etcd each time, and a Pod in trouble waits for days.
+   */
+  private static final int ASKED = 20;
+
+  /** A kubelet writes some 25 about a Pod in a row; somebody else might write very many. */
+  private static final int EVENTS = 50;
+
+  /** Causes that are named; more are counted. */
+  private static final int NAMED = 3;
+
+  /** Reads the objects of a collection. */
+  @FunctionalInterface
+  interface Collection {
+    List<JsonObject> read(String path) throws IOException, InterruptedException;
+  }
+
+  /**
+   * Reads what is judged. The audit log leaves out what either user reads, which would fill it.
+   *
+   * @param pods as a user who may read the node's Pods
+   * @param events as a user who may read events, which a kubelet may only write
+   */
+  record Reader(Collection pods, Collection events, NodeId node) {
+
+    /** Returns the Pods that were given to this node and have not begun. */
+    private List<JsonObject> waiting() throws IOException, InterruptedException {
+      return pods.read(
+          "/api/v1/pods?fieldSelector=spec.nodeName%3D" + node + "%2Cstatus.phase%3DPending");
+    }
+
+    private List<JsonObject> warnings(JsonObject pod) throws IOException, InterruptedException {
+      JsonObject metadata = pod.getAsJsonObject("metadata");
+      return events.read(
+          "/api/v1/namespaces/%s/events?fieldSelector=involvedObject.uid%%3D%s%%2Ctype%%3DWarning&limit=%d"
+              .formatted(
+                  metadata.get("namespace").getAsString(),
+                  metadata.get("uid").getAsString(),
+                  EVENTS));
+    }
+  }
+
+  private final Reader reader;
+  private final Value<WorkerCredentials> credentials;
+  private final HealthScope health;
+  private final Duration patience;
+  private final InstantSource clock;
+
+  /** What was logged already. */
+  private Set<String> known = Set.of();
+
+  PodHealth(
+      Reader reader,
+      Value<WorkerCredentials> credentials,
+      HealthScope health,
+      Duration patience,
+      InstantSource clock) {
+    this.reader = reader;
+    this.credentials = credentials;
+    this.health = health;
+    this.patience = patience;
+    this.clock = clock;
+  }
+
+  @Override
+  public void run(Context context) throws InterruptedException {
+    context.healthy();
+    try (Watcher<WorkerCredentials> certified = credentials.watch()) {
+      certified.get();
+    }
+    try {
+      while (true) {
+        look(context.log());
+        Thread.sleep(PAUSE);
+      }
+    } finally {
+      health.clear(NOT_STARTED);
+    }
+  }
+
+  /** Looks once. An API server that does not answer leaves what was found before. */
+  void look(Log log) throws InterruptedException {
+    try {
+      List<StuckPod> stuck = find();
+      stuck.stream()
+          .filter(pod -> !known.contains(pod.title() + pod.reason()))
+          .forEach(pod -> log.warning("%s (%s)", sentence(List.of(pod)), pod.message()));
+      known = stuck.stream().map(pod -> pod.title() + pod.reason()).collect(Collectors.toSet());
+      condition(stuck).ifPresentOrElse(health::set, () -> health.clear(NOT_STARTED));
+    } catch (IOException away) {
+      log.info("the Pods of this node cannot be judged now: %s", away.getMessage());
+    }
+  }
+
+  private List<StuckPod> find() throws IOException, InterruptedException {
+    Instant latest = clock.instant().minus(patience);
+    List<JsonObject> late =
+        reader.waiting().stream()
+            .filter(pod -> !PodTrouble.scheduled(pod).isAfter(latest))
+            .sorted(Comparator.comparing(PodTrouble::scheduled).reversed())
+            .toList();
+    List<StuckPod> stuck = new ArrayList<>();
+    int asked = 0;
+    for (JsonObject pod : late) {
+      boolean ask = PodTrouble.needsEvents(pod) && asked < ASKED;
+      asked += ask ? 1 : 0;
+      PodTrouble.of(pod, ask ? reader.warnings(pod) : List.of()).ifPresent(stuck::add);
+    }
+    return stuck.stream()
+        .sorted(Comparator.comparing(StuckPod::since).thenComparing(StuckPod::title))
+        .toList();
+  }
+
+  /** Says it in one condition, by cause, that of the Pod that has waited longest first. */
+  private static Optional<HealthCondition> condition(List<StuckPod> stuck) {
+    if (stuck.isEmpty()) {
+      return Optional.empty();
+    }
+    Map<String, List<StuckPod>> causes =
+        stuck.stream()
+            .collect(
+                Collectors.groupingBy(StuckPod::reason, LinkedHashMap::new, Collectors.toList()));
+    List<List<StuckPod>> named = causes.values().stream().limit(NAMED).toList();
+    long more = stuck.size() - named.stream().mapToLong(List::size).sum();
+    String reason = named.stream().map(PodHealth::sentence).collect(Collectors.joining("; "));
+    String remedy =
+        named.stream()
+            .map(pods -> pods.getFirst().remedy())
+            .distinct()
+            .collect(Collectors.joining("; "));
+    return Optional.of(
+        HealthCondition.degraded(
+            NOT_STARTED,
+            more == 0 ? reason : "%s; %d more cannot for other reasons".formatted(reason, more),
+            remedy));
+  }
+
+  private static String sentence(List<StuckPod> pods) {
+    StuckPod first = pods.getFirst();
+    return pods.size() == 1
+        ? "Pod %s cannot start: %s".formatted(first.title(), first.reason())
+        : "%d Pods cannot start, %s the first: %s"
+            .formatted(pods.size(), first.title(), first.reason());
+  }
+}

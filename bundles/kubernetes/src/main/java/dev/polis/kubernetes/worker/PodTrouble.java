@@ -1,0 +1,257 @@
+package dev.polis.kubernetes.worker;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dev.polis.logtree.LogFormat;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * Reads why a Pod cannot start from the Pod and the events about it. What is the Pod's own fault,
+ * such as a missing ConfigMap or a program that its image does not have, is no trouble of the node.
+ */
+final class PodTrouble {
+
+  /** The reasons of containers whose image does not come. */
+  private static final Set<String> IMAGE =
+      Set.of("ErrImagePull", "ImagePullBackOff", "RegistryUnavailable");
+
+  private static final String NEVER_PULLED = "ErrImageNeverPull";
+
+  /** The reasons of containers that the runtime does not make. */
+  private static final Set<String> RUNTIME =
+      Set.of("CreateContainerError", "RunContainerError", "ImageInspectError");
+
+  /** The reasons of events by which the kubelet says what comes before the first container. */
+  private static final String SANDBOX = "FailedCreatePodSandBox";
+
+  private static final String NETWORK = "NetworkNotReady";
+  private static final String MOUNT = "FailedMount";
+  private static final Set<String> BEFORE = Set.of(SANDBOX, NETWORK, MOUNT);
+
+  /** The condition of a Pod that has its sandbox, its network and its volumes. */
+  private static final String PREPARED = "PodReadyToStartContainers";
+
+  private static final Pattern OWN_FAULT =
+      pattern(
+          "error during container init|no command specified|unable to find (?:user|group)"
+              + "|no matching entries in passwd");
+
+  /** A summary of other events, which say it themselves, beside what the Pod refers to. */
+  private static final Pattern OWN_VOLUME =
+      pattern(
+          "^unable to attach or mount volumes|(?:configmap|secret) .*not found|not registered"
+              + "|references non-existent|hostPath type check failed");
+
+  private static final Pattern DISK_FULL = pattern("no space left on device|disk quota exceeded");
+  private static final Pattern UNREACHED =
+      pattern(
+          "no such host|dial tcp|i/o timeout|connection refused|network is unreachable|no route to host"
+              + "|TLS handshake|deadline exceeded|server misbehaving|RegistryUnavailable");
+  private static final Pattern REFUSED =
+      pattern("access denied|unauthorized|authorization failed|forbidden|insufficient_scope");
+  private static final Pattern MISSING = pattern("not found|manifest unknown");
+
+  private static final Pattern OF_NETWORK = pattern("setup network|network is not ready|\\bcni\\b");
+  private static final Pattern NO_ADDRESS = pattern("no IP addresses available");
+  private static final Pattern NO_PLUGIN = pattern("failed to find plugin");
+  private static final Pattern NO_CONFIGURATION = pattern("plugin not initialized");
+
+  private static final String LOAD = "bring it onto the node: polisctl image load ARCHIVE";
+  private static final String RUNTIME_LOG =
+      "polisctl explain containers; polisctl node logs --dn root.containers.containerd has more";
+  private static final String KUBELET_LOG =
+      "polisctl node logs --dn root.roles.plugins.kubernetes_worker.plugin.worker.kubelet";
+
+  /** What differs from Pod to Pod and from try to try, or is for programmers. */
+  private static final Pattern NOISE =
+      Pattern.compile(
+          "(?s)^.*\\bdesc = |\\(combined from similar events\\): |^MountVolume\\.[\\w ]+ failed for volume"
+              + " \"[^\"]*\" : | ?\"?\\b[0-9a-f]{32,}\\b\"?");
+
+  /** Longer ones are for the log, which has them whole. */
+  private static final int LONGEST = 200;
+
+  private PodTrouble() {}
+
+  private static Pattern pattern(String words) {
+    return Pattern.compile(words, Pattern.CASE_INSENSITIVE);
+  }
+
+  private record Cause(String reason, String remedy) {}
+
+  /**
+   * Returns why a Pod cannot start; empty if it is not the node that hinders it, or if nothing says
+   * so yet.
+   *
+   * @param events the warnings about this Pod
+   */
+  static Optional<StuckPod> of(JsonObject pod, List<JsonObject> events) {
+    if (pod.getAsJsonObject("metadata").has("deletionTimestamp")) {
+      return Optional.empty();
+    }
+    Optional<StuckPod> container = ofContainers(pod);
+    return container.isPresent() ? container : ofEvents(pod, events);
+  }
+
+  /** Returns whether a Pod waits for what comes before its containers, of which events tell. */
+  static boolean needsEvents(JsonObject pod) {
+    return ofContainers(pod).isEmpty()
+        && parts(pod, "conditions")
+            .noneMatch(
+                condition ->
+                    text(condition, "type").equals(PREPARED)
+                        && text(condition, "status").equals("True"));
+  }
+
+  private static Optional<StuckPod> ofContainers(JsonObject pod) {
+    return Stream.concat(parts(pod, "initContainerStatuses"), parts(pod, "containerStatuses"))
+        .flatMap(each -> ofContainer(pod, each).stream())
+        .findFirst();
+  }
+
+  /** Returns when a Pod was given to its node. */
+  static Instant scheduled(JsonObject pod) {
+    return parts(pod, "conditions")
+        .filter(condition -> text(condition, "type").equals("PodScheduled"))
+        .map(condition -> text(condition, "lastTransitionTime"))
+        .filter(time -> !time.isEmpty())
+        .findFirst()
+        .map(Instant::parse)
+        .orElseGet(() -> Instant.parse(text(pod.getAsJsonObject("metadata"), "creationTimestamp")));
+  }
+
+  private static Optional<StuckPod> ofContainer(JsonObject pod, JsonObject container) {
+    JsonObject state = container.getAsJsonObject("state");
+    if (state == null || !state.has("waiting")) {
+      return Optional.empty();
+    }
+    JsonObject waiting = state.getAsJsonObject("waiting");
+    String reason = text(waiting, "reason");
+    String message = text(waiting, "message");
+    String image = "the image %s is not on this node, ".formatted(text(container, "image"));
+    Optional<Cause> cause = Optional.empty();
+    if (reason.equals(NEVER_PULLED)) {
+      cause = Optional.of(new Cause(image + "and the Pod does not let the node fetch it", LOAD));
+    } else if (IMAGE.contains(reason)) {
+      cause = Optional.of(ofImage(pod, image, reason + ": " + message));
+    } else if (RUNTIME.contains(reason) && !OWN_FAULT.matcher(message).find()) {
+      cause =
+          Optional.of(
+              new Cause("the runtime starts no container: " + words(pod, message), RUNTIME_LOG));
+    }
+    return cause.map(found -> stuck(pod, found, message));
+  }
+
+  private static Cause ofImage(JsonObject pod, String image, String message) {
+    if (DISK_FULL.matcher(message).find()) {
+      return new Cause(
+          image + "and there is no room for it",
+          "free some space on the data volume: df -h shows how full it is");
+    }
+    if (UNREACHED.matcher(message).find()) {
+      return new Cause(image + "and its registry is not reached", LOAD);
+    }
+    if (REFUSED.matcher(message).find()) {
+      return new Cause(
+          image + "and its registry has none of that name without other credentials",
+          "correct its name, give the Pod imagePullSecrets, or " + LOAD);
+    }
+    if (MISSING.matcher(message).find()) {
+      return new Cause(image + "and its registry does not have it", "correct its name, or " + LOAD);
+    }
+    return new Cause(image + "and cannot be fetched: " + words(pod, message), LOAD);
+  }
+
+  /** Judges by the latest event, of those that say what comes before the first container. */
+  private static Optional<StuckPod> ofEvents(JsonObject pod, List<JsonObject> events) {
+    return events.stream()
+        .filter(event -> BEFORE.contains(text(event, "reason")))
+        .max(Comparator.comparing(PodTrouble::time))
+        .flatMap(
+            event ->
+                ofEvent(pod, text(event, "reason"), text(event, "message"))
+                    .map(cause -> stuck(pod, cause, text(event, "message"))));
+  }
+
+  private static Optional<Cause> ofEvent(JsonObject pod, String reason, String message) {
+    String words = words(pod, message);
+    if (reason.equals(MOUNT)) {
+      return Optional.of(new Cause("a volume cannot be mounted: " + words, KUBELET_LOG))
+          .filter(cause -> !OWN_VOLUME.matcher(message).find());
+    }
+    if (NO_ADDRESS.matcher(message).find()) {
+      return Optional.of(
+          new Cause(
+              "all addresses that this node has for Pods are taken",
+              "delete Pods of this node, or let some run on another"));
+    }
+    if (NO_PLUGIN.matcher(message).find()) {
+      return Optional.of(
+          new Cause(
+              "a program of the network plugin is missing: " + words,
+              "run \"polis provision kubernetes\""));
+    }
+    if (NO_CONFIGURATION.matcher(message).find()) {
+      return Optional.of(
+          new Cause(
+              "this node has no addresses for Pods yet",
+              "polisctl kube status: kube-controller-manager gives them to it"));
+    }
+    if (reason.equals(NETWORK) || OF_NETWORK.matcher(message).find()) {
+      return Optional.of(new Cause("the network plugin fails: " + words, RUNTIME_LOG));
+    }
+    return Optional.of(new Cause("the runtime makes no sandbox: " + words, RUNTIME_LOG));
+  }
+
+  private static StuckPod stuck(JsonObject pod, Cause cause, String message) {
+    JsonObject metadata = pod.getAsJsonObject("metadata");
+    return new StuckPod(
+        text(metadata, "namespace"),
+        text(metadata, "name"),
+        cause.reason(),
+        message,
+        scheduled(pod),
+        cause.remedy());
+  }
+
+  /** The newest of the instants of an event, as which of them it has depends on its maker. */
+  private static String time(JsonObject event) {
+    return Stream.of(
+            text(event, "lastTimestamp"),
+            text(event, "eventTime"),
+            text(event.getAsJsonObject("metadata"), "creationTimestamp"))
+        .max(Comparator.naturalOrder())
+        .orElse("");
+  }
+
+  /** Returns the part of a message that tells something, the same for each Pod and each try. */
+  private static String words(JsonObject pod, String message) {
+    String uid = text(pod.getAsJsonObject("metadata"), "uid");
+    String words =
+        LogFormat.printable(NOISE.matcher(message.replace(uid, "")).replaceAll("")).strip();
+    if (words.isEmpty()) {
+      return "it does not say why";
+    }
+    return words.length() <= LONGEST ? words : words.substring(0, LONGEST) + "…";
+  }
+
+  private static String text(JsonObject object, String field) {
+    return object != null && object.has(field) && object.get(field).isJsonPrimitive()
+        ? object.get(field).getAsString()
+        : "";
+  }
+
+  /** Returns the objects of a list in the status of a Pod; none if it has no such list. */
+  private static Stream<JsonObject> parts(JsonObject pod, String list) {
+    JsonObject status = pod.getAsJsonObject("status");
+    return status != null && status.has(list)
+        ? status.getAsJsonArray(list).asList().stream().map(JsonElement::getAsJsonObject)
+        : Stream.empty();
+  }
+}

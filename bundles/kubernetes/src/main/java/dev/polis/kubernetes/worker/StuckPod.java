@@ -1,0 +1,20 @@
+package dev.polis.kubernetes.worker;
+
+import java.time.Instant;
+
+/**
+ * Says why a Pod of this node cannot start, where the node is the reason.
+ *
+ * @param reason what hinders it, in plain words; the same for all Pods with the same cause
+ * @param message what Kubernetes says of it
+ * @param since when the Pod was given to this node
+ * @param remedy what to do about it
+ */
+record StuckPod(
+    String namespace, String name, String reason, String message, Instant since, String remedy) {
+
+  /** Returns how people name it. */
+  String title() {
+    return namespace + "/" + name;
+  }
+}
