@@ -292,16 +292,16 @@ public final class Explainer {
     return supervisor.runnables().peek().orElse(List.of()).stream()
         .filter(each -> each.dn().equalsIgnoreCase(dn))
         .findFirst()
-        .map(Explainer::runnable);
+        .map(this::runnable);
   }
 
-  private static Explanation runnable(RunnableStatus status) {
+  private Explanation runnable(RunnableStatus status) {
     return new Explanation(
         Kind.RUNNABLE,
         status.dn(),
         level(status),
         "it is %s and was started again %d times".formatted(status.state(), status.restarts()),
-        List.of(),
+        level(status).works() ? List.of() : new Standing(supervisor.stack(status.dn())).lines(),
         List.of(
             status.lastError().isEmpty()
                 ? "it has never failed"

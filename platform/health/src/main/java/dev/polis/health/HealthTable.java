@@ -112,6 +112,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
 
   private List<HealthStatus> compute() {
     List<RunnableStatus> runnables = supervisor.runnables().peek().orElse(List.of());
+    Instant now = clock.instant();
     Map<Key, List<Scope>> scopes = scopes();
     Set<String> present =
         scopes.keySet().stream()
@@ -120,7 +121,13 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
             .collect(Collectors.toSet());
     Stream<HealthStatus> there =
         scopes.entrySet().stream()
-            .map(each -> joined(each.getKey(), each.getValue()).status(runnables, places(scopes)));
+            .map(
+                each ->
+                    joined(each.getKey(), each.getValue())
+                        .status(
+                            runnables,
+                            places(scopes),
+                            at -> SupervisedHealth.standing(at, supervisor, now)));
     Stream<HealthStatus> missing = organs.absent(present).stream().map(this::status);
     return Stream.concat(there, missing)
         .sorted(Comparator.comparing(HealthStatus::kind).thenComparing(HealthStatus::name))

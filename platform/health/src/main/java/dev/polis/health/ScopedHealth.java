@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * Joins what an organ or a role has published and what its runnables say, so that each cause is
@@ -32,12 +33,16 @@ record ScopedHealth(
    *
    * @param runnables all runnables of the node
    * @param places to whom each subtree belongs, by the distinguished name of its top
+   * @param standing where the thread of a runnable is
    */
-  HealthStatus status(List<RunnableStatus> runnables, Map<String, String> places) {
+  HealthStatus status(
+      List<RunnableStatus> runnables,
+      Map<String, String> places,
+      Function<RunnableStatus, Standing> standing) {
     List<Dated> all = new ArrayList<>(published);
     for (RunnableStatus runnable : runnables) {
       if (dns.stream().anyMatch(dn -> SupervisedHealth.isBelow(dn, runnable))) {
-        SupervisedHealth.condition(runnable)
+        SupervisedHealth.condition(runnable, standing.apply(runnable))
             .ifPresent(found -> add(found, runnable, owner(runnable, places), all));
       }
     }

@@ -1,6 +1,9 @@
 package dev.polis.health;
 
+import dev.polis.supervision.RunState;
 import dev.polis.supervision.RunnableStatus;
+import dev.polis.supervision.Supervisor;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 
@@ -10,22 +13,35 @@ final class SupervisedHealth {
   static final String STARTING = "runnable-starting";
   static final String OVERDUE = "runnable-overdue";
 
+  /** A runnable that starts for longer is late: its thread is looked at. */
+  static final Duration LATE = Duration.ofSeconds(5);
+
   /** A condition and when it came about. */
   record Dated(HealthCondition condition, Instant since) {}
 
   private SupervisedHealth() {}
+
+  /** Returns where the thread of a runnable is that is late; of any other it is not known. */
+  static Standing standing(RunnableStatus runnable, Supervisor supervisor, Instant now) {
+    boolean late = runnable.state() == RunState.NEW && !runnable.since().plus(LATE).isAfter(now);
+    return late ? new Standing(supervisor.stack(runnable.dn())) : Standing.UNKNOWN;
+  }
 
   /** Tells whether a runnable belongs to a subtree. */
   static boolean isBelow(String dn, RunnableStatus runnable) {
     return !dn.isEmpty() && (runnable.dn().equals(dn) || runnable.dn().startsWith(dn + "."));
   }
 
-  /** Derives the condition of one runnable; empty if there is nothing to say. */
-  static Optional<Dated> condition(RunnableStatus runnable) {
-    return found(runnable).map(condition -> new Dated(condition, runnable.since()));
+  /**
+   * Derives the condition of one runnable; empty if there is nothing to say.
+   *
+   * @param standing where its thread is, if it is late
+   */
+  static Optional<Dated> condition(RunnableStatus runnable, Standing standing) {
+    return found(runnable, standing).map(condition -> new Dated(condition, runnable.since()));
   }
 
-  private static Optional<HealthCondition> found(RunnableStatus runnable) {
+  private static Optional<HealthCondition> found(RunnableStatus runnable, Standing standing) {
     if (runnable.overdue()) {
       return Optional.of(
           HealthCondition.degraded(
@@ -35,19 +51,19 @@ final class SupervisedHealth {
     }
     return switch (runnable.state()) {
       case DEAD -> Optional.of(failed(runnable, "it will be started again"));
-      case NEW -> Optional.of(starting(runnable));
+      case NEW -> Optional.of(starting(runnable, standing));
       // A cancelled runnable fell with another one, which is DEAD and says why.
       case HEALTHY, DONE, CANCELED, STOPPING -> Optional.empty();
     };
   }
 
   /** A run that follows a failure is not better than the failure until it is healthy. */
-  private static HealthCondition starting(RunnableStatus runnable) {
+  private static HealthCondition starting(RunnableStatus runnable, Standing standing) {
     if (runnable.lastError().isEmpty()) {
       return HealthCondition.waiting(
-          STARTING, runnable.dn() + " was started and does not work yet");
+          STARTING, runnable.dn() + " was started and does not work yet" + standing.words());
     }
-    return failed(runnable, "it was started again and does not work yet");
+    return failed(runnable, "it was started again and does not work yet" + standing.words());
   }
 
   private static HealthCondition failed(RunnableStatus runnable, String now) {

@@ -28,6 +28,10 @@
  * change, such as the clock, the descriptors in use and the end of a certificate, an organ looks at
  * every few seconds ({@link dev.polis.health.SelfCheck}).
  *
+ * <p><b>A runnable that never becomes healthy</b> is shown with where its thread is, once it has
+ * been NEW for 5 s: what it is in and which code has called that. {@code explain} of its
+ * distinguished name has the whole stack.
+ *
  * <p><b>Roots and victims.</b> A condition says what it is due to, or leaves that to be found from
  * what the organ needs: {@link dev.polis.health.HealthCauses} blames what does not work below it.
  * What can be blamed on none is a root; screens begin with it and give each victim one line. What

@@ -8,6 +8,7 @@ import dev.polis.boot.OpenWait;
 import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.health.Explanation.Kind;
 import dev.polis.health.PluginStatus.Provided;
 import dev.polis.logtree.LogTree;
@@ -23,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -405,6 +407,22 @@ final class ExplainerTest {
 
     assertEquals(Kind.RUNNABLE, explained.kind());
     assertTrue(explained.causes().getFirst().contains("the cable is out"), explained::toString);
+  }
+
+  @Test
+  @DisplayName("a runnable that does not become healthy is explained with its stack")
+  void lateRunnable() throws Exception {
+    tree.organ("network").run("watch", context -> new CountDownLatch(1).await());
+    Await.until(
+        "the stack to show what is waited in",
+        () ->
+            explain("root.network.watch").facts().stream()
+                .anyMatch(
+                    fact -> fact.startsWith("at java.util.concurrent.CountDownLatch.await:")));
+
+    List<String> facts = explain("root.network.watch").facts();
+
+    assertTrue(facts.getLast().startsWith("at " + ExplainerTest.class.getName()), facts::toString);
   }
 
   @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.event.Values;
 import dev.polis.event.Watcher;
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -71,6 +73,46 @@ final class HealthTableTest {
     assertEquals("runnable-starting", waiting.code());
     assertTrue(waiting.reason().contains("root.network.watch"), waiting.reason());
     assertEquals("up", up.code());
+  }
+
+  @Test
+  @DisplayName(
+      "a runnable that does not become healthy is shown with where it stands, once it is late")
+  void lateRunnable() throws Exception {
+    AtomicReference<Instant> now = new AtomicReference<>(Instant.EPOCH);
+    try (HealthTable table = HealthTable.open(tree, OrganDirectory.empty(), now::get)) {
+      Subtree organ = tree.organ("network");
+      table.organ("network", organ.dn());
+      organ.run("watch", context -> awaitCable(new CountDownLatch(1)));
+      Await.until(
+          "the thread to wait",
+          () ->
+              tree.stack("root.network.watch").stream()
+                  .anyMatch(frame -> frame.getMethodName().equals("awaitCable")));
+      Instant began =
+          tree.runnables().peek().orElseThrow().stream()
+              .filter(each -> each.dn().equals("root.network.watch"))
+              .findFirst()
+              .orElseThrow()
+              .since();
+
+      now.set(began.plusMillis(4_999));
+      assertEquals(
+          "root.network.watch was started and does not work yet",
+          table.all().peek().orElseThrow().getFirst().reason());
+      now.set(began.plusSeconds(5));
+      String reason = table.all().peek().orElseThrow().getFirst().reason();
+      assertTrue(
+          reason.matches(
+              "root.network.watch was started and does not work yet; it is in"
+                  + " java.util.concurrent.CountDownLatch.await, called by"
+                  + " dev.polis.health.HealthTableTest.awaitCable:\\d+, called by .*"),
+          reason);
+    }
+  }
+
+  private static void awaitCable(CountDownLatch cable) throws InterruptedException {
+    cable.await();
   }
 
   @Test

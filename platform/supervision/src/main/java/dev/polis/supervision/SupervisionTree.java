@@ -46,6 +46,11 @@ public final class SupervisionTree implements Supervisor, AutoCloseable {
   }
 
   @Override
+  public List<StackTraceElement> stack(String dn) {
+    return tree.stack(dn);
+  }
+
+  @Override
   public Registration listen(TransitionListener listener) {
     return tree.listen(listener);
   }

@@ -31,6 +31,14 @@ public interface Supervisor {
   Value<List<RunnableStatus>> runnables();
 
   /**
+   * Returns where the thread of a runnable is at this moment.
+   *
+   * @param dn its distinguished name
+   * @return innermost first; empty if there is none of this name, or it does not run
+   */
+  List<StackTraceElement> stack(String dn);
+
+  /**
    * Calls a listener for each change of state from now on.
    *
    * @param listener what to call

@@ -530,6 +530,17 @@ final class Tree {
     return List.copyOf(all);
   }
 
+  /** Returns where the thread of a runnable is; the lock is not held while that is looked up. */
+  List<StackTraceElement> stack(String dn) {
+    List<Thread> threads = new ArrayList<>();
+    locked(
+        () ->
+            root.andBelow()
+                .filter(node -> node.dn.equals(dn) && node.running())
+                .forEach(node -> threads.add(node.run.thread)));
+    return threads.stream().flatMap(thread -> Stream.of(thread.getStackTrace())).toList();
+  }
+
   private static RunnableStatus status(Node node) {
     return new RunnableStatus(
         node.dn,

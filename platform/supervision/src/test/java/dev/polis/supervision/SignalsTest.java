@@ -8,10 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.Severity;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.DisplayName;
@@ -47,6 +49,38 @@ final class SignalsTest {
           context.healthy();
         },
         "root.foo.wrong signals healthy in state HEALTHY, possible only in state NEW");
+  }
+
+  @Test
+  @DisplayName("of a runnable it is seen where its thread is, as long as it has one")
+  void stack() throws Exception {
+    CountDownLatch go = new CountDownLatch(1);
+    try (Supervised world = new Supervised()) {
+      world
+          .tree
+          .organ("foo")
+          .run(
+              "slow",
+              context -> {
+                go.await();
+                context.healthy();
+                context.done();
+              });
+      Await.until(
+          "the thread to wait",
+          () ->
+              world.tree.stack("root.foo.slow").stream()
+                  .anyMatch(frame -> frame.getMethodName().equals("await")));
+      assertTrue(
+          world.tree.stack("root.foo.slow").stream()
+              .anyMatch(frame -> frame.getClassName().equals(SignalsTest.class.getName())));
+      assertEquals(List.of(), world.tree.stack("root.foo"));
+      assertEquals(List.of(), world.tree.stack("root.foo.other"));
+
+      go.countDown();
+      world.await("root.foo.slow", RunState.DONE);
+      assertEquals(List.of(), world.tree.stack("root.foo.slow"));
+    }
   }
 
   @Test

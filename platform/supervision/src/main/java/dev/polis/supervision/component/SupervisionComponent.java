@@ -43,6 +43,11 @@ public final class SupervisionComponent implements Supervisor {
   }
 
   @Override
+  public List<StackTraceElement> stack(String dn) {
+    return tree.stack(dn);
+  }
+
+  @Override
   public Registration listen(TransitionListener listener) {
     return tree.listen(listener);
   }

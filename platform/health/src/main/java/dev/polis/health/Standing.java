@@ -1,0 +1,58 @@
+package dev.polis.health;
+
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * Says where the thread of a runnable is.
+ *
+ * @param stack innermost first; empty if that is not known
+ */
+record Standing(List<StackTraceElement> stack) {
+
+  static final Standing UNKNOWN = new Standing(List.of());
+
+  /** With these few it is seen which part of an organ waits, and for whom. */
+  private static final int TOLD = 3;
+
+  /** The body of each runnable's thread begins there. */
+  private static final String BODY = "dev.polis.supervision.Tree";
+
+  /** Says it as the end of a sentence; empty if nothing is known. */
+  String words() {
+    List<StackTraceElement> own = stack.stream().filter(frame -> !isOfJdk(frame)).toList();
+    if (own.isEmpty()) {
+      return "";
+    }
+    String places =
+        own.stream()
+            .takeWhile(frame -> !frame.getClassName().equals(BODY))
+            .limit(TOLD)
+            .map(Standing::place)
+            .collect(Collectors.joining(", called by "));
+    int calls = stack.indexOf(own.getFirst());
+    return calls == 0
+        ? "; it is at " + places
+        : "; it is in %s, called by %s".formatted(method(stack.get(calls - 1)), places);
+  }
+
+  /** Returns the whole stack, a line for each call. */
+  List<String> lines() {
+    return stack.stream()
+        .takeWhile(frame -> !frame.getClassName().equals(BODY))
+        .map(frame -> "at " + place(frame))
+        .toList();
+  }
+
+  private static boolean isOfJdk(StackTraceElement frame) {
+    return frame.getClassName().matches("(java|javax|jdk|sun)\\..*");
+  }
+
+  private static String method(StackTraceElement frame) {
+    return frame.getClassName() + "." + frame.getMethodName();
+  }
+
+  private static String place(StackTraceElement frame) {
+    return method(frame) + ":" + frame.getLineNumber();
+  }
+}
