@@ -56,7 +56,7 @@
  * the wiring.
  */
 @Export
-@Version("1.1.0")
+@Version("1.2.0")
 package dev.polis.supervision;
 
 import org.osgi.annotation.bundle.Export;

@@ -429,6 +429,11 @@ class KubernetesIT {
     for (String[] command : new String[][] {{"health"}, {"kube", "status"}}) {
       await(command, said -> said.contains("KubernetesWorker") && !said.contains("cannot start"));
     }
+    String audited = node.node().ctl("audit", "--kubernetes").out();
+    assertTrue(audited.contains("/pods/unboxed"), "the test's own requests are recorded");
+    assertTrue(
+        audited.lines().noneMatch(line -> line.contains("involvedObject.uid%3D")),
+        "what the worker reads all the time is not");
   }
 
   private static void await(String[] command, Predicate<String> wanted) throws Exception {
