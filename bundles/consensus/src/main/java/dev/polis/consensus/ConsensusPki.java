@@ -30,6 +30,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
@@ -137,27 +138,53 @@ final class ConsensusPki {
 
   /**
    * Writes etcd's own key and certificate, and the CA, unless those on the disk still fit. etcd
-   * reads its certificate at each handshake, so a renewal needs no restart.
+   * reads its certificate at each handshake, so a renewal needs no restart. The key is not the
+   * node's, which an etcd that was broken into would have; an earlier version gave it that one.
    *
    * @return whether something was written
    */
   boolean ensureMember(ConsensusIdentity identity, InetAddress address) throws FileException {
     EtcdFiles.PeerPki target = files.etcd().peerPki();
     boolean written = replace(target.ca(), Pem.encode(authority.certificate()));
-    written |= replace(target.key(), Pem.encode(identity.nodeKey()));
-    if (!fits(target.certificate(), identity, address)) {
+    Optional<PublicKey> present = memberKey(target.key(), identity);
+    written |= present.isEmpty();
+    PublicKey key = present.isPresent() ? present.get() : makeMemberKey(target.key());
+    if (!fits(target.certificate(), identity, key, address)) {
       var template =
           CertificateTemplate.peer(
               identity.node().text(),
               List.of(identity.node().text(), MEMBER),
               List.copyOf(
                   new LinkedHashSet<>(List.of(address, InetAddress.ofLiteral("127.0.0.1")))));
-      X509Certificate certificate =
-          authority.issue(template.withLifetime(LIFETIME), identity.publicKey());
+      X509Certificate certificate = authority.issue(template.withLifetime(LIFETIME), key);
       target.certificate().write(bytes(Pem.encode(certificate)));
       written = true;
     }
     return written;
+  }
+
+  /** Reads etcd's key; empty if it has none, or one that it must not have. */
+  private static Optional<PublicKey> memberKey(FilePlacement file, ConsensusIdentity identity)
+      throws FileException {
+    return switch (file.read()) {
+      case Stored.Present<byte[]>(var _, byte[] pem) -> {
+        try {
+          yield Optional.of(Ed25519.publicKey(Pem.privateKey(string(pem))))
+              .filter(key -> !key.equals(identity.publicKey()));
+        } catch (PkiException useless) {
+          // As of a certificate: another one is as good.
+          yield Optional.empty();
+        }
+      }
+      case Stored.Unreadable<byte[]> unreadable -> throw unreadable.cause();
+      case Stored.None<byte[]> _, Stored.Corrupted<byte[]> _ -> Optional.empty();
+    };
+  }
+
+  private static PublicKey makeMemberKey(FilePlacement file) throws FileException {
+    KeyPair made = Ed25519.generate();
+    file.write(bytes(Pem.encode(made.getPrivate())));
+    return made.getPublic();
   }
 
   /** Writes the root user's key and certificate for an operator, unless good ones are there. */
@@ -201,9 +228,9 @@ final class ConsensusPki {
     return new EtcdTls(List.of(authority.certificate()), pair.getPrivate(), List.of(certificate));
   }
 
-  private boolean fits(FilePlacement file, ConsensusIdentity identity, InetAddress address)
+  private boolean fits(
+      FilePlacement file, ConsensusIdentity identity, PublicKey key, InetAddress address)
       throws FileException {
-    PublicKey key = identity.publicKey();
     return good(
         file,
         certificate ->

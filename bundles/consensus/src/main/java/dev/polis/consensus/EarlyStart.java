@@ -10,10 +10,15 @@ import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Log;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.process.ProcessException;
 import dev.polis.supervision.Context;
 import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.security.PrivateKey;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
@@ -38,7 +43,7 @@ final class EarlyStart {
 
   /**
    * @param data tells when the volume is open
-   * @param nodeKey the file of the node's private key, which etcd must have too
+   * @param nodeKey the file of the node's private key, which says whose the member must be
    */
   EarlyStart(MemberParts parts, Value<DataStatus> data, FilePlacement nodeKey) {
     this.parts = parts;
@@ -86,8 +91,10 @@ final class EarlyStart {
       Optional<ConsensusRecord> member = over ? Optional.empty() : completeMember();
       if (member.isPresent()) {
         if (!parts.processes().lives(EtcdProcess.NAME)) {
-          parts.files().sockets().create();
-          parts.processes().ensure(EtcdProcess.spec(parts, line(member.get(), address)));
+          EtcdCommandLine line = line(member.get(), address);
+          parts
+              .processes()
+              .ensure(EtcdProcess.spec(parts, line, EtcdOwner.prepare(parts, line.binary())));
         }
         pki = prepared();
       }
@@ -111,7 +118,7 @@ final class EarlyStart {
                 instanceof Stored.Present<ConsensusRecord>(var _, ConsensusRecord record)
             && record.stage() == Stage.MEMBER
             && new ConsensusDisk(parts.files()).hasData()
-            && hasKeys()
+            && hasKeys(record)
         ? Optional.of(record)
         : Optional.empty();
   }
@@ -128,12 +135,20 @@ final class EarlyStart {
         record.alone());
   }
 
-  /** Returns whether etcd has a certificate, and the CA and the key that the node has. */
-  private boolean hasKeys() throws FileException {
+  /** Returns whether etcd has a key of its own and the CA's certificates, as this node's member. */
+  private boolean hasKeys(ConsensusRecord record) throws FileException {
     EtcdFiles.PeerPki pki = parts.files().etcd().peerPki();
     return pki.certificate().exists()
+        && pki.key().exists()
         && same(pki.ca(), parts.files().ca())
-        && same(pki.key(), nodeKey);
+        && !same(pki.key(), nodeKey)
+        && nodeKey.read() instanceof Stored.Present<byte[]>(var _, byte[] key)
+        && isOf(key, record.node());
+  }
+
+  private static boolean isOf(byte[] key, String node) {
+    PrivateKey parsed = Pem.privateKey(new String(key, StandardCharsets.UTF_8));
+    return NodeId.of(Ed25519.publicKey(parsed)).text().equals(node);
   }
 
   private static boolean same(FilePlacement one, FilePlacement other) throws FileException {

@@ -1,24 +1,28 @@
 package dev.polis.consensus;
 
 import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
 import java.nio.file.Path;
+import java.util.List;
 
 /** The files that etcd itself reads and writes, in the organ's folder on the data volume. */
 final class EtcdFiles {
 
-  /** The organ's folder, {@code data/etcd/}. */
-  static final OrganFolder FOLDER = new OrganFolder("etcd", Mode.PRIVATE_DIRECTORY);
+  /** The organ's folder, {@code data/etcd/}; where the node is root, etcd passes through it. */
+  static final OrganFolder FOLDER = new OrganFolder("etcd", Mode.PASSABLE_DIRECTORY);
 
+  private final Root root;
   private final FolderPlacement folder;
   private final DirectoryPlacement data;
   private final PeerPki peerPki;
 
   EtcdFiles(Root root) {
+    this.root = root;
     folder = root.data().organFolder(FOLDER);
     data = folder.declareDirectory("data", Mode.PRIVATE_DIRECTORY);
     peerPki = new PeerPki(folder);
@@ -27,6 +31,15 @@ final class EtcdFiles {
   /** Returns the organ's folder. */
   Path path() {
     return folder.path();
+  }
+
+  /** Makes the folders of what etcd reads, and lets it pass through those above. */
+  void makeWay() throws FileException {
+    folder.create();
+    peerPki.create();
+    for (DirectoryPlacement each : List.of(root, root.data(), folder, peerPki)) {
+      each.letOthersPass();
+    }
   }
 
   /** Returns etcd's own directory; it must not be readable by others, etcd checks. */
@@ -41,12 +54,12 @@ final class EtcdFiles {
 
   /** {@code data/etcd/peer_pki/}. */
   static final class PeerPki extends DirectoryPlacement {
-    private final FilePlacement ca = file("ca.pem", Mode.PUBLIC);
-    private final FilePlacement certificate = file("cert.pem", Mode.PUBLIC);
+    private final FilePlacement ca = file("ca.pem", Mode.SECRET);
+    private final FilePlacement certificate = file("cert.pem", Mode.SECRET);
     private final FilePlacement key = file("key.pem", Mode.SECRET);
 
     private PeerPki(FolderPlacement etcd) {
-      super(etcd, "peer_pki", Mode.PRIVATE_DIRECTORY);
+      super(etcd, "peer_pki", Mode.PASSABLE_DIRECTORY);
     }
 
     /** Returns the CA of members. */
@@ -59,7 +72,7 @@ final class EtcdFiles {
       return certificate;
     }
 
-    /** Returns its private key. */
+    /** Returns its private key, which it has for nothing else. */
     FilePlacement key() {
       return key;
     }

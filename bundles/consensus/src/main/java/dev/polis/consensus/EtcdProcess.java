@@ -5,6 +5,7 @@ import dev.polis.boot.Wait;
 import dev.polis.event.Watcher;
 import dev.polis.health.HealthCondition;
 import dev.polis.logtree.convert.EtcdConverter;
+import dev.polis.process.ChildOwner;
 import dev.polis.process.LogTail;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.PortHolder;
@@ -68,25 +69,28 @@ final class EtcdProcess implements AutoCloseable {
 
   /** Starts etcd, or adopts the one that runs from the same command line. */
   static EtcdProcess start(MemberParts parts, PreparedMember member) throws InterruptedException {
-    return new EtcdProcess(parts, member, parts.processes().ensure(spec(parts, member.line())));
+    return new EtcdProcess(
+        parts, member, parts.processes().ensure(spec(parts, member.line(), member.owner())));
   }
 
-  /** Returns how etcd is run from this command line. */
-  static ProcessSpec spec(MemberParts parts, EtcdCommandLine line) {
+  /** Returns how etcd is run from this command line, with files that are this owner's. */
+  static ProcessSpec spec(MemberParts parts, EtcdCommandLine line, ChildOwner owner) {
     return ProcessSpec.of(NAME, line.arguments())
         // Go's runtime wants no more of the environment than this, and etcd reads flags from it.
         .withEnvironment(Map.of("HOME", parts.files().etcd().path().toString()))
         .withDirectory(parts.files().sockets().path())
+        .withAccount(owner.account())
         .withFingerprint(line.binary().digest());
   }
 
   /** Returns what runs, for the log. */
   String text() {
-    return "etcd %s %s as pid %d"
+    return "etcd %s %s as pid %d%s"
         .formatted(
             member.line().binary().version(),
             process.adopted() ? "adopted" : "started",
-            process.pid());
+            process.pid(),
+            member.owner().isHeldBack() ? ", as root: " + member.owner().obstacle() : "");
   }
 
   /** Delivers etcd's log to its journal until etcd ends. */

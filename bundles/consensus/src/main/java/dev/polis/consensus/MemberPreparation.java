@@ -3,6 +3,7 @@ package dev.polis.consensus;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.files.FileException;
+import dev.polis.process.ChildOwner;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.Optional;
@@ -53,19 +54,20 @@ final class MemberPreparation {
             ? read.get()
             : ConsensusPki.open(parts.files(), mayCreateAuthority, parts.clock());
     ConsensusHealth.requireAuthority(parts.files(), parts.clock());
+    EtcdBinary binary = EtcdBinary.find(parts.settings().etcd(), parts.files().version());
+    // First, so that what is written anew belongs to an etcd that reads it at once.
+    ChildOwner owner = EtcdOwner.prepare(parts, binary);
     pki.ensureMember(identity, address);
     pki.ensureOperator();
-    parts.files().etcd().data().create();
-    parts.files().sockets().create();
     EtcdCommandLine line =
         new EtcdCommandLine(
-            EtcdBinary.find(parts.settings().etcd(), parts.files().version()),
+            binary,
             identity.node().text(),
             pki.token(),
             address,
             parts.settings(),
             parts.files().etcd(),
             record.alone());
-    return new PreparedMember(identity, address, record, pki, line);
+    return new PreparedMember(identity, address, record, pki, line, owner);
   }
 }

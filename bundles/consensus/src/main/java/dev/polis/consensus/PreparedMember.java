@@ -4,6 +4,7 @@ import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.process.ChildOwner;
 import java.net.InetAddress;
 import java.util.List;
 
@@ -15,13 +16,15 @@ import java.util.List;
  * @param record how far the member came before
  * @param pki its keys and certificates
  * @param line its command line
+ * @param owner whose process it is
  */
 record PreparedMember(
     ConsensusIdentity identity,
     InetAddress address,
     ConsensusRecord record,
     ConsensusPki pki,
-    EtcdCommandLine line) {
+    EtcdCommandLine line,
+    ChildOwner owner) {
 
   /** Returns the access of root, which works before there are users. */
   EtcdAccess rootAccess() {

@@ -29,6 +29,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -47,7 +48,7 @@ final class ConsensusHarness implements AutoCloseable {
 
   private static final int LOOPBACK = 127;
 
-  private final Path folder;
+  final Path folder;
   final Root root;
   final InetAddress address = freshAddress();
   final MutableValue<NetworkStatus> network = new MutableValue<>(new NetworkStatus.Up(address));
@@ -64,6 +65,8 @@ final class ConsensusHarness implements AutoCloseable {
   /** Makes one in a directory whose name ends like this. */
   ConsensusHarness(String suffix) throws IOException {
     folder = Files.createTempDirectory("polis-consensus" + suffix);
+    // As the folder of a node is, so that etcd can have its account.
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx--x--x"));
     root = Root.at(folder.resolve("root"));
     root.data().create();
   }

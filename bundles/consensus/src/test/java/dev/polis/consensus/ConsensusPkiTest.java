@@ -12,13 +12,16 @@ import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.etcd.EtcdTls;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Needs;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
+import dev.polis.process.Account;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
@@ -89,7 +92,8 @@ class ConsensusPkiTest {
   }
 
   @Test
-  @DisplayName("the member shows its node id, its address and localhost, under the node's own key")
+  @DisplayName(
+      "the member shows its node id, its address and localhost, under a key that it has for nothing else")
   void member() throws Exception {
     ConsensusPki pki = pki(true);
 
@@ -97,12 +101,47 @@ class ConsensusPkiTest {
     assertFalse(pki.ensureMember(identity, HERE), "written again without need");
 
     X509Certificate certificate = certificate();
-    assertEquals(identity.publicKey(), certificate.getPublicKey());
+    assertEquals(memberKey(), certificate.getPublicKey());
+    assertNotEquals(identity.publicKey(), memberKey());
     assertEquals(
         List.of(identity.node().text(), "localhost", "10.1.2.3", "127.0.0.1"),
         certificate.getSubjectAlternativeNames().stream()
             .map(name -> (String) name.get(1))
             .collect(Collectors.toList()));
+  }
+
+  @Test
+  @DisplayName("a member that has the node's key, as of an earlier version, gets another")
+  void nodeKeyIsReplaced() throws Exception {
+    ConsensusPki pki = pki(true);
+    pki.ensureMember(identity, HERE);
+    files
+        .etcd()
+        .peerPki()
+        .key()
+        .write(Pem.encode(identity.nodeKey()).getBytes(StandardCharsets.UTF_8));
+
+    assertTrue(pki.ensureMember(identity, HERE));
+
+    assertNotEquals(identity.publicKey(), memberKey());
+    assertEquals(memberKey(), certificate().getPublicKey());
+  }
+
+  @Test
+  @DisplayName("a certificate that is renewed belongs to the account of the one before")
+  void renewedForTheAccount() throws Exception {
+    Needs.root("giving a file to another account");
+    ConsensusPki pki = pki(true);
+    FilePlacement file = files.etcd().peerPki().certificate();
+    file.giveTo(Account.ETCD.number());
+    pki.ensureMember(identity, HERE);
+    assertEquals(Account.ETCD.number(), Files.getAttribute(file.path(), "unix:uid"));
+
+    assertTrue(pki.ensureMember(identity, THERE));
+
+    assertEquals(Account.ETCD.number(), Files.getAttribute(file.path(), "unix:uid"));
+    assertEquals(
+        "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file.path())));
   }
 
   @Test
@@ -150,6 +189,10 @@ class ConsensusPkiTest {
 
   private ConsensusPki pki(boolean mayCreate) throws Exception {
     return ConsensusPki.open(files, mayCreate, () -> now);
+  }
+
+  private PublicKey memberKey() throws Exception {
+    return Ed25519.publicKey(Pem.privateKey(Files.readString(files.etcd().peerPki().key().path())));
   }
 
   private X509Certificate certificate() throws Exception {

@@ -11,6 +11,7 @@ import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.convert.LineConverter;
+import dev.polis.process.Account;
 import dev.polis.process.LastWords;
 import dev.polis.process.LocalHttp;
 import dev.polis.process.ManagedProcess;
@@ -50,9 +51,6 @@ final class NodeExporter implements MetricsExporter {
 
   /** Debian's name, and that of the project's own archives. */
   private static final List<String> NAMES = List.of("prometheus-node-exporter", "node_exporter");
-
-  /** What it runs as where the node is root: it reads what everybody may read of the kernel. */
-  static final int ACCOUNT = 60_901;
 
   /** Half of Prometheus' own default of 10 s, so that its reader learns the reason. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -256,9 +254,9 @@ final class NodeExporter implements MetricsExporter {
     ProcessSpec spec =
         ProcessSpec.of(PROCESS, program.toString(), "--web.listen-address=" + text(address))
             .withFingerprint(fingerprint(program));
-    Optional<String> obstacle = RunAs.obstacle(ACCOUNT, program);
+    Optional<String> obstacle = RunAs.obstacle(Account.NODE_EXPORTER.number(), program);
     obstacle.ifPresent(why -> log.warning("the node exporter runs as root: %s", why));
-    return obstacle.isPresent() ? spec : spec.withAccount(RunAs.number(ACCOUNT));
+    return obstacle.isPresent() ? spec : spec.withAccount(Account.NODE_EXPORTER.text());
   }
 
   /** Differs after an upgrade, so that the old program is replaced and not adopted. */

@@ -25,6 +25,10 @@ public final class FilePlacement {
 
   private final Path path;
   private final Mode mode;
+
+  /** Whose it is, as a number; negative for the user of this process. */
+  private volatile int account = -1;
+
   // A rename on a file system of user space (gocryptfs) is not atomic to a reader of the same
   // moment: the kernel still asks for the former file, which has no name any more, and says ENOENT.
   private final ReadWriteLock renaming = new ReentrantReadWriteLock();
@@ -103,7 +107,31 @@ public final class FilePlacement {
     }
   }
 
+  /**
+   * Gives it to an account of the machine: what is there, and what is written from now on. Only
+   * root can do that. The directory stays the node's, so that nobody else puts a link there.
+   *
+   * @param account its number, which is that of its group, too
+   */
+  public void giveTo(int account) throws FileException {
+    this.account = account;
+    renaming.readLock().lock();
+    try {
+      if (DirectoryPlacement.exists(path)) {
+        Ownership.give(path, account);
+        Files.setPosixFilePermissions(path, mode.permissions());
+      }
+    } catch (IOException e) {
+      throw DiskTrouble.failed("change the owner of", path, 0, e);
+    } finally {
+      renaming.readLock().unlock();
+    }
+  }
+
   private void rename(Path temporary) throws IOException {
+    if (account >= 0) {
+      Ownership.give(temporary, account);
+    }
     renaming.writeLock().lock();
     try {
       AtomicFile.rename(temporary, path);

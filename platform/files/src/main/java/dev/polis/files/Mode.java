@@ -12,6 +12,8 @@ public enum Mode {
   PUBLIC("rw-r--r--"),
   /** A directory of the node alone. */
   PRIVATE_DIRECTORY("rwx------"),
+  /** A directory that others may pass through, to what they know the name of. */
+  PASSABLE_DIRECTORY("rwx--x--x"),
   /** A directory others may list. */
   PUBLIC_DIRECTORY("rwxr-xr-x");
 

@@ -20,10 +20,15 @@ public record OrganFolder(String name, Mode mode) {
           "\"%s\" cannot be an organ's folder: use 1 to 63 of a-z, 0-9, '_' and '-', beginning with a letter"
               .formatted(name));
     }
-    if (mode != Mode.PRIVATE_DIRECTORY && mode != Mode.PUBLIC_DIRECTORY) {
+    if (mode == Mode.SECRET || mode == Mode.PUBLIC) {
       throw new IllegalArgumentException(
-          "folder %s has the mode %s, which is one of files: choose %s or %s"
-              .formatted(name, mode, Mode.PRIVATE_DIRECTORY, Mode.PUBLIC_DIRECTORY));
+          "folder %s has the mode %s, which is one of files: choose %s, %s or %s"
+              .formatted(
+                  name,
+                  mode,
+                  Mode.PRIVATE_DIRECTORY,
+                  Mode.PASSABLE_DIRECTORY,
+                  Mode.PUBLIC_DIRECTORY));
     }
   }
 }

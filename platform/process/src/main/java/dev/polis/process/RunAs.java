@@ -3,7 +3,9 @@ package dev.polis.process;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -21,6 +23,16 @@ public final class RunAs {
   private static final long LOOKS_AFTER = 1L << 5 | 1L << 19;
 
   private static final String NUMBER = "#";
+
+  /** The capability that lets a program listen at ports below 1024. */
+  private static final String LISTEN = "net_bind_service";
+
+  /** Runs as the account, and tells by its exit code which of the two is out of its reach. */
+  private static final String TRIAL = "test -x \"$0\" || exit 64; test -x \"$1\" || exit 65";
+
+  private static final int NO_PROGRAM = 64;
+  private static final int NO_FOLDER = 65;
+
   private static final int HEXADECIMAL = 16;
 
   private RunAs() {}
@@ -44,6 +56,16 @@ public final class RunAs {
    * @throws ProcessException if it cannot be tried, as there is no setpriv
    */
   public static Optional<String> obstacle(int number, Path program) throws InterruptedException {
+    return obstacle(number, program, Path.of("/"));
+  }
+
+  /**
+   * Returns the same also for a folder that the program needs to get to.
+   *
+   * @throws ProcessException if it cannot be tried, as there is no setpriv
+   */
+  static Optional<String> obstacle(int number, Path program, Path folder)
+      throws InterruptedException {
     if (!isRoot()) {
       return Optional.empty();
     }
@@ -51,18 +73,31 @@ public final class RunAs {
       if (!looksAfterOthers()) {
         return Optional.of("this root may neither look at processes of others nor end them");
       }
-      List<String> test = Commands.located(List.of("test", "-x", program.toString()));
-      Commands.Result tried = new Commands().run(LOOKUP, command(number(number), test));
-      return tried.ok()
-          ? Optional.empty()
-          : Optional.of(
-              tried.output().isEmpty()
-                  ? "other accounts may not run " + program
-                  : "the account cannot be changed: " + tried.output());
+      List<String> trial =
+          Commands.located(List.of("sh", "-c", TRIAL, program.toString(), folder.toString()));
+      Commands.Result tried = new Commands().run(LOOKUP, command(number(number), trial));
+      return switch (tried.exit()) {
+        case 0 -> Optional.empty();
+        case NO_PROGRAM ->
+            Optional.of("other accounts may not run " + program + inTheWay(program.getParent()));
+        case NO_FOLDER -> Optional.of("other accounts cannot get to " + folder + inTheWay(folder));
+        default -> Optional.of("the account cannot be changed: " + tried.words());
+      };
     } catch (IOException e) {
       throw new ProcessException(
           "cannot try another account for " + program + ": " + e.getMessage(), e);
     }
+  }
+
+  /** Returns the first folder on the way that lets no other account pass, as a clause. */
+  private static String inTheWay(Path folder) throws IOException {
+    String closed = "";
+    for (Path above = folder; above != null; above = above.getParent()) {
+      if (!Files.getPosixFilePermissions(above).contains(PosixFilePermission.OTHERS_EXECUTE)) {
+        closed = ", as %s lets none of them pass".formatted(above);
+      }
+    }
+    return closed;
   }
 
   private static boolean looksAfterOthers() throws IOException {
@@ -94,11 +129,28 @@ public final class RunAs {
     return Stream.concat(change.stream(), command.stream()).toList();
   }
 
+  /**
+   * Returns the same command with the one right to listen at ports below 1024, which an account
+   * that is not root lacks.
+   *
+   * @param account one of {@link #number}; empty for the user of this node
+   */
+  static List<String> listeningCommand(String account, List<String> command)
+      throws InterruptedException {
+    List<String> changed = command(account, command);
+    if (changed.equals(command)) {
+      return changed;
+    }
+    List<String> listening = new ArrayList<>(changed);
+    listening.addAll(1, List.of("--inh-caps=+" + LISTEN, "--ambient-caps=+" + LISTEN));
+    return List.copyOf(listening);
+  }
+
   private static List<String> change(String user, String group, String groups) {
     return List.of(setpriv(), "--reuid=" + user, "--regid=" + group, groups, "--no-new-privs");
   }
 
-  private static boolean isRoot() {
+  static boolean isRoot() {
     return "root".equals(System.getProperty("user.name"));
   }
 

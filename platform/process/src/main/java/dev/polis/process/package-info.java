@@ -25,6 +25,11 @@
  * {@code stop} is called, or when its {@code ProcessTask} is stopped for a {@link
  * dev.polis.boot.StopReason} that ends work.
  *
+ * <p>Where the node is root a child need not be: {@link dev.polis.process.Account} lists the
+ * accounts, {@link dev.polis.process.ChildOwner} finds out whether a child can have its own, and
+ * gives it the files that it reads. These lie in folders of the node, which others may pass through
+ * and in which nobody else puts a link; a child writes in folders of its own alone.
+ *
  * <p>Whose child does not answer measures that with {@link dev.polis.process.Silence}, which says
  * what the kernel knows of it, and publishes it. Whose child has ended quotes its {@link
  * dev.polis.process.LastWords}.
@@ -39,7 +44,7 @@
  * must never die.
  */
 @Export
-@Version("1.2.0")
+@Version("1.3.0")
 package dev.polis.process;
 
 import org.osgi.annotation.bundle.Export;

@@ -30,8 +30,8 @@ public interface Storage {
 
   /**
    * Makes the folder on the data volume that an organ or a role declares for itself, and returns
-   * it. Its content stays when the organ stops, for whatever reason. A public folder can be reached
-   * by other accounts of the machine, as far as the state directory itself can be.
+   * it. Its content stays when the organ stops, for whatever reason. A passable or public folder
+   * can be reached by other accounts of the machine, as far as the state directory itself can be.
    *
    * @param declared its name and mode; declaring the same one again is allowed
    * @return the folder, which exists
@@ -48,9 +48,10 @@ public interface Storage {
     }
     FolderPlacement folder = root().data().organFolder(declared);
     folder.create();
-    if (declared.mode() == Mode.PUBLIC_DIRECTORY) {
+    if (declared.mode() != Mode.PRIVATE_DIRECTORY) {
       root().letOthersPass();
       root().data().letOthersPass();
+      folder.letOthersPass();
     }
     return folder;
   }

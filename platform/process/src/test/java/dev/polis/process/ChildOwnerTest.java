@@ -1,0 +1,152 @@
+package dev.polis.process;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.FolderPlacement;
+import dev.polis.files.Mode;
+import dev.polis.files.OrganFolder;
+import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Needs;
+import dev.polis.logtree.LogTree;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ChildOwnerTest {
+
+  private static final Path PROGRAM = Path.of(Commands.located(List.of("sh")).getFirst());
+  private static final byte[] TEXT = "text".getBytes(StandardCharsets.UTF_8);
+
+  @TempDir private Path top;
+  private FolderPlacement folder;
+
+  @BeforeEach
+  void makeWay() throws Exception {
+    Root root = Root.at(top.resolve("state"));
+    folder = root.data().organFolder(new OrganFolder("child", Mode.PASSABLE_DIRECTORY));
+    folder.create();
+    root.letOthersPass();
+    root.data().letOthersPass();
+    Files.setPosixFilePermissions(top, PosixFilePermissions.fromString("rwx--x--x"));
+  }
+
+  private ChildOwner owner() throws Exception {
+    return ChildOwner.of(Account.ETCD, PROGRAM, folder.path(), true);
+  }
+
+  private static Object user(Path path) throws Exception {
+    return Files.getAttribute(path, "unix:uid", LinkOption.NOFOLLOW_LINKS);
+  }
+
+  @Test
+  @DisplayName("each child has an account of its own, of those that nobody on a machine has")
+  void accounts() {
+    List<Integer> numbers = Arrays.stream(Account.values()).map(Account::number).toList();
+    assertEquals(numbers.size(), numbers.stream().distinct().count());
+    assertTrue(numbers.stream().allMatch(n -> n >= 60_578 && n <= 61_183), numbers::toString);
+  }
+
+  @Test
+  @DisplayName("a child that can be reached gets its account and the files that it reads")
+  void ownFiles() throws Exception {
+    Needs.root("giving a file to another account");
+    FilePlacement old = folder.declareFile("old", Mode.SECRET);
+    FilePlacement later = folder.declareFile("later", Mode.SECRET);
+    old.write(TEXT);
+    Files.setPosixFilePermissions(old.path(), PosixFilePermissions.fromString("rw-r--r--"));
+    ChildOwner owner = owner();
+
+    owner.give(old);
+    owner.give(later);
+    later.write(TEXT);
+    old.write(TEXT);
+
+    assertEquals(Account.ETCD.text(), owner.account());
+    assertFalse(owner.isHeldBack());
+    for (FilePlacement each : List.of(old, later)) {
+      assertEquals(Account.ETCD.number(), user(each.path()));
+      assertEquals(
+          "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(each.path())));
+    }
+    assertEquals(0, user(folder.path()), "the folder is the node's");
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("of a directory neither what a link leads to nor what has another name is given")
+  void onlyItsOwn() throws Exception {
+    Needs.root("giving a file to another account");
+    DirectoryPlacement inner = folder.declareDirectory("inner", Mode.PRIVATE_DIRECTORY);
+    Path directory = inner.create();
+    Path inside = Files.createDirectories(directory.resolve("a/b")).resolve("file");
+    Files.write(inside, TEXT);
+    Path others = Files.write(top.resolve("others"), TEXT);
+    Files.createLink(directory.resolve("hard"), others);
+    Path elsewhere = Files.createDirectory(top.resolve("elsewhere"));
+    Path linked = Files.write(elsewhere.resolve("file"), TEXT);
+    Files.createSymbolicLink(directory.resolve("soft"), elsewhere);
+
+    try (var processes = ProcessManager.open(top.resolve("processes"), LogTree.create())) {
+      owner().give(inner, processes, "etcd");
+    }
+
+    assertEquals(Account.ETCD.number(), user(directory));
+    assertEquals(Account.ETCD.number(), user(inside));
+    for (Path other : List.of(others, elsewhere, linked)) {
+      assertEquals(0, user(other), other::toString);
+    }
+  }
+
+  @Test
+  @DisplayName("the first folder that lets no account pass is named, and root has the files again")
+  void unreachable() throws Exception {
+    Needs.root("giving a file to another account");
+    FilePlacement file = folder.declareFile("file", Mode.SECRET);
+    file.write(TEXT);
+    owner().give(file);
+    Files.setPosixFilePermissions(top, PosixFilePermissions.fromString("rwx------"));
+    ChildOwner owner = owner();
+
+    owner.give(file);
+
+    assertEquals("", owner.account());
+    assertEquals(
+        "other accounts cannot get to %s, as %s lets none of them pass"
+            .formatted(folder.path(), top),
+        owner.obstacle());
+    assertEquals(0, user(file.path()));
+  }
+
+  @Test
+  @DisplayName("an account listens at a port below 1024 with that one right, and gains no other")
+  void lowPort() throws Exception {
+    Needs.root("running a process as another account");
+    Commands.Result status =
+        new Commands()
+            .run(
+                Duration.ofSeconds(10),
+                owner()
+                    .listeningCommand(List.of(PROGRAM.toString(), "-c", "cat /proc/self/status")));
+
+    // CAP_NET_BIND_SERVICE is the tenth.
+    for (String line : List.of("CapEff:\t0000000000000400", "CapPrm:\t0000000000000400")) {
+      assertTrue(status.output().contains(line), status::output);
+    }
+    assertTrue(status.output().contains("Uid:\t60902\t60902"), status::output);
+    assertTrue(status.output().contains("NoNewPrivs:\t1"), status::output);
+  }
+}
