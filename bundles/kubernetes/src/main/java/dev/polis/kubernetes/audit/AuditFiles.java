@@ -9,11 +9,13 @@ import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Finds the files of the API server's audit log.
@@ -22,7 +24,10 @@ import java.util.List;
  */
 public record AuditFiles(Path folder) {
 
-  /** Where they are on the data volume: only this node's user can read them. */
+  /**
+   * Where they are on the data volume. It is the API server's own folder, so what is read there is
+   * a file of the log and never what a link leads to.
+   */
   public static final OrganFolder FOLDER =
       new OrganFolder("kubernetes-audit", Mode.PRIVATE_DIRECTORY);
 
@@ -57,7 +62,9 @@ public record AuditFiles(Path folder) {
     /** Opens it; whether it was still this file is to be asked afterwards. */
     InputStream open(long offset) throws IOException {
       return new BufferedInputStream(
-          Channels.newInputStream(FileChannel.open(path, StandardOpenOption.READ).position(offset)),
+          Channels.newInputStream(
+              FileChannel.open(path, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)
+                  .position(offset)),
           BUFFER);
     }
 
@@ -91,7 +98,13 @@ public record AuditFiles(Path folder) {
   }
 
   private static long inode(Path file) throws IOException {
-    return ((Number) Files.getAttribute(file, "unix:ino")).longValue();
+    Map<String, Object> found =
+        Files.readAttributes(file, "unix:ino,isRegularFile", LinkOption.NOFOLLOW_LINKS);
+    if (!found.get("isRegularFile").equals(true)) {
+      throw new IOException(
+          file + " is no file of an audit log, but a link or a device; remove it");
+    }
+    return ((Number) found.get("ino")).longValue();
   }
 
   /** Returns the place of the oldest of so many of the newest records. */

@@ -135,11 +135,14 @@ record ControlCommands(
         secondary(
             ControlFile.CONTROLLER_MANAGER_CONFIG,
             CONTROLLER_MANAGER_PORT,
-            ControlFile.CONTROLLER_MANAGER));
+            ControlFile.CONTROLLER_MANAGER,
+            ControlFile.CONTROLLER_MANAGER_CA,
+            ControlFile.CONTROLLER_MANAGER_AGGREGATION_CA));
     line.addAll(
         List.of(
-            "--service-account-private-key-file=" + files.path(ControlFile.SERVICE_ACCOUNT),
-            "--root-ca-file=" + files.path(ControlFile.CA),
+            "--service-account-private-key-file="
+                + files.path(ControlFile.CONTROLLER_MANAGER_SERVICE_ACCOUNT),
+            "--root-ca-file=" + files.path(ControlFile.CONTROLLER_MANAGER_CA),
             "--use-service-account-credentials=true",
             "--kube-api-qps=" + CALLS,
             "--kube-api-burst=" + CALLS_AT_ONCE,
@@ -149,8 +152,7 @@ record ControlCommands(
             "--service-cluster-ip-range=" + settings.services(),
             // Certificates come from the curator; nobody else is given the authority's key.
             "--controllers=*,-certificatesigningrequest-signing-controller",
-            // The default is a directory of the machine, which it would make.
-            "--flex-volume-plugin-dir=" + files.path().resolve("flexvolume")));
+            "--flex-volume-plugin-dir=" + files.flexVolumes()));
     return List.copyOf(line);
   }
 
@@ -158,12 +160,23 @@ record ControlCommands(
   List<String> scheduler() {
     List<String> line = new ArrayList<>();
     line.add(programs.program("kube-scheduler").toString());
-    line.addAll(secondary(ControlFile.SCHEDULER_CONFIG, SCHEDULER_PORT, ControlFile.SCHEDULER));
+    line.addAll(
+        secondary(
+            ControlFile.SCHEDULER_CONFIG,
+            SCHEDULER_PORT,
+            ControlFile.SCHEDULER,
+            ControlFile.SCHEDULER_CA,
+            ControlFile.SCHEDULER_AGGREGATION_CA));
     return List.copyOf(line);
   }
 
   /** Returns what is the same for both clients of the API server. */
-  private List<String> secondary(ControlFile kubeconfig, int port, ControlFile certificate) {
+  private List<String> secondary(
+      ControlFile kubeconfig,
+      int port,
+      ControlFile certificate,
+      ControlFile ca,
+      ControlFile aggregationCa) {
     String config = files.path(kubeconfig);
     return List.of(
         "--kubeconfig=" + config,
@@ -174,8 +187,8 @@ record ControlCommands(
         "--tls-cert-file=" + files.path(certificate),
         "--tls-private-key-file=" + files.path(certificate),
         "--tls-min-version=VersionTLS13",
-        "--client-ca-file=" + files.path(ControlFile.CA),
-        "--requestheader-client-ca-file=" + files.path(ControlFile.AGGREGATION_CA),
+        "--client-ca-file=" + files.path(ca),
+        "--requestheader-client-ca-file=" + files.path(aggregationCa),
         "--leader-elect=true",
         "--profiling=false");
   }

@@ -1,5 +1,6 @@
 package dev.polis.kubernetes.control;
 
+import dev.polis.files.DirectoryPlacement;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.FileTree;
@@ -14,18 +15,23 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** Holds the files that the control plane's programs read; only this node's user can read them. */
+/**
+ * Holds the files that the control plane's programs read. The folder is the node's, and programs
+ * with an account pass through it; a file is read by the node and by the account it is given to.
+ */
 final class ControlFolder {
 
   /** Where they are on the data volume. */
   static final OrganFolder FOLDER =
-      new OrganFolder("kubernetes-controller", Mode.PRIVATE_DIRECTORY);
+      new OrganFolder("kubernetes-controller", Mode.PASSABLE_DIRECTORY);
 
   private final FolderPlacement folder;
+  private final DirectoryPlacement flexVolumes;
   private final Map<ControlFile, FilePlacement> files = new EnumMap<>(ControlFile.class);
 
   ControlFolder(FolderPlacement folder) {
     this.folder = folder;
+    this.flexVolumes = folder.declareDirectory("flexvolume", Mode.PRIVATE_DIRECTORY);
     for (ControlFile each : ControlFile.values()) {
       files.put(each, folder.declareFile(each.fileName(), Mode.SECRET));
     }
@@ -39,6 +45,19 @@ final class ControlFolder {
   /** Returns where a file is. */
   String path(ControlFile file) {
     return files.get(file).path().toString();
+  }
+
+  /** Returns a file. */
+  FilePlacement placement(ControlFile file) {
+    return files.get(file);
+  }
+
+  /**
+   * Returns the empty folder in which the controller manager looks for plugins of volumes. The
+   * default is a directory of the machine, which it would make.
+   */
+  DirectoryPlacement flexVolumes() {
+    return flexVolumes;
   }
 
   /** Returns what a file holds; empty if there is none. */

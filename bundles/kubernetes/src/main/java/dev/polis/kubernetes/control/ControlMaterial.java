@@ -77,9 +77,21 @@ final class ControlMaterial {
   Made refresh(ClusterStatus cluster) throws InterruptedException, FileException {
     EtcdAccess objects = cluster.consensusClient(ConsensusUser.KUBE_APISERVER);
     KubeKeys keys = keys(cluster);
-    files.write(ControlFile.CA, Pem.encode(keys.ca()));
-    files.write(ControlFile.AGGREGATION_CA, Pem.encode(keys.aggregationCa()));
-    files.write(ControlFile.SERVICE_ACCOUNT, keys.serviceAccount().privatePem());
+    for (ControlFile each :
+        List.of(ControlFile.CA, ControlFile.CONTROLLER_MANAGER_CA, ControlFile.SCHEDULER_CA)) {
+      files.write(each, Pem.encode(keys.ca()));
+    }
+    for (ControlFile each :
+        List.of(
+            ControlFile.AGGREGATION_CA,
+            ControlFile.CONTROLLER_MANAGER_AGGREGATION_CA,
+            ControlFile.SCHEDULER_AGGREGATION_CA)) {
+      files.write(each, Pem.encode(keys.aggregationCa()));
+    }
+    for (ControlFile each :
+        List.of(ControlFile.SERVICE_ACCOUNT, ControlFile.CONTROLLER_MANAGER_SERVICE_ACCOUNT)) {
+      files.write(each, keys.serviceAccount().privatePem());
+    }
     files.write(ControlFile.SERVICE_ACCOUNT_PUBLIC, keys.serviceAccount().publicPem());
     files.write(ControlFile.ENCRYPTION, ControlConfigs.encryption(keys.encryptionKey()));
     files.write(ControlFile.AUTHENTICATION, ControlConfigs.authentication());
@@ -92,11 +104,13 @@ final class ControlMaterial {
     client(
         ControlFile.CONTROLLER_MANAGER_CONFIG,
         ControlFile.CONTROLLER_MANAGER_CLIENT,
+        ControlFile.CONTROLLER_MANAGER_CA,
         keys,
         KubeIdentity.CONTROLLER_MANAGER_CLIENT);
     client(
         ControlFile.SCHEDULER_CONFIG,
         ControlFile.SCHEDULER_CLIENT,
+        ControlFile.SCHEDULER_CA,
         keys,
         KubeIdentity.SCHEDULER_CLIENT);
     ensureServer(keys);
@@ -115,12 +129,12 @@ final class ControlMaterial {
     files.write(file, pem(keys.identity(which)));
   }
 
-  private void client(ControlFile config, ControlFile identity, KubeKeys keys, KubeIdentity which)
+  private void client(
+      ControlFile config, ControlFile identity, ControlFile ca, KubeKeys keys, KubeIdentity which)
       throws FileException {
     write(identity, keys, which);
     files.write(
-        config,
-        ControlConfigs.kubeconfig(place.api(), files.path(ControlFile.CA), files.path(identity)));
+        config, ControlConfigs.kubeconfig(place.api(), files.path(ca), files.path(identity)));
   }
 
   /** Makes the API server's own certificate, unless the one on the disk still fits. */

@@ -9,6 +9,7 @@ import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.files.FileException;
+import dev.polis.files.FolderPlacement;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.kubernetes.address.HostAddress;
@@ -111,8 +112,21 @@ public final class ControlPlane {
       ControlPlace place = place(node, address, health);
       ControlFolder files = new ControlFolder(parts.folders().folder(ControlFolder.FOLDER));
       ControlMaterial material = new ControlMaterial(settings, place, files, clock, lifetimes);
-      AuditFiles audit = new AuditFiles(parts.folders().folder(AuditFiles.FOLDER).path());
-      new Run(context, programs, place, files, audit, material, health).serve(member, network);
+      FolderPlacement audit = parts.folders().folder(AuditFiles.FOLDER);
+      files.flexVolumes().create();
+      ControlOwners owners = ControlOwners.find(programs, files.path());
+      owners.give(files, audit, parts.processes());
+      owners.tell(health, context.log());
+      new Run(
+              context,
+              programs,
+              place,
+              files,
+              new AuditFiles(audit.path()),
+              owners,
+              material,
+              health)
+          .serve(member, network);
     } finally {
       access.set(Optional.empty());
     }
@@ -190,6 +204,7 @@ public final class ControlPlane {
     private final ControlPlace place;
     private final ControlFolder files;
     private final AuditFiles audit;
+    private final ControlOwners owners;
     private final ControlMaterial material;
     private final HealthScope health;
 
@@ -199,6 +214,7 @@ public final class ControlPlane {
         ControlPlace place,
         ControlFolder files,
         AuditFiles audit,
+        ControlOwners owners,
         ControlMaterial material,
         HealthScope health) {
       this.context = context;
@@ -206,6 +222,7 @@ public final class ControlPlane {
       this.place = place;
       this.files = files;
       this.audit = audit;
+      this.owners = owners;
       this.material = material;
       this.health = health;
     }
@@ -239,7 +256,7 @@ public final class ControlPlane {
 
     private ControlSpecs specs(ControlMaterial.Made made) throws FileException {
       return ControlSpecs.of(
-          new ControlCommands(programs, settings, place, files, audit), files, made.etcd());
+          new ControlCommands(programs, settings, place, files, audit), files, owners, made.etcd());
     }
 
     private URI local(int port) {

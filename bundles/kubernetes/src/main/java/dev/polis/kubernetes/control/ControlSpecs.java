@@ -2,6 +2,7 @@ package dev.polis.kubernetes.control;
 
 import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.files.FileException;
+import dev.polis.process.ChildOwner;
 import dev.polis.process.ProcessSpec;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -20,13 +21,15 @@ import java.util.List;
 record ControlSpecs(ProcessSpec apiServer, ProcessSpec controllerManager, ProcessSpec scheduler) {
 
   /** Describes the processes, once their files are written. */
-  static ControlSpecs of(ControlCommands commands, ControlFolder files, List<EtcdEndpoint> etcd)
+  static ControlSpecs of(
+      ControlCommands commands, ControlFolder files, ControlOwners owners, List<EtcdEndpoint> etcd)
       throws FileException {
     return new ControlSpecs(
         spec(
             commands,
             "kube-apiserver",
             commands.apiServer(etcd),
+            owners.apiServer(),
             files,
             List.of(
                 ControlFile.ETCD_CA,
@@ -38,29 +41,36 @@ record ControlSpecs(ProcessSpec apiServer, ProcessSpec controllerManager, Proces
             commands,
             "kube-controller-manager",
             commands.controllerManager(),
+            owners.controllerManager(),
             files,
             List.of(
-                ControlFile.CA,
-                ControlFile.AGGREGATION_CA,
-                ControlFile.SERVICE_ACCOUNT,
+                ControlFile.CONTROLLER_MANAGER_CA,
+                ControlFile.CONTROLLER_MANAGER_AGGREGATION_CA,
+                ControlFile.CONTROLLER_MANAGER_SERVICE_ACCOUNT,
                 ControlFile.CONTROLLER_MANAGER_CONFIG)),
         spec(
             commands,
             "kube-scheduler",
             commands.scheduler(),
+            owners.scheduler(),
             files,
-            List.of(ControlFile.CA, ControlFile.AGGREGATION_CA, ControlFile.SCHEDULER_CONFIG)));
+            List.of(
+                ControlFile.SCHEDULER_CA,
+                ControlFile.SCHEDULER_AGGREGATION_CA,
+                ControlFile.SCHEDULER_CONFIG)));
   }
 
   private static ProcessSpec spec(
       ControlCommands commands,
       String name,
       List<String> line,
+      ChildOwner owner,
       ControlFolder files,
       List<ControlFile> readOnce)
       throws FileException {
     return ProcessSpec.of(name, line)
         .withDirectory(files.path())
+        .withAccount(owner.account())
         .withFingerprint(commands.programs().digest(name) + digest(files, readOnce));
   }
 

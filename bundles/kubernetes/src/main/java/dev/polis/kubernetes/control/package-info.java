@@ -26,6 +26,10 @@
  * role's end does not end what was recorded. A namespace takes Pods of the standard "baseline"
  * unless its labels say otherwise; {@code kube-system} takes all.
  *
+ * <p>Where the node is root, each program has an account, and each file one reader ({@link
+ * dev.polis.kubernetes.control.ControlOwners}). The API server has the folder of its audit log for
+ * itself.
+ *
  * <p>Key and certificate of one identity are one file, so that no program finds one without the
  * other.
  *

@@ -4,6 +4,9 @@ import dev.polis.api.containers.ContainersStatus;
 import dev.polis.api.containers.Isolation;
 import dev.polis.api.containers.Sandbox;
 import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.process.Account;
+import dev.polis.process.ChildOwner;
 import dev.polis.process.ProcessSpec;
 import java.util.List;
 import java.util.Map;
@@ -31,8 +34,27 @@ final class DnsFiles {
     this.files = files;
   }
 
-  /** Writes the files and returns how the DNS server is started. */
-  ProcessSpec prepare(ContainersStatus.Running runtime) throws FileException {
+  /** Finds whose process the DNS server is where the node is root. */
+  ChildOwner owner() throws InterruptedException {
+    return ChildOwner.of(Account.COREDNS, plan.programs().program(NAME), files.own(), false);
+  }
+
+  /**
+   * Writes the files and returns how the DNS server is started: inside the sandbox it becomes its
+   * owner's, who may listen at port 53 and nothing else. The service proxy, which reads some of
+   * these files too, is root.
+   */
+  ProcessSpec prepare(ContainersStatus.Running runtime, ChildOwner owner)
+      throws FileException, InterruptedException {
+    for (FilePlacement each :
+        List.of(
+            files.ca,
+            files.netservices,
+            files.netservicesKey,
+            files.netservicesKubeconfig,
+            files.corefile)) {
+      owner.give(each);
+    }
     String corefile = corefile();
     WorkerFiles.write(files.corefile, corefile);
     WorkerFiles.write(
@@ -42,8 +64,11 @@ final class DnsFiles {
     return ProcessSpec.of(
             NAME,
             sandbox.command(
-                List.of(
-                    plan.programs().program(NAME).toString(), "-conf", files.corefile.toString())))
+                owner.listeningCommand(
+                    List.of(
+                        plan.programs().program(NAME).toString(),
+                        "-conf",
+                        files.corefile.toString()))))
         .withEnvironment(Map.of("PATH", sandbox.path(), "HOME", "/root"))
         .withFingerprint(plan.programs().digest(NAME) + corefile);
   }

@@ -20,8 +20,9 @@ import java.util.List;
 /** Declares the worker's folders and files on the data volume. */
 final class WorkerFiles {
 
+  // Where the node is root, the DNS server passes through it.
   private static final OrganFolder OWN =
-      new OrganFolder("kubernetes-worker", Mode.PRIVATE_DIRECTORY);
+      new OrganFolder("kubernetes-worker", Mode.PASSABLE_DIRECTORY);
 
   // Sockets lie below it, whose paths may have 107 characters.
   private static final OrganFolder KUBELET = new OrganFolder("kubelet", Mode.PRIVATE_DIRECTORY);
@@ -29,6 +30,7 @@ final class WorkerFiles {
   private static final OrganFolder VOLUMES =
       new OrganFolder("kubernetes-volumes", Mode.PRIVATE_DIRECTORY);
 
+  private final FolderPlacement own;
   private final FolderPlacement kubelet;
   private final FolderPlacement volumes;
   private final DirectoryPlacement network;
@@ -62,26 +64,26 @@ final class WorkerFiles {
 
   /** Makes the folders. */
   WorkerFiles(Folders storage) throws FileException {
-    FolderPlacement own = storage.folder(OWN);
+    this.own = storage.folder(OWN);
     this.kubelet = storage.folder(KUBELET);
     this.volumes = storage.folder(VOLUMES);
     this.network = own.declareDirectory("net.d", Mode.PRIVATE_DIRECTORY);
     this.kernel = own.declareDirectory("kernel", Mode.PRIVATE_DIRECTORY);
-    this.ca = own.declareFile("ca.crt", Mode.PUBLIC);
+    this.ca = own.declareFile("ca.crt", Mode.SECRET);
     this.kubeletKey = own.declareFile("kubelet.key", Mode.SECRET);
     this.kubeletServer = own.declareFile("kubelet-server.crt", Mode.PUBLIC);
     this.kubeletClient = own.declareFile("kubelet-client.crt", Mode.PUBLIC);
     this.provisionerKey = own.declareFile("csi-provisioner.key", Mode.SECRET);
     this.provisioner = own.declareFile("csi-provisioner.crt", Mode.PUBLIC);
     this.netservicesKey = own.declareFile("netservices.key", Mode.SECRET);
-    this.netservices = own.declareFile("netservices.crt", Mode.PUBLIC);
+    this.netservices = own.declareFile("netservices.crt", Mode.SECRET);
     this.kubeletConfiguration = own.declareFile("kubelet.json", Mode.PUBLIC);
     this.kubeletKubeconfig = own.declareFile("kubelet.kubeconfig", Mode.PUBLIC);
     this.kubeletScript = own.declareFile("kubelet.sh", Mode.PUBLIC);
     this.resolver = own.declareFile("resolv.conf", Mode.PUBLIC);
     this.proxyConfiguration = own.declareFile("kube-proxy.json", Mode.PUBLIC);
-    this.netservicesKubeconfig = own.declareFile("netservices.kubeconfig", Mode.PUBLIC);
-    this.corefile = own.declareFile("Corefile", Mode.PUBLIC);
+    this.netservicesKubeconfig = own.declareFile("netservices.kubeconfig", Mode.SECRET);
+    this.corefile = own.declareFile("Corefile", Mode.SECRET);
     this.controllers = own.declareFile("controllers", Mode.PUBLIC);
     this.configuration =
         List.of(
@@ -95,6 +97,11 @@ final class WorkerFiles {
             controllers);
     network.create();
     kernel.create();
+  }
+
+  /** Returns the folder of the files themselves. */
+  Path own() {
+    return own.path();
   }
 
   /** Returns the folder in which the runtime finds its CNI configuration. */

@@ -16,6 +16,7 @@ import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
 import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.kubernetes.control.RootPrograms;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.Log;
@@ -24,6 +25,7 @@ import dev.polis.logtree.convert.LineConverter;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsTrust;
+import dev.polis.process.ChildOwner;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ReadyProbe;
 import dev.polis.resolver.LeaderConnection;
@@ -35,6 +37,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
@@ -152,7 +155,7 @@ public final class WorkerService implements RolePlugin {
       startAccess(context, plan, files, leader, health, shared);
       context.run("runtime", new RuntimeTask(parts.containers(), plan.sandbox(files), health));
       ApiServerWait api = new ApiServerWait(() -> kubelet.answers(KubeClient.READY));
-      startNetworkServices(context, plan, files, credentials, api);
+      startNetworkServices(context, plan, files, credentials, api, health);
       MutableValue<Optional<JsonObject>> node = new MutableValue<>();
       context.run("node-watch", new NodeWatch(kubelet, plan, credentials, node));
       context.run("node-health", StatusHealth.task(node, health, NodeHealth::ofNode));
@@ -205,7 +208,8 @@ public final class WorkerService implements RolePlugin {
       WorkerPlan plan,
       WorkerFiles files,
       Value<WorkerCredentials> credentials,
-      ApiServerWait api) {
+      ApiServerWait api,
+      HealthScope health) {
     MachineNetwork network = new MachineNetwork(plan);
     DnsFiles dns = new DnsFiles(plan, files);
     context.run(
@@ -215,7 +219,9 @@ public final class WorkerService implements RolePlugin {
             credentials,
             runtime -> {
               network.addDnsAddress(runtime.sandbox());
-              return dns.prepare(runtime);
+              ChildOwner owner = dns.owner();
+              RootPrograms.tell(Map.of(DnsFiles.NAME, owner), health, context.log());
+              return dns.prepare(runtime, owner);
             },
             // It answers for names of the world, too, for which it needs no API server.
             new ApiServerWait(ReadyProbe.running()),

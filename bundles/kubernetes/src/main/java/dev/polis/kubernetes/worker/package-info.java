@@ -36,6 +36,9 @@
  * and evict its Pods, and those of no other node (admission plugin NodeRestriction). Service proxy
  * and DNS may read Services; the provisioner may make and delete volumes, and read events.
  *
+ * <p>The DNS server has an account, with the one right to listen at port 53. The service proxy
+ * changes the kernel's tables and the kubelet mounts and starts anything, so these are root.
+ *
  * <p><b>What a Pod may take.</b> A Pod has 1,024 processes, all Pods half of the machine's process
  * ids; system calls are filtered unless the Pod says otherwise. When 512 MiB are left of the
  * volume, the kubelet evicts the Pods that have written most.

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -164,6 +165,19 @@ class AuditCursorTest {
       assertTrue(bytes < 2 << 20, bytes + " bytes at once");
     }
     assertEquals(50, sum);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a link in the place of a log is not followed, and is named")
+  void link() throws Exception {
+    Path other = Files.writeString(folder.resolve("other"), "{}\n");
+    Files.createSymbolicLink(files.current(), other);
+
+    IOException refused = assertThrows(IOException.class, () -> oldest().next());
+
+    assertTrue(
+        refused.getMessage().startsWith(files.current() + " is no file"), refused::getMessage);
   }
 
   @Test

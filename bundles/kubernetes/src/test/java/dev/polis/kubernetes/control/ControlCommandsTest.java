@@ -17,6 +17,7 @@ import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.kubernetes.settings.KubernetesVersion;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
+import dev.polis.process.ChildOwner;
 import java.net.InetAddress;
 import java.net.URI;
 import java.nio.file.Files;
@@ -34,6 +35,10 @@ class ControlCommandsTest {
   private static final NodeId NODE = NodeId.of(Ed25519.generate().getPublic());
   private static final List<EtcdEndpoint> ETCD =
       List.of(EtcdEndpoint.of("10.0.0.7:7833"), EtcdEndpoint.of("[fd00::1]:7833"));
+
+  private static final ChildOwner NODE_ITSELF = new ChildOwner("", -1, "");
+  private static final ControlOwners NODES =
+      new ControlOwners(NODE_ITSELF, NODE_ITSELF, NODE_ITSELF);
 
   @TempDir Path folder;
 
@@ -167,28 +172,30 @@ class ControlCommandsTest {
     for (ControlFile each : ControlFile.values()) {
       files.write(each, each.name());
     }
-    ControlSpecs first = ControlSpecs.of(commands, files, ETCD);
+    ControlSpecs first = ControlSpecs.of(commands, files, NODES, ETCD);
 
     files.write(ControlFile.API_SERVER, "renewed");
     files.write(ControlFile.ETCD_CLIENT, "renewed");
     files.write(ControlFile.CONTROLLER_MANAGER_CLIENT, "renewed");
     files.write(ControlFile.ENCRYPTION, "renewed");
-    assertEquals(first, ControlSpecs.of(commands, files, ETCD));
+    assertEquals(first, ControlSpecs.of(commands, files, NODES, ETCD));
 
     files.write(ControlFile.AUDIT_POLICY, "another");
     assertNotEquals(
-        first.apiServer().digest(), ControlSpecs.of(commands, files, ETCD).apiServer().digest());
+        first.apiServer().digest(),
+        ControlSpecs.of(commands, files, NODES, ETCD).apiServer().digest());
     files.write(ControlFile.AUDIT_POLICY, ControlFile.AUDIT_POLICY.name());
 
     files.write(ControlFile.SCHEDULER_CONFIG, "another");
-    ControlSpecs second = ControlSpecs.of(commands, files, ETCD);
+    ControlSpecs second = ControlSpecs.of(commands, files, NODES, ETCD);
     assertEquals(first.apiServer(), second.apiServer());
     assertEquals(first.controllerManager(), second.controllerManager());
     assertNotEquals(first.scheduler().digest(), second.scheduler().digest());
 
     Files.writeString(folder.resolve("bin/kube-apiserver"), "another build");
     assertNotEquals(
-        first.apiServer().digest(), ControlSpecs.of(commands, files, ETCD).apiServer().digest());
+        first.apiServer().digest(),
+        ControlSpecs.of(commands, files, NODES, ETCD).apiServer().digest());
   }
 
   @Test

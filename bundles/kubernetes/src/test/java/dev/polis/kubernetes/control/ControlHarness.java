@@ -16,6 +16,7 @@ import dev.polis.event.MutableValue;
 import dev.polis.event.Values;
 import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
+import dev.polis.files.Mode;
 import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.EtcdFixture;
@@ -47,6 +48,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.KeyPair;
 import java.time.Duration;
 import java.time.Instant;
@@ -107,6 +109,8 @@ final class ControlHarness implements AutoCloseable {
 
   private ControlHarness(String programs) throws Exception {
     this.programs = programs;
+    // As the folder of a node is, so that programs can have their accounts.
+    Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx--x--x"));
     ThreadLocalRandom random = ThreadLocalRandom.current();
     address =
         InetAddress.getByAddress(
@@ -193,8 +197,14 @@ final class ControlHarness implements AutoCloseable {
   }
 
   FolderPlacement folder(OrganFolder declared) throws FileException {
-    FolderPlacement placed = Root.at(folder.resolve("state")).data().organFolder(declared);
+    Root root = Root.at(folder.resolve("state"));
+    FolderPlacement placed = root.data().organFolder(declared);
     placed.create();
+    if (declared.mode() == Mode.PASSABLE_DIRECTORY) {
+      root.letOthersPass();
+      root.data().letOthersPass();
+      placed.letOthersPass();
+    }
     return placed;
   }
 

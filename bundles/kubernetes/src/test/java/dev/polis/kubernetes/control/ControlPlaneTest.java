@@ -13,6 +13,7 @@ import dev.polis.boot.StopReason;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdNamespace;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.RunningProcess;
 import dev.polis.kubernetes.address.HostAddress;
 import dev.polis.kubernetes.audit.AuditFiles;
@@ -23,6 +24,9 @@ import dev.polis.kubernetes.pki.KubeKeys;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsTrust;
+import dev.polis.process.Account;
+import dev.polis.process.Commands;
+import dev.polis.process.RunAs;
 import java.io.IOException;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
@@ -34,6 +38,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -495,6 +500,48 @@ class ControlPlaneTest {
       String line = Files.readString(Path.of("/proc/" + harness.pid(program) + "/cmdline"));
       assertFalse(line.contains(key), program);
     }
+  }
+
+  @Test
+  @Order(10)
+  @Tag("attack")
+  @DisplayName(
+      "on a node that is root no program of it is, none gains rights, and none reads a key of another")
+  void accounts() throws Exception {
+    Needs.root("running a process as another account");
+    Map<String, Account> accounts =
+        Map.of(
+            "kube-apiserver",
+            Account.KUBE_APISERVER,
+            "kube-controller-manager",
+            Account.KUBE_CONTROLLER_MANAGER,
+            "kube-scheduler",
+            Account.KUBE_SCHEDULER);
+    for (String program : PROGRAMS) {
+      int number = accounts.get(program).number();
+      List<String> status =
+          Files.readAllLines(Path.of("/proc/" + harness.pid(program) + "/status"));
+      assertTrue(
+          status.contains("Uid:" + ("\t" + number).repeat(4)), () -> program + ": " + status);
+      assertTrue(
+          status.contains("Gid:" + ("\t" + number).repeat(4)), () -> program + ": " + status);
+      assertTrue(status.contains("NoNewPrivs:\t1"), status::toString);
+      assertTrue(status.contains("CapEff:\t0000000000000000"), status::toString);
+    }
+    ControlFolder files = new ControlFolder(harness.folder(ControlFolder.FOLDER));
+    for (ControlFile each : ControlFile.values()) {
+      for (Account account : accounts.values()) {
+        assertEquals(
+            account.name().equals("KUBE_" + each.reader().name().replace("API_S", "APIS")),
+            readable(files.placement(each).path(), account),
+            each + " by " + account);
+      }
+    }
+  }
+
+  private static boolean readable(Path file, Account account) throws Exception {
+    List<String> cat = Commands.located(List.of("cat", file.toString()));
+    return new Commands().run(Duration.ofSeconds(10), RunAs.command(account.text(), cat)).ok();
   }
 
   @Test

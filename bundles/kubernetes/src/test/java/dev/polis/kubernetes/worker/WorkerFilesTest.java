@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.api.containers.Isolation;
+import dev.polis.files.FilePlacement;
+import dev.polis.fixtures.Needs;
+import dev.polis.process.Account;
 import dev.polis.process.ProcessSpec;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -137,12 +140,48 @@ class WorkerFilesTest {
         List.<ChildTask.Preparation>of(
             new KubeletFiles(worker.plan, worker.files)::prepare,
             new ProxyFiles(worker.plan, worker.files)::prepare,
-            new DnsFiles(worker.plan, worker.files)::prepare)) {
+            runtime -> dns(worker).prepare(runtime, dns(worker).owner()))) {
       ProcessSpec first = preparation.prepare(worker.runtime());
       assertEquals(first.digest(), preparation.prepare(worker.runtime()).digest());
       Files.writeString(worker.plan.programs().program(first.name()), "another build");
       assertNotEquals(first.digest(), preparation.prepare(worker.runtime()).digest());
     }
+  }
+
+  private static DnsFiles dns(WorkerFixture worker) {
+    return new DnsFiles(worker.plan, worker.files);
+  }
+
+  @Test
+  @DisplayName(
+      "on a node that is root the DNS server gets an account inside the sandbox, port 53 and its files alone")
+  void dnsAccount() throws Exception {
+    Needs.root("giving a file to another account");
+    WorkerFixture worker = isolated(36);
+    Path program = worker.plan.programs().program(DnsFiles.NAME);
+    WorkerKeys.ensure(worker.files);
+    worker.letOthersPass(program);
+
+    ProcessSpec spec = dns(worker).prepare(worker.runtime(), dns(worker).owner());
+    new ProxyFiles(worker.plan, worker.files).prepare(worker.runtime());
+
+    assertEquals("", spec.account(), "nsenter needs root");
+    List<String> line = spec.command();
+    int change = line.indexOf("--reuid=" + Account.COREDNS.number());
+    assertTrue(change > line.indexOf("--net=/n"), line::toString);
+    assertTrue(change < line.indexOf(program.toString()), line::toString);
+    assertTrue(line.contains("--ambient-caps=+net_bind_service"), line::toString);
+    assertTrue(line.contains("--no-new-privs"), line::toString);
+    for (FilePlacement each :
+        List.of(
+            worker.files.netservicesKey,
+            worker.files.netservicesKubeconfig,
+            worker.files.corefile)) {
+      assertEquals(Account.COREDNS.number(), Files.getAttribute(each.path(), "unix:uid"));
+      assertEquals(
+          "rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(each.path())));
+    }
+    assertEquals(0, Files.getAttribute(worker.files.kubeletKey.path(), "unix:uid"));
   }
 
   @Test

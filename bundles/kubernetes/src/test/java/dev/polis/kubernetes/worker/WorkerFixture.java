@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 
 /** Makes the plan and the files of a worker in a directory of a test. */
@@ -50,6 +51,16 @@ final class WorkerFixture {
               folder.create();
               return folder;
             });
+  }
+
+  /** Lets other accounts reach the worker's files and run a program of it. */
+  void letOthersPass(Path program) throws IOException {
+    Root root = Root.at(directory.resolve("state"));
+    root.letOthersPass();
+    root.data().letOthersPass();
+    for (Path each : List.of(directory, files.own(), program)) {
+      Files.setPosixFilePermissions(each, PosixFilePermissions.fromString("rwx--x--x"));
+    }
   }
 
   static KubernetesSettings settings(String isolation) {

@@ -1,0 +1,68 @@
+package dev.polis.kubernetes.control;
+
+import dev.polis.files.FileException;
+import dev.polis.files.FolderPlacement;
+import dev.polis.health.HealthScope;
+import dev.polis.kubernetes.settings.KubernetesPrograms;
+import dev.polis.logtree.Log;
+import dev.polis.process.Account;
+import dev.polis.process.ChildOwner;
+import dev.polis.process.ProcessManager;
+import java.nio.file.Path;
+import java.util.Map;
+
+/**
+ * Says whose the programs of the control plane are, each with an account of its own where the node
+ * is root.
+ */
+record ControlOwners(ChildOwner apiServer, ChildOwner controllerManager, ChildOwner scheduler) {
+
+  /**
+   * Finds them.
+   *
+   * @param folder of the files that the programs read
+   */
+  static ControlOwners find(KubernetesPrograms programs, Path folder) throws InterruptedException {
+    return new ControlOwners(
+        // It alone writes: its audit log, which is on the same volume.
+        ChildOwner.of(Account.KUBE_APISERVER, programs.program("kube-apiserver"), folder, true),
+        ChildOwner.of(
+            Account.KUBE_CONTROLLER_MANAGER,
+            programs.program("kube-controller-manager"),
+            folder,
+            false),
+        ChildOwner.of(Account.KUBE_SCHEDULER, programs.program("kube-scheduler"), folder, false));
+  }
+
+  /** Gives each program what it reads, and the folders that it has for itself. */
+  void give(ControlFolder files, FolderPlacement audit, ProcessManager processes)
+      throws FileException, InterruptedException {
+    for (ControlFile each : ControlFile.values()) {
+      owner(each.reader()).give(files.placement(each));
+    }
+    apiServer.give(audit, processes, "kube-apiserver");
+    controllerManager.give(files.flexVolumes(), processes, "kube-controller-manager");
+  }
+
+  /** Tells which of them run as root. */
+  void tell(HealthScope health, Log log) {
+    RootPrograms.tell(
+        Map.of(
+            "kube-apiserver",
+            apiServer,
+            "kube-controller-manager",
+            controllerManager,
+            "kube-scheduler",
+            scheduler),
+        health,
+        log);
+  }
+
+  private ChildOwner owner(ControlFile.Reader reader) {
+    return switch (reader) {
+      case API_SERVER -> apiServer;
+      case CONTROLLER_MANAGER -> controllerManager;
+      case SCHEDULER -> scheduler;
+    };
+  }
+}
