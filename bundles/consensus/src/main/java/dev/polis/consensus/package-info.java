@@ -41,6 +41,10 @@
  * keys. It takes members by a name in their certificates, which no user's has. A CA of their own
  * would do the same, and a data directory of an earlier version has none.
  *
+ * <p>Where the node is root, etcd is not ({@link dev.polis.consensus.EtcdOwner}): it passes through
+ * the organ's folder to {@code peer_pki}, which is the node's, and has {@code data} and its working
+ * directory for itself. Its key is not the node's.
+ *
  * <p>An etcd of which it is known that it can lose acknowledged writes, or misorder or drop what a
  * watch sees, is refused with the reason ({@link dev.polis.consensus.EtcdDefect}), and so is a
  * pre-release.

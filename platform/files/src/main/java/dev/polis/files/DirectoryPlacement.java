@@ -132,29 +132,27 @@ public class DirectoryPlacement {
   }
 
   /**
-   * Returns whether it belongs to an account of the machine, with all it held when it was given.
+   * Returns whether it belongs to an account of the machine, with the files and directories in it.
    *
    * @param account its number
    */
   public final boolean isOf(int account) throws FileException {
     try {
-      return Ownership.isOf(path, account);
+      return Ownership.isTreeOf(path, account);
     } catch (IOException e) {
       throw DiskTrouble.failed("look at the owner of", path, 0, e);
     }
   }
 
   /**
-   * Gives it to an account of the machine, with the files and directories in it, unless it has it
-   * already. Only root can do that.
+   * Gives it to an account of the machine, with the files and directories in it. Only root can do
+   * that. No program that makes files there should run meanwhile.
    *
    * @param account its number, which is that of its group, too
    */
   public final void giveTo(int account) throws FileException {
     try {
-      if (!Ownership.isOf(path, account)) {
-        Ownership.giveTree(path, account);
-      }
+      Ownership.giveTree(path, account);
     } catch (IOException e) {
       throw DiskTrouble.failed("change the owner of", path, 0, e);
     }

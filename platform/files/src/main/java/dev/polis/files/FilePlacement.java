@@ -119,7 +119,9 @@ public final class FilePlacement {
     try {
       if (DirectoryPlacement.exists(path)) {
         Ownership.give(path, account);
-        Files.setPosixFilePermissions(path, mode.permissions());
+        if (!Files.getPosixFilePermissions(path).equals(mode.permissions())) {
+          Files.setPosixFilePermissions(path, mode.permissions());
+        }
       }
     } catch (IOException e) {
       throw DiskTrouble.failed("change the owner of", path, 0, e);

@@ -4,21 +4,36 @@ import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Gives files to accounts of the machine, by their numbers. Symbolic links are not followed. */
+/**
+ * Gives files to accounts of the machine, by their numbers. Symbolic links are not followed, and
+ * what has another name is left: where the kernel lets anybody make such names, it may be a file of
+ * another's.
+ */
 final class Ownership {
+
+  /** Whose this process is: nobody else gives files away. */
+  private static final int ROOT = 0;
+
+  private static final Step NOTHING = path -> {};
+
+  /** Does something with a file or a directory of a tree. */
+  @FunctionalInterface
+  private interface Step {
+    void take(Path path) throws IOException;
+  }
 
   private Ownership() {}
 
-  /** Returns whether a file belongs to an account, and to the group of the same number. */
-  static boolean isOf(Path path, int account) throws IOException {
-    return attribute(path, "unix:uid") == account && attribute(path, "unix:gid") == account;
-  }
-
-  /** Gives a file or directory to an account, unless it has it already. */
+  /** Gives a file or directory to an account, and to the group of the same number. */
   static void give(Path path, int account) throws IOException {
     if (!isOf(path, account)) {
       Files.setAttribute(path, "unix:gid", account, LinkOption.NOFOLLOW_LINKS);
@@ -26,32 +41,84 @@ final class Ownership {
     }
   }
 
+  /** Returns whether a directory and all in it belong to an account. */
+  static boolean isTreeOf(Path top, int account) throws IOException {
+    AtomicBoolean all = new AtomicBoolean(true);
+    Step look =
+        path -> {
+          if (!isOf(path, account)) {
+            all.set(false);
+          }
+        };
+    walk(top, look, look, NOTHING);
+    return all.get();
+  }
+
   /**
-   * Gives a directory with its files and directories to an account, itself last: as long as it is
-   * another's, not all has been given. A file that has another name is left: where the kernel lets
-   * anybody make such names, it may be a file of another's.
+   * Gives a directory and all in it to an account. Who has it until then may still run and put
+   * links into it. So from the top down each directory is taken from everybody before anything in
+   * it is looked at; then all is given from the bottom up, and not looked at again.
    */
   static void giveTree(Path top, int account) throws IOException {
+    walk(top, Ownership::takeAway, NOTHING, NOTHING);
+    walk(top, NOTHING, path -> give(path, account), path -> give(path, account));
+  }
+
+  private static void takeAway(Path directory) throws IOException {
+    give(directory, ROOT);
+    Set<PosixFilePermission> permissions =
+        EnumSet.copyOf(Files.getPosixFilePermissions(directory, LinkOption.NOFOLLOW_LINKS));
+    if (permissions.removeAll(
+        Set.of(PosixFilePermission.GROUP_WRITE, PosixFilePermission.OTHERS_WRITE))) {
+      Files.setPosixFilePermissions(directory, permissions);
+    }
+  }
+
+  private static void walk(Path top, Step entering, Step file, Step leaving) throws IOException {
     Files.walkFileTree(
         top,
         new SimpleFileVisitor<>() {
           @Override
-          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+          public FileVisitResult preVisitDirectory(Path path, BasicFileAttributes attributes)
               throws IOException {
-            if (attributes.isRegularFile() && attribute(file, "unix:nlink") == 1) {
-              give(file, account);
-            }
+            entering.take(path);
             return FileVisitResult.CONTINUE;
           }
 
           @Override
-          public FileVisitResult postVisitDirectory(Path directory, IOException failure)
+          public FileVisitResult visitFile(Path path, BasicFileAttributes attributes)
               throws IOException {
-            FileVisitResult next = super.postVisitDirectory(directory, failure);
-            give(directory, account);
+            try {
+              if (attributes.isRegularFile() && attribute(path, "unix:nlink") == 1) {
+                file.take(path);
+              }
+              return FileVisitResult.CONTINUE;
+            } catch (NoSuchFileException gone) {
+              return visitFileFailed(path, gone);
+            }
+          }
+
+          @Override
+          public FileVisitResult visitFileFailed(Path path, IOException failure)
+              throws IOException {
+            // Where a program works, files come and go.
+            return failure instanceof NoSuchFileException && !path.equals(top)
+                ? FileVisitResult.CONTINUE
+                : super.visitFileFailed(path, failure);
+          }
+
+          @Override
+          public FileVisitResult postVisitDirectory(Path path, IOException failure)
+              throws IOException {
+            FileVisitResult next = super.postVisitDirectory(path, failure);
+            leaving.take(path);
             return next;
           }
         });
+  }
+
+  private static boolean isOf(Path path, int account) throws IOException {
+    return attribute(path, "unix:uid") == account && attribute(path, "unix:gid") == account;
   }
 
   private static int attribute(Path path, String name) throws IOException {

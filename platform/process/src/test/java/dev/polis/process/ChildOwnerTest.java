@@ -105,10 +105,43 @@ class ChildOwnerTest {
     }
 
     assertEquals(Account.ETCD.number(), user(directory));
+    assertEquals(Account.ETCD.number(), user(inside.getParent()));
     assertEquals(Account.ETCD.number(), user(inside));
     for (Path other : List.of(others, elsewhere, linked)) {
       assertEquals(0, user(other), other::toString);
     }
+  }
+
+  @Test
+  @DisplayName("what an earlier version made as root in a child's directory becomes the child's")
+  void rolledBack() throws Exception {
+    Needs.root("giving a file to another account");
+    DirectoryPlacement inner = folder.declareDirectory("inner", Mode.PRIVATE_DIRECTORY);
+    Path deep = Files.createDirectories(inner.create().resolve("a"));
+    inner.giveTo(Account.ETCD.number());
+    assertTrue(inner.isOf(Account.ETCD.number()));
+    Path late = Files.write(deep.resolve("late"), TEXT);
+    assertFalse(inner.isOf(Account.ETCD.number()));
+
+    try (var processes = ProcessManager.open(top.resolve("processes"), LogTree.create())) {
+      owner().give(inner, processes, "etcd");
+    }
+
+    assertEquals(Account.ETCD.number(), user(late));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("an account that lets all others write in its directory does not keep it so")
+  void openDirectory() throws Exception {
+    Needs.root("giving a file to another account");
+    DirectoryPlacement inner = folder.declareDirectory("inner", Mode.PRIVATE_DIRECTORY);
+    Path deep = Files.createDirectories(inner.create().resolve("a"));
+    Files.setPosixFilePermissions(deep, PosixFilePermissions.fromString("rwxrwxrwx"));
+
+    inner.giveTo(Account.ETCD.number());
+
+    assertEquals("rwxr-xr-x", PosixFilePermissions.toString(Files.getPosixFilePermissions(deep)));
   }
 
   @Test

@@ -99,6 +99,10 @@ class KubernetesControllerIT {
     return explained.has("level") && explained.get("level").getAsString().equals("UP");
   }
 
+  private static String user(String program) throws IOException {
+    return TestNode.users(pids().get(program)).getFirst();
+  }
+
   private static boolean hasHostAddress() throws IOException {
     return NetworkInterface.getByInetAddress(HOST_ADDRESS) != null;
   }
@@ -112,6 +116,9 @@ class KubernetesControllerIT {
     assertTrue(explained.contains("UP"), explained);
     if (System.getProperty("user.name").equals("root")) {
       assertTrue(hasHostAddress());
+      assertEquals(
+          List.of("60903", "60904", "60905"),
+          List.of(user("kube-apiserver"), user("kube-controller-manager"), user("kube-scheduler")));
     }
   }
 

@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonElement;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.process.Account;
+import dev.polis.process.Commands;
+import dev.polis.process.RunAs;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.net.URI;
@@ -16,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -388,6 +392,27 @@ class KubernetesIT {
   void seccomp() throws Exception {
     String status = node.said("exec", "shell", "--", "grep", "Seccomp:", "/proc/self/status");
     assertEquals("2", status.replaceAll("\\D", ""), status);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "the DNS server of a node that is root has an account, one right, and no key but its own")
+  void dnsAccount() throws Exception {
+    long pid = node.node().children("coredns").getFirst().pid();
+    assertEquals(Collections.nCopies(4, "60906"), TestNode.users(pid));
+    List<String> status = Files.readAllLines(Path.of("/proc/" + pid + "/status"));
+    // CAP_NET_BIND_SERVICE is the tenth.
+    assertTrue(status.contains("CapEff:\t0000000000000400"), status::toString);
+    assertTrue(status.contains("NoNewPrivs:\t1"), status::toString);
+    Path folder = node.node().state().resolve("data/kubernetes-worker");
+    for (String key : List.of("netservices.key", "kubelet.key", "csi-provisioner.key")) {
+      List<String> cat = Commands.located(List.of("cat", folder.resolve(key).toString()));
+      assertEquals(
+          key.startsWith("netservices"),
+          new Commands().run(ANSWER, RunAs.command(Account.COREDNS.text(), cat)).ok(),
+          key);
+    }
   }
 
   @Test

@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -97,6 +98,7 @@ class StorageModesIT {
       node.up("--security", mode.option, "--set", SMALL);
       node.takeOwnership();
       String id = node.id();
+      etcdHasItsAccount(node, mode);
       try (OwnerApi owner = OwnerApi.of(node)) {
         owner.label(id, "witness", WITNESS);
       }
@@ -111,6 +113,18 @@ class StorageModesIT {
       }
       goesDown(node);
     }
+  }
+
+  /** A node that is root gives etcd an account, but on a volume that only one can make files on. */
+  private static void etcdHasItsAccount(TestNode node, Mode mode) throws Exception {
+    if (!Needs.isRoot()) {
+      return;
+    }
+    boolean root = mode == Mode.AUTHENTICATED_ENCRYPTED;
+    String user = root ? "0" : "60902";
+    assertEquals(Collections.nCopies(4, user), TestNode.users(node.etcd().pid()));
+    String health = node.ctl("health", "-o", "json").out();
+    assertEquals(root, health.contains("etcd runs as root: "), health);
   }
 
   /** Skips the test where such a volume cannot be; fails in words where a program is missing. */

@@ -21,15 +21,19 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Runs a node of the distribution as it ships, in a state directory of its own, with the operator's
@@ -143,6 +147,7 @@ final class TestNode implements AutoCloseable {
   /** Starts the node with something on its standard input. */
   void startWith(byte[] input, String... more) throws Exception {
     Files.createDirectories(state.resolve("log"));
+    letOthersReach();
     Path output = log();
     // Whoever runs the tests in the background of a shell, or under nohup, passes on that SIGINT or
     // SIGHUP is ignored.
@@ -159,6 +164,25 @@ final class TestNode implements AutoCloseable {
     try (OutputStream stdin = started.getOutputStream()) {
       stdin.write(input);
     }
+  }
+
+  /** Opens the way to the state directory, as it is on a machine, so that children get accounts. */
+  private void letOthersReach() throws IOException {
+    for (Path above = state.getParent(); above != null; above = above.getParent()) {
+      Set<PosixFilePermission> permissions = EnumSet.copyOf(Files.getPosixFilePermissions(above));
+      if (!permissions.add(PosixFilePermission.OTHERS_EXECUTE)) {
+        return;
+      }
+      Files.setPosixFilePermissions(above, permissions);
+    }
+  }
+
+  /** The users of a process: real, effective, saved, and of the file system. */
+  static List<String> users(long pid) throws IOException {
+    return Files.readAllLines(Path.of("/proc", Long.toString(pid), "status")).stream()
+        .filter(line -> line.startsWith("Uid:"))
+        .flatMap(line -> Stream.of(line.split("\\s+")).skip(1))
+        .toList();
   }
 
   private Path log() {
