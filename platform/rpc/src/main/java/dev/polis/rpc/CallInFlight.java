@@ -487,7 +487,6 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
               throw new RpcException(malformed.code(), malformed.reason());
             }
             asked = true;
-            method.requireFittingFields(message);
             method.requireKnownFields(message);
             if (request == null && message instanceof Message readable) {
               request = readable;

@@ -5,6 +5,7 @@ import dev.polis.wire.UnknownFields;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
@@ -18,14 +19,12 @@ import java.util.Set;
  * @param descriptor the method, with a request type that also says "not readable"
  * @param rule who may call it
  * @param counters its numbers
- * @param sizes the largest sizes of a request's fields
  */
 record CallMethod(
     String service,
     MethodDescriptor<Object, Object> descriptor,
     CallRule rule,
-    CallCounters counters,
-    FieldRules sizes) {
+    CallCounters counters) {
 
   /**
    * Stands for a request that is not of the method's type, with the status that its caller gets.
@@ -34,11 +33,7 @@ record CallMethod(
 
   static CallMethod of(MethodDescriptor<?, ?> method) {
     return new CallMethod(
-        method.getServiceName(),
-        tolerant(method),
-        CallRule.of(method),
-        new CallCounters(),
-        new FieldRules());
+        method.getServiceName(), tolerant(method), CallRule.of(method), new CallCounters());
   }
 
   /**
@@ -46,7 +41,7 @@ record CallMethod(
    */
   static CallMethod unknown(MethodDescriptor<?, ?> method) {
     CallRule rule = new CallRule(method.getFullMethodName(), false, Set.of(), false, false);
-    return new CallMethod("", tolerant(method), rule, new CallCounters(), new FieldRules());
+    return new CallMethod("", tolerant(method), rule, new CallCounters());
   }
 
   String name() {
@@ -59,17 +54,6 @@ record CallMethod(
    */
   boolean unary() {
     return descriptor.getType() == MethodDescriptor.MethodType.UNARY;
-  }
-
-  /**
-   * Refuses a request with a field that is larger than the rule at the field says.
-   *
-   * @throws RpcException INVALID_ARGUMENT, naming the field, its size and the largest one
-   */
-  void requireFittingFields(Object request) {
-    if (request instanceof Message message) {
-      sizes.check(message);
-    }
   }
 
   /**
@@ -102,15 +86,17 @@ record CallMethod(
   private static MethodDescriptor<Object, Object> tolerant(MethodDescriptor<?, ?> method) {
     MethodDescriptor<Object, Object> plain = (MethodDescriptor<Object, Object>) method;
     return plain.toBuilder(
-            new Tolerant(plain.getRequestMarshaller()), plain.getResponseMarshaller())
+            new Tolerant(plain.getRequestMarshaller(), new FieldRules()),
+            plain.getResponseMarshaller())
         .build();
   }
 
   /**
    * Reads a request without throwing: gRPC answers INTERNAL to bytes it cannot read, as if that
-   * were the server's fault.
+   * were the server's fault. It makes no objects of a request with a field that is larger than the
+   * rule at the field says: they would take many times the bytes that came.
    */
-  private record Tolerant(MethodDescriptor.Marshaller<Object> strict)
+  private record Tolerant(MethodDescriptor.Marshaller<Object> strict, FieldRules sizes)
       implements MethodDescriptor.Marshaller<Object> {
     @Override
     public InputStream stream(Object value) {
@@ -120,7 +106,7 @@ record CallMethod(
     @Override
     public Object parse(InputStream bytes) {
       try {
-        return parsed(bytes);
+        return parsed(bytes.readAllBytes());
       } catch (StatusRuntimeException tooLarge) {
         // gRPC would answer UNKNOWN to what is thrown here. What was compressed speaks of its size
         // only now.
@@ -131,15 +117,16 @@ record CallMethod(
       }
     }
 
-    private Object parsed(InputStream bytes) throws IOException {
+    private Object parsed(byte[] bytes) {
       try {
-        return strict.parse(bytes);
-      } catch (StatusRuntimeException failure) {
-        if (failure.getStatus().getCode() == Status.Code.RESOURCE_EXHAUSTED) {
-          throw failure;
+        if (strict instanceof MethodDescriptor.PrototypeMarshaller<Object> typed
+            && typed.getMessagePrototype() instanceof Message prototype) {
+          sizes.check(bytes, prototype.getDescriptorForType());
         }
-        // The rest, which nobody reads, may itself be garbled or too large.
-        bytes.skip(Long.MAX_VALUE);
+        return strict.parse(new ByteArrayInputStream(bytes));
+      } catch (RpcException tooLarge) {
+        return new Malformed(tooLarge.code(), tooLarge.getMessage());
+      } catch (IOException | StatusRuntimeException failure) {
         return unreadable("the request is no message of this method's type");
       }
     }

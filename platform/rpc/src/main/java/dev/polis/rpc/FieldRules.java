@@ -1,12 +1,14 @@
 package dev.polis.rpc;
 
-import com.google.protobuf.ByteString;
+import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.DescriptorProtos.FieldOptions;
+import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor;
-import com.google.protobuf.Message;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.WireFormat;
 import dev.polis.wire.options.Options;
-import java.nio.charset.StandardCharsets;
-import java.util.List;
+import java.io.IOException;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -26,6 +28,15 @@ final class FieldRules {
 
   /** Newer nodes may know some fields more than this one, each as small as those of today. */
   private static final int UNKNOWN_BYTES = 16 << 10;
+
+  /** Each takes some 250 bytes of memory, of which two are enough on the wire. */
+  private static final int UNKNOWN_VALUES = UNSTATED_ITEMS;
+
+  /** What the parser takes. */
+  private static final int DEEPEST = 100;
+
+  /** In a tag the type of the value stands behind the number of the field. */
+  private static final int TAG_TYPE_BITS = 3;
 
   /** Messages of {@code google.protobuf} cannot carry our options; the field that holds one can. */
   private static final String FOREIGN = "google.protobuf.";
@@ -60,40 +71,14 @@ final class FieldRules {
   }
 
   /**
-   * Checks all fields of a request, and of the messages in it.
+   * Checks all fields of a request, and of the messages in it, before any object is made of them.
    *
    * @throws RpcException INVALID_ARGUMENT, naming the first field that is too large, its size and
    *     the largest one
+   * @throws IOException if the bytes are no message
    */
-  void check(Message request) {
-    check(request, "");
-  }
-
-  private void check(Message message, String path) {
-    int unknown = message.getUnknownFields().getSerializedSize();
-    if (unknown > UNKNOWN_BYTES) {
-      throw RpcException.invalid(
-          "%s%s has %d bytes in fields that this node's version does not know; it takes at most %d. This request changed nothing; update the node, or send less"
-              .formatted(path, message.getDescriptorForType().getName(), unknown, UNKNOWN_BYTES));
-    }
-    message.getAllFields().forEach((field, value) -> check(field, value, path));
-  }
-
-  private void check(FieldDescriptor field, Object value, String path) {
-    Rule rule = known.computeIfAbsent(field, FieldRules::rule);
-    String name = path + field.getName();
-    if (!(value instanceof List<?> items)) {
-      checkValue(field, value, rule, name);
-      return;
-    }
-    if (items.size() > rule.items()) {
-      throw RpcException.invalid(
-          "%s has %d elements; it takes at most %d. This request changed nothing; split it into several"
-              .formatted(name, items.size(), rule.items()));
-    }
-    for (int i = 0; i < items.size(); i++) {
-      checkValue(field, items.get(i), rule, name + "[" + i + "]");
-    }
+  void check(byte[] request, Descriptor type) throws IOException {
+    new Walk(CodedInputStream.newInstance(request)).message(type, Place.TOP);
   }
 
   private static Rule rule(FieldDescriptor field) {
@@ -106,29 +91,160 @@ final class FieldRules {
     return needsBytes(field) ? UNSTATED_BYTES : Integer.MAX_VALUE;
   }
 
-  private void checkValue(FieldDescriptor field, Object value, Rule rule, String name) {
-    if (value instanceof Message inner && !isForeign(field)) {
-      check(inner, name + ".");
+  /**
+   * Names a place in a request; the text is made only for one that is refused.
+   *
+   * @param in the place around it; null at the top
+   * @param depth messages around it
+   */
+  private record Place(Place in, FieldDescriptor field, int index, int depth) {
+    static final Place TOP = new Place(null, null, 0, 0);
+
+    Place of(FieldDescriptor inner, int at) {
+      return new Place(this, inner, at, depth + 1);
     }
-    int size = bytesOf(value, rule.bytes());
-    if (size > rule.bytes()) {
-      throw RpcException.invalid(
-          "%s has %d bytes; it takes at most %d. This request changed nothing; shorten the value"
-              .formatted(name, size, rule.bytes()));
+
+    /** Returns what stands before the name of a field here. */
+    String path() {
+      return in == null ? "" : name() + (field.isRepeated() ? "[" + index + "]." : ".");
+    }
+
+    String name() {
+      return in.path() + field.getName();
     }
   }
 
-  private static int bytesOf(Object value, int limit) {
-    return switch (value) {
-      case String text -> bytesOf(text, limit);
-      case ByteString bytes -> bytes.size();
-      case Message message -> limit == Integer.MAX_VALUE ? 0 : message.getSerializedSize();
-      default -> 0;
-    };
-  }
+  /** Reads a request once, from its begin to its end. */
+  private final class Walk {
+    private final CodedInputStream input;
+    private int unknownValues;
+    private int unknownBytes;
 
-  /** Returns the size in UTF-8, in which a character has at most three bytes; zero if it fits. */
-  private static int bytesOf(String text, int limit) {
-    return text.length() <= limit / 3 ? 0 : text.getBytes(StandardCharsets.UTF_8).length;
+    Walk(CodedInputStream input) {
+      this.input = input;
+    }
+
+    void message(Descriptor type, Place place) throws IOException {
+      if (place.depth() > DEEPEST) {
+        throw new InvalidProtocolBufferException(
+            "messages are nested more than %d deep".formatted(DEEPEST));
+      }
+      Map<FieldDescriptor, Integer> items = new HashMap<>();
+      while (!input.isAtEnd()) {
+        int start = input.getTotalBytesRead();
+        int tag = input.readTag();
+        FieldDescriptor field = type.findFieldByNumber(WireFormat.getTagFieldNumber(tag));
+        int kind = WireFormat.getTagWireType(tag);
+        if (field != null && kind == field.getLiteType().getWireType()) {
+          value(field, tag, place, items);
+        } else if (field != null
+            && field.isPackable()
+            && kind == WireFormat.WIRETYPE_LENGTH_DELIMITED) {
+          packed(field, place, items);
+        } else {
+          unknown(tag);
+          unknownBytes += input.getTotalBytesRead() - start;
+          requireFewUnknown(type, place);
+        }
+      }
+    }
+
+    private void value(
+        FieldDescriptor field, int tag, Place place, Map<FieldDescriptor, Integer> items)
+        throws IOException {
+      Rule rule = known.computeIfAbsent(field, FieldRules::rule);
+      Place here = place.of(field, count(field, rule, place, items));
+      if (WireFormat.getTagWireType(tag) != WireFormat.WIRETYPE_LENGTH_DELIMITED) {
+        input.skipField(tag);
+        return;
+      }
+      int size = input.readRawVarint32();
+      if (size > rule.bytes()) {
+        throw RpcException.invalid(
+            "%s has %d bytes; it takes at most %d. This request changed nothing; shorten the value"
+                .formatted(
+                    field.isRepeated() ? here.name() + "[" + here.index() + "]" : here.name(),
+                    size,
+                    rule.bytes()));
+      }
+      if (field.getJavaType() != FieldDescriptor.JavaType.MESSAGE || isForeign(field)) {
+        input.skipRawBytes(size);
+        return;
+      }
+      int outer = input.pushLimit(size);
+      message(field.getMessageType(), here);
+      input.popLimit(outer);
+    }
+
+    private void packed(FieldDescriptor field, Place place, Map<FieldDescriptor, Integer> items)
+        throws IOException {
+      Rule rule = known.computeIfAbsent(field, FieldRules::rule);
+      int tag = field.getNumber() << TAG_TYPE_BITS | field.getLiteType().getWireType();
+      int outer = input.pushLimit(input.readRawVarint32());
+      while (!input.isAtEnd()) {
+        input.skipField(tag);
+        count(field, rule, place, items);
+      }
+      input.popLimit(outer);
+    }
+
+    /** Counts an element and returns its index. A message that comes twice would grow. */
+    private int count(
+        FieldDescriptor field, Rule rule, Place place, Map<FieldDescriptor, Integer> items) {
+      if (!field.isRepeated() && field.getJavaType() != FieldDescriptor.JavaType.MESSAGE) {
+        return 0;
+      }
+      int number = items.merge(field, 1, Integer::sum);
+      int most = field.isRepeated() ? rule.items() : 1;
+      if (number > most) {
+        throw RpcException.invalid(
+            "%s has %d elements or more; it takes at most %d. This request changed nothing; split it into several"
+                .formatted(place.of(field, 0).name(), number, most));
+      }
+      return number - 1;
+    }
+
+    /** Skips a field that this version does not know, and all that is in it if it is a group. */
+    private void unknown(int first) throws IOException {
+      int open = 0;
+      int tag = first;
+      while (true) {
+        switch (WireFormat.getTagWireType(tag)) {
+          case WireFormat.WIRETYPE_START_GROUP -> {
+            open++;
+            unknownValues++;
+          }
+          case WireFormat.WIRETYPE_END_GROUP -> open--;
+          default -> {
+            input.skipField(tag);
+            unknownValues++;
+          }
+        }
+        if (open <= 0 || unknownValues > UNKNOWN_VALUES) {
+          break;
+        }
+        tag = input.readTag();
+        if (tag == 0) {
+          throw new InvalidProtocolBufferException("a group does not end");
+        }
+      }
+      if (open < 0) {
+        throw new InvalidProtocolBufferException("a group ends that did not begin");
+      }
+    }
+
+    private void requireFewUnknown(Descriptor type, Place place) {
+      if (unknownBytes > UNKNOWN_BYTES || unknownValues > UNKNOWN_VALUES) {
+        throw RpcException.invalid(
+            "%s%s has %d bytes in %d values or more that this node's version does not know; a request takes at most %d in %d. This request changed nothing; update the node, or send less"
+                .formatted(
+                    place.path(),
+                    type.getName(),
+                    unknownBytes,
+                    unknownValues,
+                    UNKNOWN_BYTES,
+                    UNKNOWN_VALUES));
+      }
+    }
   }
 }

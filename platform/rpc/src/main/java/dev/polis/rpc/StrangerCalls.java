@@ -20,7 +20,8 @@ public record StrangerCalls(
    * The default limits. A stranger asks for the leader and the CA, registers a node, or fetches a
    * certificate: one call at a time, a second each; a follower of the leader calls again each
    * minute. 16 on a connection and 64 from one source are a rack behind one address that starts at
-   * once. An open call takes some 12 KiB, so 256 take 3 MiB. 8 MiB are two of the largest requests.
+   * once. An open call takes some 12 KiB, and up to 16 KiB of what this node does not know in its
+   * request, so 256 take 7 MiB. 8 MiB are two of the largest requests.
    */
   public static final StrangerCalls DEFAULT =
       new StrangerCalls(16, 64, 256, 8 << 20, Duration.ofMinutes(1));

@@ -23,8 +23,8 @@ import java.util.function.ToIntFunction;
  * takes the place of the oldest one of the source that has the most. Members of the cluster take
  * none of it. Safe for use by any thread.
  *
- * <p>With the default limits a full room holds 27 MiB, a third of the smallest heap of a node: 256
- * connections of 64 KiB, 256 calls of 12 KiB, and 8 MiB of requests.
+ * <p>With the default limits a full room holds 31 MiB, a third of the smallest heap of a node: 256
+ * connections of 64 KiB, 256 calls of 28 KiB, and 8 MiB of requests.
  */
 public final class StrangerRoom {
   /** Seconds whose new connections of one source may come at once: a client that starts. */

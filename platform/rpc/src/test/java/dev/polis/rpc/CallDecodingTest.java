@@ -7,14 +7,24 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
+import com.sun.management.ThreadMXBean;
 import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.RegisterNodeRequest;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.management.ManagementFactory;
+import java.util.HexFormat;
+import java.util.List;
 import java.util.zip.ZipException;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -23,6 +33,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CallDecodingTest {
   private static final Metadata.Key<String> TIMEOUT =
       Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER);
+
+  private static final int MESSAGE_BYTES = RpcSettings.Limits.DEFAULT.messageBytes();
 
   private final CallMethod method = CallMethod.of(ManagementGrpc.getApproveNodeMethod());
 
@@ -53,6 +65,73 @@ class CallDecodingTest {
     CallMethod.Malformed malformed = malformed(bomb);
     assertEquals(Status.Code.RESOURCE_EXHAUSTED, malformed.code());
     assertEquals("too large", malformed.reason());
+  }
+
+  @ParameterizedTest
+  @Tag("attack")
+  @ValueSource(strings = {"2324", "2a00", "22020a00"})
+  @DisplayName("a message of very many small parts is refused before objects are made of them")
+  void manySmallParts(String part) {
+    byte[] repeated = HexFormat.of().parseHex(part.repeat(MESSAGE_BYTES / (part.length() / 2)));
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    for (CallMethod each :
+        List.of(
+            CallMethod.of(CuratorGrpc.getRegisterNodeMethod()),
+            CallMethod.of(CuratorLocalGrpc.getGetCurrentLeaderMethod()))) {
+      long before = threads.getCurrentThreadAllocatedBytes();
+      Object read = each.descriptor().parseRequest(new ByteArrayInputStream(repeated));
+      long taken = threads.getCurrentThreadAllocatedBytes() - before;
+      CallMethod.Malformed malformed =
+          assertInstanceOf(CallMethod.Malformed.class, read, each.name());
+      assertEquals(Status.Code.INVALID_ARGUMENT, malformed.code(), malformed.reason());
+      assertTrue(
+          taken < 4 * MESSAGE_BYTES, () -> each.name() + " took " + taken + " bytes for " + part);
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("unknown fields are bounded together, however many messages they are spread over")
+  void unknownFieldsOfManyMessages() {
+    // 250 labels, each with 60 empty groups that nobody knows.
+    CallMethod.Malformed malformed = labels(("0a78" + "2324".repeat(60)).repeat(250));
+    assertTrue(malformed.reason().startsWith("labels.pairs[1]."), malformed.reason());
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("elements beyond those of a field are refused before objects are made of them")
+  void manyElements() {
+    CallMethod.Malformed malformed = labels("0a00".repeat(257));
+    assertTrue(malformed.reason().startsWith("labels.pairs has 257 "), malformed.reason());
+  }
+
+  private static CallMethod.Malformed labels(String pairs) {
+    RegisterNodeRequest request =
+        RegisterNodeRequest.newBuilder()
+            .setUnknownFields(
+                UnknownFieldSet.newBuilder()
+                    .addField(
+                        RegisterNodeRequest.LABELS_FIELD_NUMBER,
+                        UnknownFieldSet.Field.newBuilder()
+                            .addLengthDelimited(ByteString.copyFrom(HexFormat.of().parseHex(pairs)))
+                            .build())
+                    .build())
+            .build();
+    Object read =
+        CallMethod.of(CuratorGrpc.getRegisterNodeMethod())
+            .descriptor()
+            .parseRequest(request.toByteString().newInput());
+    return assertInstanceOf(CallMethod.Malformed.class, read);
+  }
+
+  @Test
+  @DisplayName("groups that end without a beginning, or never end, are no message")
+  void brokenGroups() {
+    for (String bytes : List.of("24", "2323", "232323")) {
+      CallMethod.Malformed malformed = malformed(HexFormat.of().parseHex(bytes));
+      assertEquals(Status.Code.INVALID_ARGUMENT, malformed.code(), bytes);
+    }
   }
 
   private CallMethod.Malformed malformed(byte[] bytes) {
