@@ -73,6 +73,9 @@ final class NamelessCertificate extends X509Certificate {
   private final transient Date notAfter;
   private final transient PublicKey key;
   private final transient Extensions extensions; // null if there are none
+  // Read with the rest: whoever asks for them later expects no failure. Null if absent.
+  private final transient KeyUsage usage;
+  private final transient BasicConstraints constraints;
 
   private NamelessCertificate(byte[] der) throws GeneralSecurityException, IOException {
     ASN1Sequence certificate = ASN1Sequence.getInstance(der);
@@ -98,6 +101,8 @@ final class NamelessCertificate extends X509Certificate {
         KeyFactory.getInstance(ALGORITHM)
             .generatePublic(new X509EncodedKeySpec(holder.getEncoded(ASN1Encoding.DER)));
     this.extensions = extensions(content);
+    this.usage = extensions == null ? null : KeyUsage.fromExtensions(extensions);
+    this.constraints = extensions == null ? null : BasicConstraints.fromExtensions(extensions);
   }
 
   /**
@@ -273,7 +278,6 @@ final class NamelessCertificate extends X509Certificate {
 
   @Override
   public boolean[] getKeyUsage() {
-    KeyUsage usage = KeyUsage.fromExtensions(extensions);
     if (usage == null) {
       return null; // the JDK's contract for "absent"
     }
@@ -287,8 +291,6 @@ final class NamelessCertificate extends X509Certificate {
 
   @Override
   public int getBasicConstraints() {
-    BasicConstraints constraints =
-        extensions == null ? null : BasicConstraints.fromExtensions(extensions);
     if (constraints == null || !constraints.isCA()) {
       return -1; // the JDK's contract for "no authority"
     }

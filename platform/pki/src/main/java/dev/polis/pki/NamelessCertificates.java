@@ -1,5 +1,6 @@
 package dev.polis.pki;
 
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.security.NoSuchAlgorithmException;
@@ -22,15 +23,21 @@ import java.util.List;
  * <p>The TLS stack parses what the peer shows before it asks any trust manager, and asks the first
  * provider of {@code CertificateFactory.X.509} to do so. This provider is the first: it asks the
  * JDK's own factory, and reads as a {@link NamelessCertificate} what that one refuses. What is
- * neither is refused with the JDK's reason. A certificate that is read is not yet trusted: each
- * connection's trust manager judges it as any other, and none of a cluster's issuer has an empty
- * name.
+ * neither is refused with the JDK's reason, and so is what is larger than any certificate of a
+ * cluster. A certificate that is read is not yet trusted: each connection's trust manager judges it
+ * as any other, and none of a cluster's issuer has an empty name.
  */
 final class NamelessCertificates extends Provider {
   private static final long serialVersionUID = 1L;
   private static final String NAME = "PolisCertificates";
   private static final String TYPE = "CertificateFactory";
   private static final String X509 = "X.509";
+
+  /**
+   * Bytes of a peer's certificate. Those of a cluster have some 500; read, one takes up to thirty
+   * times its bytes for as long as its connection is open.
+   */
+  private static final int LARGEST = 2 << 10;
 
   private NamelessCertificates() {
     super(
@@ -67,9 +74,6 @@ final class NamelessCertificates extends Provider {
 
   /** Asks the JDK's factory first. */
   private static final class Reader extends CertificateFactorySpi {
-    /** The JDK takes handshake messages of up to 32 KiB; a certificate is smaller. */
-    private static final int LARGEST = 32 << 10;
-
     private final CertificateFactory jdk = jdk();
 
     @Override
@@ -77,20 +81,38 @@ final class NamelessCertificates extends Provider {
       if (!in.markSupported()) {
         return jdk.generateCertificate(in); // no TLS stack: those read from memory
       }
-      in.mark(LARGEST);
+      in.mark(LARGEST + 1);
       try {
-        return jdk.generateCertificate(in);
-      } catch (CertificateException refused) {
-        return nameless(in, refused);
+        byte[] shown = in.readNBytes(LARGEST);
+        var unread = new ByteArrayInputStream(shown);
+        Certificate read = read(unread, shown, in);
+        in.reset();
+        in.skipNBytes(shown.length - unread.available());
+        return read;
+      } catch (IOException e) {
+        throw new CertificateException("a certificate cannot be read: " + e.getMessage(), e);
       }
     }
 
-    private static Certificate nameless(InputStream in, CertificateException refused)
+    private Certificate read(InputStream unread, byte[] shown, InputStream rest)
+        throws CertificateException, IOException {
+      try {
+        return jdk.generateCertificate(unread);
+      } catch (CertificateException refused) {
+        if (rest.read() >= 0) {
+          // No cause: logs name the first one, and that is the size.
+          throw new CertificateException(
+              "a peer's certificate has more than %d bytes; show a smaller one".formatted(LARGEST));
+        }
+        return nameless(shown, refused);
+      }
+    }
+
+    private static Certificate nameless(byte[] shown, CertificateException refused)
         throws CertificateException {
       try {
-        in.reset();
-        return NamelessCertificate.parse(in.readNBytes(LARGEST));
-      } catch (CertificateException | IOException e) {
+        return NamelessCertificate.parse(shown);
+      } catch (CertificateException e) {
         refused.addSuppressed(e);
         throw refused;
       }

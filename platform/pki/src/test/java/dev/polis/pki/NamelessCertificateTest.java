@@ -1,5 +1,6 @@
 package dev.polis.pki;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -9,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.TestPki;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.math.BigInteger;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
@@ -18,11 +20,21 @@ import java.security.cert.CertificateFactory;
 import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.Base64;
+import java.util.Date;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import org.bouncycastle.asn1.x500.X500Name;
+import org.bouncycastle.asn1.x509.Extension;
+import org.bouncycastle.asn1.x509.GeneralName;
+import org.bouncycastle.asn1.x509.GeneralNames;
+import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
+import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class NamelessCertificateTest {
@@ -143,8 +155,7 @@ class NamelessCertificateTest {
     byte[] whole = fromGo();
     for (int count = 0; count < MUTATIONS; count++) {
       byte[] der =
-          java.util.Arrays.copyOf(
-              whole, whole.length - (count % 5 == 0 ? random.nextInt(whole.length) : 0));
+          Arrays.copyOf(whole, whole.length - (count % 5 == 0 ? random.nextInt(whole.length) : 0));
       for (int flips = 1 + random.nextInt(4); flips > 0 && der.length > 0; flips--) {
         der[random.nextInt(der.length)] = (byte) random.nextInt();
       }
@@ -156,8 +167,76 @@ class NamelessCertificateTest {
     }
   }
 
-  /** Asks everything that a TLS stack may ask. */
+  @Test
+  @Tag("attack")
+  @DisplayName("a certificate without names whose extensions are not what they say is refused")
+  void falseExtensions() {
+    String der = HexFormat.of().formatHex(fromGo());
+    // keyUsage with its bits, or with as many bytes of another kind; the same as basicConstraints.
+    String usage = "0603551d0f0101ff040403020780";
+    assertTrue(der.contains(usage), der);
+    for (String other : List.of("0603551d0f0101ff040404020780", "0603551d130101ff040404020780")) {
+      byte[] forged = HexFormat.of().parseHex(der.replace(usage, other));
+      assertThrows(CertificateException.class, () -> read(forged), other);
+    }
+  }
+
+  /** Makes a certificate with as many empty names, of which each takes two bytes. */
+  private static byte[] withNames(int names) throws Exception {
+    KeyPair pair = Ed25519.generate();
+    GeneralName[] all = new GeneralName[names];
+    Arrays.fill(all, new GeneralName(GeneralName.dNSName, ""));
+    X500Name name = new X500Name("CN=many");
+    return new JcaX509v3CertificateBuilder(
+            name,
+            BigInteger.ONE,
+            new Date(0),
+            new Date(Long.MAX_VALUE >> 20),
+            name,
+            pair.getPublic())
+        .addExtension(Extension.subjectAlternativeName, false, new GeneralNames(all))
+        .build(new JcaContentSignerBuilder("Ed25519").build(pair.getPrivate()))
+        .getEncoded();
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a certificate of more than 2 KiB is refused by its size, as DER and as PEM")
+  void large() throws Exception {
+    byte[] fits = withNames(800);
+    assertTrue(fits.length < 2048, "has " + fits.length);
+    assertArrayEquals(fits, read(fits).getEncoded());
+    byte[] large = withNames(1000);
+    byte[] pem =
+        ("-----BEGIN CERTIFICATE-----\n"
+                + Base64.getMimeEncoder().encodeToString(large)
+                + "\n-----END CERTIFICATE-----\n")
+            .getBytes(US_ASCII);
+    for (byte[] shown : List.of(large, withNames(16_000), pem)) {
+      var refused = assertThrows(CertificateException.class, () -> read(shown));
+      assertTrue(refused.getMessage().contains("more than 2048 bytes"), refused.getMessage());
+    }
+  }
+
+  @Test
+  @DisplayName("certificates that stand one after the other are read one after the other")
+  void several() throws Exception {
+    byte[] first = withNames(700);
+    byte[] second = withNames(600);
+    var both = new ByteArrayOutputStream();
+    both.writeBytes(first);
+    both.writeBytes(second);
+    var in = new ByteArrayInputStream(both.toByteArray());
+    CertificateFactory factory = CertificateFactory.getInstance("X.509");
+    assertArrayEquals(first, factory.generateCertificate(in).getEncoded());
+    assertArrayEquals(second, factory.generateCertificate(in).getEncoded());
+    assertEquals(0, in.available());
+  }
+
+  /** Asks everything that a TLS stack may ask, or a reader of ours. */
   private static void touch(X509Certificate certificate) {
+    certificate.getKeyUsage();
+    certificate.getBasicConstraints();
     assertTrue(Ed25519.is(certificate.getPublicKey()));
     certificate.hasUnsupportedCriticalExtension();
     certificate.getCriticalExtensionOIDs();

@@ -14,9 +14,11 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
@@ -29,7 +31,7 @@ import javax.net.ssl.SSLSession;
  */
 final class CallIdentity {
   /**
-   * Keeps the results for this many callers, since verifying two signatures takes half a
+   * Keeps the results for this many members, since verifying two signatures takes half a
    * millisecond.
    */
   private static final int REMEMBERED = 1024;
@@ -290,23 +292,42 @@ final class CallIdentity {
             .formatted(member.from(), member.until(), now));
   }
 
-  /** Remembers who holds a certificate; when there are too many, the one met first is forgotten. */
+  /** Counts the certificates whose holders are remembered. */
+  int remembered() {
+    return trust.callers().size();
+  }
+
+  /**
+   * Remembers who holds a certificate: strangers for as long as their connection holds it, of
+   * members a number, of whom the one met first is forgotten.
+   */
   private static final class Callers {
-    private final Map<X509Certificate, Caller> known = new ConcurrentHashMap<>();
+    private final Map<X509Certificate, Caller> members = new ConcurrentHashMap<>();
     private final Queue<X509Certificate> order = new ArrayDeque<>(); // guarded by this
+    private final Map<X509Certificate, Caller> strangers =
+        Collections.synchronizedMap(new WeakHashMap<>());
 
     Optional<Caller> find(X509Certificate certificate) {
-      return Optional.ofNullable(known.get(certificate));
+      return Optional.ofNullable(members.get(certificate))
+          .or(() -> Optional.ofNullable(strangers.get(certificate)));
     }
 
     synchronized Caller add(X509Certificate certificate, Caller caller) {
-      if (known.put(certificate, caller) == null) {
+      if (!(caller instanceof Member)) {
+        strangers.put(certificate, caller);
+        return caller;
+      }
+      if (members.put(certificate, caller) == null) {
         order.add(certificate);
       }
       if (order.size() > REMEMBERED) {
-        known.remove(order.remove());
+        members.remove(order.remove());
       }
       return caller;
+    }
+
+    int size() {
+      return members.size() + strangers.size();
     }
   }
 }

@@ -10,6 +10,7 @@ import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.net.Socket;
+import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import javax.net.ssl.SSLEngine;
@@ -90,9 +91,13 @@ final class NettyTls {
 
   /**
    * Takes any certificate. The handshake proves possession of its key; what it is worth each call
-   * judges anew, with words that a failed handshake has none of.
+   * judges anew, with words that a failed handshake has none of. A connection keeps what was shown
+   * on it, which is little.
    */
   private static final class TakeAny extends X509ExtendedTrustManager {
+    /** Two, for those words about the second. */
+    private static final int LONGEST_CHAIN = 2;
+
     @Override
     public void checkClientTrusted(X509Certificate[] chain, String type) {}
 
@@ -106,7 +111,13 @@ final class NettyTls {
     public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket) {}
 
     @Override
-    public void checkClientTrusted(X509Certificate[] chain, String type, SSLEngine engine) {}
+    public void checkClientTrusted(X509Certificate[] chain, String type, SSLEngine engine)
+        throws CertificateException {
+      if (chain.length > LONGEST_CHAIN) {
+        throw new CertificateException(
+            "%d certificates were shown, show exactly one".formatted(chain.length));
+      }
+    }
 
     @Override
     public void checkServerTrusted(X509Certificate[] chain, String type, SSLEngine engine) {}

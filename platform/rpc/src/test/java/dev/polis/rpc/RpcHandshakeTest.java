@@ -25,6 +25,7 @@ import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.math.BigInteger;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -32,11 +33,21 @@ import java.security.KeyPair;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.Date;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
+import org.bouncycastle.asn1.x500.X500Name;
+import org.bouncycastle.asn1.x509.Extension;
+import org.bouncycastle.asn1.x509.GeneralName;
+import org.bouncycastle.asn1.x509.GeneralNames;
+import org.bouncycastle.cert.jcajce.JcaX509CertificateConverter;
+import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
+import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -44,8 +55,11 @@ import org.junit.jupiter.api.Test;
 class RpcHandshakeTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  /** The JDK's default of {@code jdk.tls.server.maxInboundCertificateChainLength}. */
-  private static final int JDK_LONGEST_CHAIN = 8;
+  /** Fit into a handshake, and read they take fifty times their bytes. */
+  private static final int NAMES = 3000;
+
+  /** Of so many certificates a caller learns in words that one is taken. */
+  private static final int LONGEST_CHAIN = 2;
 
   private static final String FAILED = "TLS handshake with ";
 
@@ -163,12 +177,42 @@ class RpcHandshakeTest {
       TlsIdentity user = fixture.user("owner");
       TlsIdentity chain =
           new TlsIdentity(
-              user.privateKey(), Collections.nCopies(JDK_LONGEST_CHAIN + 1, user.certificate()));
+              user.privateKey(), Collections.nCopies(LONGEST_CHAIN + 1, user.certificate()));
       try (SSLSocket socket =
           tls(fixture, TlsContexts.context(TlsKeys.fixed(chain), TlsTrust.anyKey()))) {
         endsInFailure(socket);
-        awaitLine(fixture, socket, "chain length");
+        awaitLine(fixture, socket, "3 certificates were shown");
       }
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a certificate of very many names gets no handshake, and is one log line")
+  void manyNames() throws Exception {
+    KeyPair pair = Ed25519.generate();
+    GeneralName[] names = new GeneralName[NAMES];
+    Arrays.fill(names, new GeneralName(GeneralName.dNSName, ""));
+    X500Name name = new X500Name("CN=many");
+    X509Certificate certificate =
+        new JcaX509CertificateConverter()
+            .setProvider("SUN")
+            .getCertificate(
+                new JcaX509v3CertificateBuilder(
+                        name,
+                        BigInteger.ONE,
+                        new Date(0),
+                        Date.from(Instant.now().plus(Duration.ofDays(1))),
+                        name,
+                        pair.getPublic())
+                    .addExtension(Extension.subjectAlternativeName, false, new GeneralNames(names))
+                    .build(new JcaContentSignerBuilder("Ed25519").build(pair.getPrivate())));
+    TlsIdentity many = TlsIdentity.of(pair.getPrivate(), certificate);
+    try (RpcFixture fixture = new RpcFixture();
+        SSLSocket socket =
+            tls(fixture, TlsContexts.context(TlsKeys.fixed(many), TlsTrust.anyKey()))) {
+      endsInFailure(socket);
+      awaitLine(fixture, socket, "has more than 2048 bytes");
     }
   }
 

@@ -1,0 +1,69 @@
+package dev.polis.rpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestPki;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.TlsContexts;
+import java.io.ByteArrayInputStream;
+import java.lang.reflect.Proxy;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
+import java.time.InstantSource;
+import java.util.List;
+import javax.net.ssl.SSLSession;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+class CallIdentityTest {
+  private static final int STRANGERS = 50;
+
+  private final CertificateAuthority ca = CertificateAuthority.create("Test cluster CA");
+  private final CallIdentity identity = new CallIdentity(InstantSource.system());
+
+  /** Makes the session of a peer that shows a certificate. */
+  private static SSLSession showing(X509Certificate certificate) {
+    return (SSLSession)
+        Proxy.newProxyInstance(
+            CallIdentityTest.class.getClassLoader(),
+            new Class<?>[] {SSLSession.class},
+            (session, method, arguments) -> {
+              assertEquals("getPeerCertificates", method.getName());
+              return new Certificate[] {certificate};
+            });
+  }
+
+  /** Reads a certificate without names, which the JDK, unlike others, does not keep. */
+  private static X509Certificate read(byte[] der) throws CertificateException {
+    return (X509Certificate)
+        CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(der));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("no certificate of a stranger is kept longer than its connection, a member's is")
+  void strangersAreForgotten() throws Exception {
+    assertEquals(List.of("TLSv1.3"), TlsContexts.PROTOCOLS, "makes such certificates readable");
+    identity.trust(ca.certificate());
+    assertTrue(identity.isMember(showing(ca.issueUser("owner", Ed25519.generate().getPublic()))));
+    for (int stranger = 0; stranger < STRANGERS; stranger++) {
+      byte[] der = TestPki.nameless(Ed25519.generate(), "Ed25519");
+      assertFalse(identity.isMember(showing(read(der))));
+      der[der.length - 1] ^= 1; // of the signature
+      assertFalse(identity.isMember(showing(read(der))));
+    }
+    Await.until(
+        "the member alone to be remembered",
+        () -> {
+          System.gc();
+          return identity.remembered() == 1;
+        });
+  }
+}
