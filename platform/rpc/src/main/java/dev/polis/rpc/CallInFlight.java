@@ -231,17 +231,25 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
    * in the audit log.
    */
   private void end(Status status, Metadata trailers) {
-    synchronized (state) {
-      if (closed) {
-        return;
-      }
-      closed = true;
+    if (!closes()) {
+      // It may have joined the others, or its provider, after it was ended from outside.
+      owner.leave(this);
+      return;
     }
     try {
       record(status);
       awaitAudit();
     } finally {
       tell(status, trailers);
+    }
+  }
+
+  /** Marks the call as closed; returns false if it is. */
+  private boolean closes() {
+    synchronized (state) {
+      boolean first = !closed;
+      closed = true;
+      return first;
     }
   }
 

@@ -423,14 +423,12 @@ final class CallRouter extends HandlerRegistry {
   }
 
   /**
-   * Lets a call that was ended from outside leave once more: it may have joined its provider after
-   * it left.
+   * Lets a call that was ended from outside leave once more, by its failure.
    *
    * @throws RpcException if it was; nobody reads it
    */
   private void requireOpen(CallInFlight call) {
     if (call.isClosed()) {
-      leave(call);
       throw new RpcException(Status.Code.CANCELLED, "the call was ended before it was served");
     }
   }
@@ -573,6 +571,11 @@ final class CallRouter extends HandlerRegistry {
   }
 
   // ---- who looks
+
+  /** Counts the calls that were admitted and have not ended. */
+  int open() {
+    return calls.size();
+  }
 
   List<String> services() {
     Set<String> names = new TreeSet<>();
