@@ -45,7 +45,7 @@ public final class TlsConnection implements AutoCloseable {
   private InputStream in; // null before the handshake
   private OutputStream out; // null before the handshake
   private boolean finished;
-  private boolean ofMember;
+  private volatile boolean ofMember;
 
   /** When {@link #overdue} begins, in nanoseconds since {@code began}. */
   private volatile long limit = NEVER;
@@ -153,12 +153,12 @@ public final class TlsConnection implements AutoCloseable {
     }
   }
 
-  /** Notes that the peer was a member of the cluster when it came. */
-  void setOfMember() {
-    ofMember = true;
+  /** Notes whether the peer is a member of the cluster. */
+  void setOfMember(boolean member) {
+    ofMember = member;
   }
 
-  /** Returns whether the peer was a member of the cluster when it came. */
+  /** Returns whether the peer was a member of the cluster when that was last looked at. */
   boolean ofMember() {
     return ofMember;
   }

@@ -41,8 +41,8 @@ final class TlsPort extends SharedPort<TlsHandler> {
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final Set<TlsConnection> open = ConcurrentHashMap.newKeySet();
 
-  /** Those of members whose bytes are passed, which no request reads any more. */
-  private final Set<TlsConnection> passed = ConcurrentHashMap.newKeySet();
+  /** Those with a request under way, also one whose bytes are passed. */
+  private final Set<TlsConnection> busy = ConcurrentHashMap.newKeySet();
 
   private final ConnectionGate gate = new ConnectionGate(StrangerRoom.ofProcess());
   private final Thread acceptor = Thread.ofVirtual().name("tls port").unstarted(this::acceptAll);
@@ -140,9 +140,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
           .map(PortTenant::handler)
           .ifPresent(
               handler ->
-                  passed.stream()
-                      .filter(each -> !isMember(each, handler))
-                      .forEach(TlsConnection::abort));
+                  busy.stream().filter(each -> lost(each, handler)).forEach(TlsConnection::abort));
       pause();
     }
   }
@@ -183,7 +181,6 @@ final class TlsPort extends SharedPort<TlsHandler> {
     try {
       connection.accept(first, tenant.context(), tenant.parameters());
       if (isMember(connection, tenant.handler())) {
-        connection.setOfMember();
         pass.member();
       } else {
         pass.greeted();
@@ -199,6 +196,16 @@ final class TlsPort extends SharedPort<TlsHandler> {
 
   private static boolean isMember(TlsConnection connection, TlsHandler handler) {
     return connection.certificate().filter(handler::isMember).isPresent();
+  }
+
+  /**
+   * Returns whether the peer is no member any more. A peer that was none when its request began is
+   * answered by the handler, which tells it why.
+   */
+  private static boolean lost(TlsConnection connection, TlsHandler handler) {
+    boolean was = connection.ofMember();
+    connection.setOfMember(isMember(connection, handler));
+    return was && !connection.ofMember();
   }
 
   private static void report(TlsConnection connection, HandshakeLog log, IOException failed) {
@@ -236,8 +243,11 @@ final class TlsPort extends SharedPort<TlsHandler> {
   private Next handle(TlsConnection connection) throws IOException {
     PortTenant<TlsHandler> tenant = enter();
     try {
+      connection.setOfMember(isMember(connection, tenant.handler()));
+      busy.add(connection);
       return tenant.handler().handle(connection);
     } finally {
+      busy.remove(connection);
       tenant.leave();
       // The interruption of a request that is over must not end the connection.
       Thread.interrupted();
@@ -258,16 +268,14 @@ final class TlsPort extends SharedPort<TlsHandler> {
    */
   private void pass(TlsConnection near, TlsConnection far, Runnable way) throws IOException {
     near.unlimited();
-    if (near.ofMember()) {
-      passed.add(near);
-    }
+    busy.add(near);
     try (far) {
       threads.execute(way);
       TlsConnection.copy(far, near);
       // The far end has said all: the near one has to close now.
       part(near);
     } finally {
-      passed.remove(near);
+      busy.remove(near);
     }
   }
 

@@ -156,6 +156,7 @@ sealed interface HttpBody {
       if (!line(in).isEmpty()) {
         throw HttpSyntaxException.bad("a chunk is longer than it says");
       }
+      flushIfIdle(in, out);
     }
     skipTrailers(in);
     end(out);

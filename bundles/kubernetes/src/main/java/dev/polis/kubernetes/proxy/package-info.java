@@ -31,8 +31,8 @@
  * be a request that nobody has read. A request that is passed on to a Pod, a Service or a node may
  * be answered at any time; it is left to the platform before its answer. So all of these go on
  * while this code is replaced, and end within a second when the user's certificate ends or is
- * revoked. Others are answered within two seconds of a replacement, or begin with the next
- * instance.
+ * revoked, as any other request does. Others are answered within two seconds of a replacement, or
+ * begin with the next instance.
  *
  * <p>Not promised: HTTP/2, to which clients do not insist on: they are told HTTP/1.1 in the
  * handshake (ALPN). Trailers are dropped, no API of Kubernetes has any. A peer that stops reading a

@@ -93,6 +93,7 @@ class AuthProxyTest {
   private final MutableValue<NetworkStatus> network =
       new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
   private volatile Optional<Crl> revoked = Optional.empty();
+  private final AtomicInteger listRead = new AtomicInteger();
   private volatile ProxyBackend backend;
   private FakeApiServer server;
   private Subtree role;
@@ -121,8 +122,15 @@ class AuthProxyTest {
     Subtree subtree = tree.organ("roles");
     subtree.run(
         "controller",
-        new AuthProxy("dev.polis.test", port, cluster, network, () -> revoked, () -> backend)::run);
+        new AuthProxy("dev.polis.test", port, cluster, network, this::readList, () -> backend)
+            ::run);
     return subtree;
+  }
+
+  private Optional<Crl> readList() {
+    Optional<Crl> read = revoked;
+    listRead.incrementAndGet();
+    return read;
   }
 
   private static ClusterStatus status(NodeCredentials credentials) {
@@ -476,6 +484,66 @@ class AuthProxyTest {
       readToTheEnd(client);
       Duration took = Duration.ofNanos(System.nanoTime() - before);
       assertTrue(took.compareTo(Duration.ofSeconds(1)) < 0, took::toString);
+    }
+  }
+
+  /** Watches and followed logs that the API server takes for such, but the proxy does not. */
+  private static final List<String> UNNOTICED =
+      List.of(
+          "/api/v1/secrets?watch&allowWatchBookmarks=true&timeoutSeconds=31536000",
+          "/api/v1/secrets?watch=yes",
+          "/api/v1/secrets?w%61tch=1",
+          "/api/v1/namespaces/n/pods/p/log?follow=yes",
+          "/api/v1/watch/secrets?limit=5");
+
+  @ParameterizedTest
+  @FieldSource("UNNOTICED")
+  @Tag("attack")
+  @Tag("alone")
+  @DisplayName("an answer that goes on ends within a second of a revocation, however it was asked")
+  void revocationEndsAnyAnswer(String path) throws Exception {
+    goOn(new CountDownLatch(1));
+    try (Raw client = begun(new Raw(), path)) {
+      requireEndOnRevocation(client);
+    }
+  }
+
+  private void requireEndOnRevocation(Raw client) {
+    revokeOwner();
+    long before = System.nanoTime();
+    readToTheEnd(client);
+    Duration took = Duration.ofNanos(System.nanoTime() - before);
+    assertTrue(took.compareTo(Duration.ofSeconds(1)) < 0, took::toString);
+  }
+
+  @Test
+  @Tag("attack")
+  @Tag("alone")
+  @DisplayName(
+      "a body that goes on ends within a second of the revocation of its user's certificate")
+  void revocationEndsUpload() throws Exception {
+    try (Raw client = new Raw()) {
+      client.send(
+          "POST /a HTTP/1.1\r\nHost: k\r\nExpect: 100-continue\r\nContent-Length: 99\r\n\r\n");
+      assertEquals(100, client.read().code());
+      requireEndOnRevocation(client);
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @Tag("alone")
+  @DisplayName(
+      "a certificate that counts only since after the handshake loses its watch as others do")
+  void revocationOfLateMember() throws Exception {
+    goOn(new CountDownLatch(1));
+    revokeOwner();
+    try (Raw client = new Raw()) {
+      client.socket.startHandshake();
+      Await.until(SOON, "the port to judge the certificate", () -> listRead.get() > 0);
+      revoked = Optional.empty();
+      begun(client, LASTING.getFirst());
+      requireEndOnRevocation(client);
     }
   }
 
