@@ -20,9 +20,11 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * Makes a persistent volume, a directory on the node's data volume, for each claim whose Pod was
@@ -36,6 +38,7 @@ final class VolumeProvisioner implements Task {
 
   private static final String SELECTED_NODE = "volume.kubernetes.io/selected-node";
   private static final String ASKED = "volume.kubernetes.io/storage-provisioner";
+  private static final String BETA_CLASS = "volume.beta.kubernetes.io/storage-class";
   private static final String PROVISIONED_BY = "pv.kubernetes.io/provisioned-by";
   private static final String NODE = "polis.dev/node";
   private static final String QUOTA = "polis.dev/quota";
@@ -45,6 +48,9 @@ final class VolumeProvisioner implements Task {
   private static final String CLAIMS = "/api/v1/persistentvolumeclaims";
   private static final String VOLUMES = "/api/v1/persistentvolumes";
   private static final String CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
+
+  /** Anything else would be another path of the API server. */
+  private static final Pattern CLASS_NAME = Pattern.compile("[a-z0-9]([-.a-z0-9]*[a-z0-9])?");
 
   // Programs of any user may write into a volume, as into one that a cloud formats.
   private static final String MODE = "rwxrwxrwx";
@@ -108,12 +114,36 @@ final class VolumeProvisioner implements Task {
 
     private void follow(Log log, Backoff backoff) throws IOException, InterruptedException {
       JsonObject list = client.list(collection);
+      List<IOException> failed = new ArrayList<>();
       for (JsonObject each : KubeClient.items(list)) {
-        action.act(each, log);
+        try {
+          attempt(each, log);
+        } catch (IOException e) {
+          failed.add(e);
+        }
+      }
+      if (!failed.isEmpty()) {
+        // After the others have had their turn.
+        throw failed.getFirst();
       }
       backoff.reset();
       String version = list.getAsJsonObject("metadata").get("resourceVersion").getAsString();
       client.watch(collection + "?resourceVersion=" + version, event -> act(event, log));
+    }
+
+    /** Acts on an object; one that is not as it should be is left out, until it changes. */
+    private void attempt(JsonObject object, Log log) throws IOException, InterruptedException {
+      try {
+        action.act(object, log);
+      } catch (RuntimeException wrong) {
+        log.error("%s has what cannot be acted on: %s", collection, named(object), wrong);
+      }
+    }
+
+    private static String named(JsonObject object) {
+      return object.get("metadata") instanceof JsonObject metadata
+          ? "%s/%s".formatted(metadata.get("namespace"), metadata.get("name"))
+          : "an object without metadata";
     }
 
     private void act(JsonObject event, Log log) {
@@ -122,7 +152,7 @@ final class VolumeProvisioner implements Task {
         return;
       }
       try {
-        action.act(event.getAsJsonObject("object"), log);
+        attempt(event.getAsJsonObject("object"), log);
       } catch (IOException e) {
         // It ends the watch; the list that follows meets the object again.
         throw new UncheckedIOException(e);
@@ -139,8 +169,11 @@ final class VolumeProvisioner implements Task {
       return;
     }
     Optional<String> refusal = VolumeRefusal.of(claim);
-    String storageClass = claim.getAsJsonObject("spec").get("storageClassName").getAsString();
-    Optional<JsonObject> found = client.find(CLASSES + "/" + storageClass);
+    String storageClass = storageClass(claim);
+    Optional<JsonObject> found =
+        CLASS_NAME.matcher(storageClass).matches()
+            ? client.find(CLASSES + "/" + storageClass)
+            : Optional.empty();
     if (refusal.isPresent() || found.isEmpty()) {
       // What becomes of the data is said by the class; a guess could delete it.
       refuse(
@@ -200,6 +233,16 @@ final class VolumeProvisioner implements Task {
         && annotation(claim, SELECTED_NODE).filter(node::equals).isPresent();
   }
 
+  /** Returns the class of a claim as Kubernetes reads it: the old annotation counts first. */
+  static String storageClass(JsonObject claim) {
+    return annotation(claim, BETA_CLASS)
+        .or(
+            () ->
+                Optional.ofNullable(claim.getAsJsonObject("spec").get("storageClassName"))
+                    .map(JsonElement::getAsString))
+        .orElse("");
+  }
+
   private static Optional<String> annotation(JsonObject object, String name) {
     return Optional.ofNullable(object.getAsJsonObject("metadata").getAsJsonObject("annotations"))
         .map(annotations -> annotations.get(name))
@@ -236,7 +279,7 @@ final class VolumeProvisioner implements Task {
                 "volumeMode",
                 "Filesystem",
                 "storageClassName",
-                spec.get("storageClassName").getAsString(),
+                storageClass(claim),
                 "persistentVolumeReclaimPolicy",
                 reclaim,
                 "claimRef",

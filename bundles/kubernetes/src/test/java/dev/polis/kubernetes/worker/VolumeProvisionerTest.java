@@ -4,19 +4,44 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import dev.polis.api.containers.Isolation;
+import dev.polis.event.MutableValue;
+import dev.polis.fixtures.Await;
+import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.TlsTrust;
+import dev.polis.supervision.SupervisionTree;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Decides about claims, volumes and Pods by their objects. */
 class VolumeProvisionerTest {
 
   private static final String NODE = "metropolis-0";
+  private static final String BETA_CLASS = "volume.beta.kubernetes.io/storage-class";
 
   private static JsonObject claim() {
     return JsonParser.parseString(
@@ -104,6 +129,134 @@ class VolumeProvisionerTest {
           assertTrue(event.toString().contains("u-1"), event::toString);
           assertTrue(why.contains(";"), why);
         });
+  }
+
+  /** Plays an API server that holds claims, knows one class and refuses one volume. */
+  private static final class Storage implements AutoCloseable {
+    final JsonArray claims = new JsonArray();
+    final Set<String> volumes = ConcurrentHashMap.newKeySet();
+    final Set<String> events = ConcurrentHashMap.newKeySet();
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private final HttpServer server;
+
+    Storage() throws IOException {
+      server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+      server.setExecutor(threads);
+      server.createContext("/", this::answer);
+      server.start();
+    }
+
+    private void answer(HttpExchange exchange) throws IOException {
+      String asked = exchange.getRequestMethod() + " " + exchange.getRequestURI();
+      String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+      if (asked.contains("watch=true")) {
+        exchange.sendResponseHeaders(200, 0);
+        try {
+          closed.await();
+        } catch (InterruptedException ended) {
+          Thread.currentThread().interrupt();
+        }
+      } else if (asked.startsWith("GET /api/v1/persistentvolumeclaims?")) {
+        say(exchange, 200, list(claims));
+      } else if (asked.startsWith("GET /api/v1/persistentvolumes?")) {
+        say(exchange, 200, list(new JsonArray()));
+      } else if (asked.equals("GET /apis/storage.k8s.io/v1/storageclasses/local")) {
+        say(exchange, 200, "{\"reclaimPolicy\": \"Delete\"}");
+      } else if (asked.equals("POST /api/v1/persistentvolumes") && !body.contains("pvc-refused")) {
+        volumes.add(
+            JsonParser.parseString(body)
+                .getAsJsonObject()
+                .getAsJsonObject("metadata")
+                .get("name")
+                .getAsString());
+        say(exchange, 201, "{}");
+      } else if (asked.equals("POST /api/v1/namespaces/n/events")) {
+        events.add(body);
+        say(exchange, 201, "{}");
+      } else {
+        say(exchange, asked.startsWith("GET /apis/storage") ? 404 : 500, "{}");
+      }
+      exchange.close();
+    }
+
+    private static String list(JsonArray items) {
+      return "{\"metadata\": {\"resourceVersion\": \"1\"}, \"items\": " + items + "}";
+    }
+
+    private static void say(HttpExchange exchange, int code, String json) throws IOException {
+      byte[] bytes = json.getBytes(StandardCharsets.UTF_8);
+      exchange.sendResponseHeaders(code, bytes.length);
+      exchange.getResponseBody().write(bytes);
+    }
+
+    /** Adds a claim of a class, given by the annotation alone; none for an empty name. */
+    JsonObject claim(String uid, String node, String storageClass) {
+      JsonObject claim = VolumeProvisionerTest.claim();
+      JsonObject metadata = claim.getAsJsonObject("metadata");
+      metadata.addProperty("uid", uid);
+      JsonObject annotations = metadata.getAsJsonObject("annotations");
+      annotations.addProperty("volume.kubernetes.io/selected-node", node);
+      claim.getAsJsonObject("spec").remove("storageClassName");
+      if (!storageClass.isEmpty()) {
+        annotations.addProperty(BETA_CLASS, storageClass);
+      }
+      claims.add(claim);
+      return claim;
+    }
+
+    boolean told(String uid, String words) {
+      return events.stream()
+          .anyMatch(event -> event.contains("claim-refused-" + uid) && event.contains(words));
+    }
+
+    @Override
+    public void close() {
+      closed.countDown();
+      server.stop(0);
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  @Timeout(60)
+  @Tag("attack")
+  @DisplayName(
+      "a claim that is wrong, or whose volume is refused, keeps no other claim from its volume")
+  void othersGetVolumes(@TempDir Path directory) throws Exception {
+    WorkerPlan plan = new WorkerFixture(directory, "127.0.3.1", Isolation.NAMESPACES, 36).plan;
+    String node = plan.node().text();
+    Path folder = Files.createDirectory(directory.resolve("volumes"));
+    MutableValue<WorkerCredentials> credentials = new MutableValue<>();
+    // Only that there are some is asked here.
+    credentials.set(new WorkerCredentials(null, null));
+    try (Storage storage = new Storage();
+        KubeClient client =
+            new KubeClient(
+                URI.create("http://127.0.0.1:" + storage.server.getAddress().getPort()),
+                Optional::empty,
+                TlsTrust.anyKey());
+        SupervisionTree tree = SupervisionTree.open(LogTree.create())) {
+      storage.claim("poisoned", node, "local").getAsJsonObject("spec").remove("accessModes");
+      storage.claim("refused", node, "local");
+      storage.claim("none", node, "");
+      storage.claim("foreign", node, "../../../api/v1/secrets");
+      storage.claim("old", node, "local");
+      storage
+          .claim("new", node, "")
+          .getAsJsonObject("spec")
+          .addProperty("storageClassName", "local");
+      tree.organ("test")
+          .run("volumes", new VolumeProvisioner(client, plan, folder, credentials)::run);
+      Await.until(
+          "the other claims to have volumes",
+          () -> storage.volumes.equals(Set.of("pvc-old", "pvc-new")));
+      Await.until(
+          "the claims without a class to be told so",
+          () ->
+              storage.told("none", "there is no StorageClass")
+                  && storage.told("foreign", "there is no StorageClass"));
+    }
   }
 
   @Test
