@@ -6,6 +6,8 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
+import com.google.gson.stream.JsonReader;
+import com.google.gson.stream.MalformedJsonException;
 import dev.polis.api.containers.ContainersException;
 import java.io.BufferedInputStream;
 import java.io.EOFException;
@@ -13,6 +15,7 @@ import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PushbackInputStream;
+import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -20,6 +23,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -46,11 +50,12 @@ final class ImageArchive {
   /** Of the OCI layout: often the tag alone. */
   private static final String REFERENCE = "org.opencontainers.image.ref.name";
 
-  private static final int BLOCK = 512;
+  static final int BLOCK = 512;
+
   private static final int NAME_LENGTH = 100;
   private static final int SIZE = 124;
   private static final int SIZE_LENGTH = 12;
-  private static final int TYPE = 156;
+  static final int TYPE = 156;
   private static final int PREFIX = 345;
 
   /** A thousand images need a tenth of it. */
@@ -59,7 +64,8 @@ final class ImageArchive {
   private static final byte[] GZIP = {0x1f, (byte) 0x8b};
   private static final byte[] ZSTD = {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd};
 
-  private static final int CHUNK = 1 << 16;
+  /** Begins a frame that readers of zstd skip, after a byte from 0x50 to 0x5f. */
+  private static final byte[] SKIPPABLE = {0x2a, 0x4d, 0x18};
 
   private final Map<String, JsonElement> found = new HashMap<>();
   private final long most;
@@ -83,6 +89,7 @@ final class ImageArchive {
       read.collect(in);
     } catch (EOFException
         | ZipException
+        | MalformedJsonException
         | NumberFormatException
         | InvalidPathException
         | JsonParseException damaged) {
@@ -132,7 +139,7 @@ final class ImageArchive {
     PushbackInputStream start = new PushbackInputStream(in, ZSTD.length);
     byte[] first = start.readNBytes(ZSTD.length);
     start.unread(first);
-    if (Arrays.equals(first, ZSTD)) {
+    if (Arrays.equals(first, ZSTD) || skippable(first)) {
       throw new ContainersException(
           "the archive is packed with zstd, whose size is not known before it is unpacked; write it with gzip, or unpacked");
     }
@@ -142,10 +149,16 @@ final class ImageArchive {
             : start);
   }
 
+  private static boolean skippable(byte[] first) {
+    return first.length == ZSTD.length
+        && (first[0] & 0xf0) == 0x50
+        && Arrays.equals(Arrays.copyOfRange(first, 1, first.length), SKIPPABLE);
+  }
+
   private void collect(InputStream in) throws IOException {
     byte[] header = header(in);
     while (!Arrays.equals(header, new byte[BLOCK])) {
-      long size = Long.parseUnsignedLong(text(header, SIZE, SIZE_LENGTH).strip(), 8);
+      long size = size(header);
       String name = name(header);
       take(size);
       Limited content = new Limited(in, size);
@@ -169,6 +182,11 @@ final class ImageArchive {
     return header;
   }
 
+  /** Returns the size that a header says. */
+  static long size(byte[] header) {
+    return Long.parseUnsignedLong(text(header, SIZE, SIZE_LENGTH).strip(), 8);
+  }
+
   private static String name(byte[] header) {
     if (header[PREFIX] != 0) {
       throw otherName();
@@ -183,14 +201,47 @@ final class ImageArchive {
             "%s of the archive is larger than %d MiB, or there twice; write it again with \"docker save\" or as an OCI layout"
                 .formatted(name, MOST_JSON >> 20));
       }
-      found.put(
-          name, JsonParser.parseString(new String(content.readAllBytes(), StandardCharsets.UTF_8)));
+      String json = new String(content.readAllBytes(), StandardCharsets.UTF_8);
+      requireKeysOnce(new JsonReader(new StringReader(json)), name);
+      found.put(name, JsonParser.parseString(json));
       return;
     }
     InputStream plain = plain(content);
-    byte[] chunk = new byte[CHUNK];
-    for (int read = plain.read(chunk); read >= 0; read = plain.read(chunk)) {
+    SparseFiles sparse = new SparseFiles(name);
+    byte[] block = new byte[BLOCK];
+    for (int read = plain.readNBytes(block, 0, BLOCK);
+        read > 0;
+        read = plain.readNBytes(block, 0, BLOCK)) {
       take(read);
+      sparse.refuse(block, read);
+    }
+  }
+
+  /** Refuses two values of one key: the JSON of this node keeps the last, Go's merges both. */
+  private static void requireKeysOnce(JsonReader json, String name) throws IOException {
+    switch (json.peek()) {
+      case BEGIN_OBJECT -> {
+        json.beginObject();
+        Set<String> keys = new HashSet<>();
+        while (json.hasNext()) {
+          String key = json.nextName();
+          if (!keys.add(key)) {
+            throw new ContainersException(
+                "%s of the archive has the key \"%s\" twice in one object; write it again with \"docker save\" or as an OCI layout"
+                    .formatted(name, key));
+          }
+          requireKeysOnce(json, name);
+        }
+        json.endObject();
+      }
+      case BEGIN_ARRAY -> {
+        json.beginArray();
+        while (json.hasNext()) {
+          requireKeysOnce(json, name);
+        }
+        json.endArray();
+      }
+      default -> json.skipValue();
     }
   }
 

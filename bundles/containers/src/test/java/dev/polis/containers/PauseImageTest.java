@@ -9,6 +9,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.api.containers.ContainersException;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -158,6 +159,11 @@ class PauseImageTest {
       tar.file("manifest.json", 0644, docker.getBytes(StandardCharsets.UTF_8));
     }
     assertRefused("are for what the node", two);
+
+    String merged = full.replace("}}", "},\"annotations\":{\"a\":\"b\"}}");
+    assertRefused("twice", archive("index.json", manifests(merged), false));
+    String last = full.replace("\"}}", "\",\"io.containerd.image.name\":\"a:1\"}}");
+    assertRefused("twice", archive("index.json", manifests(last), false));
   }
 
   private static String manifests(String manifest) {
@@ -227,5 +233,60 @@ class PauseImageTest {
       tar.file("layer.tar", 0644, zstd);
     }
     assertRefused("zstd", archive);
+    byte[] skippable = {0x5a, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4};
+    try (OutputStream file = Files.newOutputStream(archive);
+        TarWriter tar = new TarWriter(file)) {
+      tar.file("layer.tar", 0644, skippable);
+    }
+    assertRefused("zstd", archive);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a layer with a sparse file, which unpacks to any size, is refused, packed or not")
+  void sparse() throws Exception {
+    String comment = "1006 comment=" + "a".repeat(992) + "\n";
+    String hole =
+        "22 GNU.sparse.major=0\n22 GNU.sparse.minor=1\n31 GNU.sparse.size=1099511627776\n";
+    for (boolean packed : new boolean[] {true, false}) {
+      Path wanted = withLayer(layer('x', comment + "13 path=long\n"), packed);
+      assertEquals(List.of("a:1"), ImageArchive.names(wanted, ROOM));
+      wanted = withLayer(layer('0', hole), packed);
+      assertEquals(List.of("a:1"), ImageArchive.names(wanted, ROOM), "a program that knows them");
+      assertRefused("sparse", withLayer(layer('x', comment + hole), packed));
+      assertRefused("sparse", withLayer(layer('S', ""), packed));
+    }
+  }
+
+  /** Returns a tar whose second of three entries has a type of its own. */
+  private static byte[] layer(char type, String content) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (TarWriter tar = new TarWriter(bytes)) {
+      tar.file("first", 0644, new byte[1]);
+      tar.file("second", 0644, content.getBytes(StandardCharsets.UTF_8));
+      tar.file("third", 0644, new byte[0]);
+    }
+    byte[] tar = bytes.toByteArray();
+    int header = 2 * BLOCK;
+    int sum = Integer.parseInt(new String(tar, header + 148, 6, StandardCharsets.US_ASCII), 8);
+    byte[] digits = "%06o".formatted(sum + type - '0').getBytes(StandardCharsets.US_ASCII);
+    System.arraycopy(digits, 0, tar, header + 148, digits.length);
+    tar[header + 156] = (byte) type;
+    return tar;
+  }
+
+  private Path withLayer(byte[] layer, boolean packed) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (OutputStream out = packed ? new GZIPOutputStream(bytes) : bytes) {
+      out.write(layer);
+    }
+    Path archive = folder.resolve("sparse.tar");
+    try (OutputStream file = Files.newOutputStream(archive);
+        TarWriter tar = new TarWriter(file)) {
+      String json = "[{\"RepoTags\":[\"a:1\"]}]";
+      tar.file("manifest.json", 0644, json.getBytes(StandardCharsets.UTF_8));
+      tar.file("layer.tar", 0644, bytes.toByteArray());
+    }
+    return archive;
   }
 }
