@@ -141,15 +141,19 @@ final class ImageStore {
     }
   }
 
-  /** Makes the image of Pods' first process from a busybox, unless it is there. */
+  /**
+   * Makes the image of Pods' first process from a busybox, unless it is there; another image of
+   * that name is replaced.
+   */
   void ensurePause(Path busybox, Path folder) throws IOException, InterruptedException {
-    if (list().contains(PauseImage.NAME)) {
+    byte[] program = Files.readAllBytes(busybox);
+    if (has(PauseImage.NAME, PauseImage.digest(program, architecture()))) {
       return;
     }
     Path file = folder.resolve("pause.tar");
     try {
       try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(file))) {
-        PauseImage.write(Files.readAllBytes(busybox), architecture(), out);
+        PauseImage.write(program, architecture(), out);
       }
       Commands.Result said = ctr(IMPORT, List.of("images", "import", file.toString()));
       if (!said.ok()) {
@@ -162,8 +166,20 @@ final class ImageStore {
     }
   }
 
+  /** Returns whether a name is that of the image with a digest. */
+  private boolean has(String name, String digest) throws InterruptedException {
+    Commands.Result said = ctr(ANSWER, List.of("images", "ls"));
+    if (!said.ok()) {
+      throw new ContainersException("containerd does not list its images: " + said.words());
+    }
+    return said.output()
+        .lines()
+        .map(line -> List.of(line.strip().split("\\s+")))
+        .anyMatch(words -> words.getFirst().equals(name) && words.contains(digest));
+  }
+
   /** Returns the name that Go, and so images, have for this processor. */
-  private static String architecture() {
+  static String architecture() {
     String own = System.getProperty("os.arch");
     return own.equals("aarch64") ? "arm64" : own;
   }

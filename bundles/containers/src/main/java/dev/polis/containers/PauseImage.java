@@ -46,13 +46,40 @@ final class PauseImage {
       }
     }
 
+    String digest() {
+      return "sha256:" + hex();
+    }
+
     JsonObject descriptor() {
       JsonObject descriptor = new JsonObject();
       descriptor.addProperty("mediaType", mediaType);
-      descriptor.addProperty("digest", "sha256:" + hex());
+      descriptor.addProperty("digest", digest());
       descriptor.addProperty("size", content.length);
       return descriptor;
     }
+  }
+
+  /** The blobs of an image, each of which names those before it by their digests. */
+  private record Blobs(Blob layer, Blob configuration, Blob manifest) {
+
+    static Blobs of(byte[] busybox, String architecture) throws IOException {
+      Blob layer = new Blob("application/vnd.oci.image.layer.v1.tar", PauseImage.layer(busybox));
+      Blob configuration =
+          json(
+              "application/vnd.oci.image.config.v1+json",
+              PauseImage.configuration(layer.hex(), architecture));
+      return new Blobs(
+          layer,
+          configuration,
+          json(
+              "application/vnd.oci.image.manifest.v1+json",
+              PauseImage.manifest(configuration, layer)));
+    }
+  }
+
+  /** Returns the digest by which containerd knows the image that {@link #write} makes. */
+  static String digest(byte[] busybox, String architecture) throws IOException {
+    return Blobs.of(busybox, architecture).manifest().digest();
   }
 
   /**
@@ -62,18 +89,15 @@ final class PauseImage {
    * @param architecture as Go names it, such as {@code amd64}
    */
   static void write(byte[] busybox, String architecture, OutputStream out) throws IOException {
-    Blob layer = new Blob("application/vnd.oci.image.layer.v1.tar", layer(busybox));
-    Blob configuration =
-        json("application/vnd.oci.image.config.v1+json", configuration(layer.hex(), architecture));
-    Blob manifest =
-        json("application/vnd.oci.image.manifest.v1+json", manifest(configuration, layer));
-    Blob index = json("application/vnd.oci.image.index.v1+json", index(manifest, architecture));
+    Blobs blobs = Blobs.of(busybox, architecture);
+    Blob index =
+        json("application/vnd.oci.image.index.v1+json", index(blobs.manifest(), architecture));
     try (TarWriter tar = new TarWriter(out)) {
       tar.file("oci-layout", READABLE, utf8("{\"imageLayoutVersion\":\"1.0.0\"}"));
       tar.file("index.json", READABLE, index.content());
       tar.directory("blobs", EXECUTABLE);
       tar.directory("blobs/sha256", EXECUTABLE);
-      for (Blob blob : List.of(layer, configuration, manifest)) {
+      for (Blob blob : List.of(blobs.layer(), blobs.configuration(), blobs.manifest())) {
         tar.file("blobs/sha256/" + blob.hex(), READABLE, blob.content());
       }
     }

@@ -24,6 +24,7 @@ import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.PipedInputStream;
 import java.io.PipedOutputStream;
 import java.io.RandomAccessFile;
@@ -132,6 +133,35 @@ class ContainersTest {
   private static void require(String... command) throws Exception {
     Commands.Result result = new Commands().run(PATIENCE, List.of(command));
     assertTrue(result.ok(), result::output);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("an image of another under the name of Pods' first process gives way at a start")
+  void pauseOfAnother(@TempDir Path folder) throws Exception {
+    ContainersHarness.Instance instance = harness.instance();
+    Sandbox sandbox = instance.start().sandbox();
+    String own = pauseDigest(sandbox);
+    Path other = folder.resolve("other.tar");
+    try (OutputStream out = Files.newOutputStream(other)) {
+      PauseImage.write(new byte[] {1}, ImageStore.architecture(), out);
+    }
+    harness.ctr(sandbox, "images", "import", other.toString());
+    assertNotEquals(own, pauseDigest(sandbox));
+    instance.containers.stop();
+    sandbox = instance.start().sandbox();
+    assertEquals(own, pauseDigest(sandbox));
+  }
+
+  private String pauseDigest(Sandbox sandbox) throws Exception {
+    return harness
+        .ctr(sandbox, "images", "ls")
+        .lines()
+        .map(line -> line.split("\\s+"))
+        .filter(words -> words[0].equals(PauseImage.NAME))
+        .map(words -> words[2])
+        .findFirst()
+        .orElseThrow();
   }
 
   @Test
