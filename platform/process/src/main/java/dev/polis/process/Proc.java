@@ -4,14 +4,17 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 
 /** Reads /proc. A process may end between two reads; each method then answers that it is gone. */
 final class Proc {
@@ -23,11 +26,11 @@ final class Proc {
   /**
    * An exec takes well below a millisecond, after which it is polled again. On a machine where
    * several processes wait for each core it may be suspended for some 10 ms, so the pause doubles
-   * each time: a quarter of a second altogether.
+   * each time, until this much has passed.
    */
-  private static final int EXEC_POLLS = 9;
+  private static final Duration EXEC = Duration.ofMillis(255);
 
-  private static final long EXEC_NANOS = 1_000_000;
+  private static final Duration EXEC_POLL = Duration.ofMillis(1);
 
   private Proc() {}
 
@@ -126,16 +129,20 @@ final class Proc {
    * age.
    */
   static List<Stat> withToken(String token) {
-    List<Stat> found = new ArrayList<>();
-    try (DirectoryStream<Path> all = Files.newDirectoryStream(ROOT, "[0-9]*")) {
-      for (Path entry : all) {
-        long pid = Long.parseLong(entry.getFileName().toString());
-        if (hasToken(pid, token)) {
-          stat(pid).filter(stat -> !stat.dead()).ifPresent(found::add);
-        }
-      }
-    } catch (IOException e) {
+    return withVariable(TOKEN + "=" + token);
+  }
+
+  /** Returns the live processes that were started with this variable, as {@link #withToken}. */
+  static List<Stat> withVariable(String variable) {
+    List<Long> all = new ArrayList<>();
+    try (DirectoryStream<Path> folders = Files.newDirectoryStream(ROOT, "[0-9]*")) {
+      folders.forEach(folder -> all.add(Long.parseLong(folder.getFileName().toString())));
+    } catch (IOException | DirectoryIteratorException e) {
       throw new ProcessException("cannot list /proc; is it mounted?", e);
+    }
+    List<Stat> found = new ArrayList<>();
+    for (long pid : startedWith(variable, all)) {
+      stat(pid).filter(stat -> !stat.dead()).ifPresent(found::add);
     }
     found.sort(
         (a, b) ->
@@ -151,35 +158,56 @@ final class Proc {
 
   /** Returns whether the process was started with this token in its environment. */
   static boolean hasToken(long pid, String token) {
-    return environment(pid).contains(TOKEN + "=" + token);
+    return !startedWith(TOKEN + "=" + token, List.of(pid)).isEmpty();
   }
 
   /**
-   * Returns the environment as it is this moment, which is empty or cut off during an exec. The
-   * files of /proc have no length, so {@code Files.readString} reads their first byte alone, and an
-   * exec before its next read leaves just that byte.
+   * Returns those processes that were started with this variable. One whose environment is empty or
+   * cut off may be in the midst of an exec, or have none: all such ones are awaited together, so
+   * that many of them take no longer than one.
    */
-  private static String environ(Path process) throws IOException {
-    try (InputStream in = new FileInputStream(process.resolve("environ").toFile())) {
-      return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
+  static List<Long> startedWith(String variable, List<Long> pids) {
+    List<Long> found = new ArrayList<>();
+    Predicate<Long> decided =
+        pid -> {
+          String environment = environ(pid);
+          boolean has = ("\0" + environment).contains("\0" + variable + "\0");
+          if (has) {
+            found.add(pid);
+          }
+          return has || !mayBeCutOff(pid, environment);
+        };
+    List<Long> undecided = new ArrayList<>(pids);
+    undecided.removeIf(decided);
+    long end = System.nanoTime() + EXEC.toNanos();
+    Duration pause = EXEC_POLL;
+    for (boolean last = false; !last && !undecided.isEmpty(); pause = pause.multipliedBy(2)) {
+      LockSupport.parkNanos(pause.toNanos());
+      last = System.nanoTime() >= end;
+      undecided.removeIf(decided);
     }
+    return found;
   }
 
-  /** Returns the variables that a process was started with; none if they cannot be read. */
-  static List<String> environment(long pid) {
-    Path process = ROOT.resolve(Long.toString(pid));
-    try {
-      String all = environ(process);
-      for (int poll = 1; poll < EXEC_POLLS && !all.endsWith("\0"); poll++) {
-        if (all.isEmpty() && !Files.exists(process.resolve("exe"))) {
-          break; // a thread of the kernel
-        }
-        LockSupport.parkNanos(EXEC_NANOS << (poll - 1));
-        all = environ(process);
-      }
-      return List.of(all.split("\0"));
+  /**
+   * Tells an exec from a thread of the kernel and a process of another user: both show no program.
+   */
+  private static boolean mayBeCutOff(long pid, String environment) {
+    return environment.isEmpty()
+        ? Files.exists(folder(pid).resolve("exe"))
+        : !environment.endsWith("\0");
+  }
+
+  /**
+   * Returns the environment as it is this moment, which is empty or cut off during an exec, and
+   * empty if it cannot be read. The files of /proc have no length, so {@code Files.readString}
+   * reads their first byte alone, and an exec before its next read leaves just that byte.
+   */
+  private static String environ(long pid) {
+    try (InputStream in = new FileInputStream(folder(pid).resolve("environ").toFile())) {
+      return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
     } catch (IOException goneOrNotOurs) {
-      return List.of();
+      return "";
     }
   }
 }

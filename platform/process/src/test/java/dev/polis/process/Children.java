@@ -1,14 +1,15 @@
 package dev.polis.process;
 
 import dev.polis.fixtures.Await;
+import java.io.FileInputStream;
 import java.io.IOException;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 
 /** Real children that can be told from all others on the machine by a word in their environment. */
 final class Children {
@@ -33,19 +34,20 @@ final class Children {
         .withEnvironment(Map.of(VARIABLE, mark, "PATH", "/usr/bin:/bin"));
   }
 
-  /** The live processes of this mark. */
-  List<Long> alive() throws IOException {
-    List<Long> found = new ArrayList<>();
-    try (DirectoryStream<Path> all = Files.newDirectoryStream(Path.of("/proc"), "[0-9]*")) {
-      for (Path entry : all) {
-        long pid = Long.parseLong(entry.getFileName().toString());
-        if (Proc.environment(pid).contains(variable(mark))
-            && Proc.stat(pid).filter(stat -> !stat.dead()).isPresent()) {
-          found.add(pid);
-        }
-      }
+  /** The names of the variables that a process was started with. */
+  static Set<String> variables(long pid) throws IOException {
+    try (var environ = new FileInputStream("/proc/" + pid + "/environ")) {
+      return Arrays.stream(new String(environ.readAllBytes(), StandardCharsets.UTF_8).split("\0"))
+          .map(variable -> variable.split("=")[0])
+          // The shell sets it.
+          .filter(name -> !name.equals("PWD"))
+          .collect(Collectors.toSet());
     }
-    return found;
+  }
+
+  /** The live processes of this mark. */
+  List<Long> alive() {
+    return Proc.withVariable(variable(mark)).stream().map(Proc.Stat::pid).toList();
   }
 
   /** Kills again and again: one that is in the midst of a fork or exec may be missed once. */
