@@ -6,6 +6,7 @@ import dev.polis.api.containers.SandboxRequest;
 import dev.polis.files.FileTree;
 import dev.polis.posix.Machine;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -19,6 +20,8 @@ import java.util.stream.Collectors;
  * started. What the kernel can do is tried, in namespaces that end with the trial.
  */
 final class MachineCheck {
+
+  private static final Path SOCKETS = Path.of("/proc/net/unix");
 
   /**
    * Prints a line for each thing that cannot be done. An overlay is tried on the data volume and in
@@ -125,15 +128,16 @@ final class MachineCheck {
   private static void requireNoOtherRuntime(SandboxRequest request) throws IOException {
     if (request.isolation() == Isolation.MACHINE
         && Files.exists(RuntimeConfiguration.SOCKET)
-        && !listeners(RuntimeConfiguration.SOCKET).isEmpty()) {
+        && !listeners(SOCKETS, RuntimeConfiguration.SOCKET).isEmpty()) {
       throw new ContainersException(
           "another containerd listens at %s, perhaps Docker's; stop it, or set isolation=namespaces of dev.polis.kubernetes"
               .formatted(RuntimeConfiguration.SOCKET));
     }
   }
 
-  private static Set<String> listeners(Path socket) throws IOException {
-    return Files.readAllLines(Path.of("/proc/net/unix")).stream()
+  /** Finds a socket in the kernel's table, in which any user can put names that are no text. */
+  static Set<String> listeners(Path table, Path socket) throws IOException {
+    return Files.readAllLines(table, StandardCharsets.ISO_8859_1).stream()
         .filter(line -> line.endsWith(" " + socket))
         .collect(Collectors.toSet());
   }

@@ -11,12 +11,14 @@ import dev.polis.api.containers.Isolation;
 import dev.polis.api.containers.SandboxRequest;
 import dev.polis.posix.Mounts;
 import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -165,5 +167,18 @@ class MachineCheckTest {
     Files.writeString(pod.resolve("cgroup.procs"), "41\n42\n");
     assertEquals(Set.of(41L, 42L), cgroups.processes("polis-a1"));
     assertEquals(Set.of(), cgroups.processes("polis-b2"));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("another runtime is found beside sockets whose names are no text")
+  void strangeSockets() throws Exception {
+    Path table = folder.resolve("unix");
+    Files.write(
+        table,
+        List.of("0: 2 0 10000 1 1 7 @\u00ff", "0: 2 0 10000 1 1 8 /run/containerd.sock"),
+        StandardCharsets.ISO_8859_1);
+    assertEquals(1, MachineCheck.listeners(table, Path.of("/run/containerd.sock")).size());
+    assertEquals(Set.of(), MachineCheck.listeners(table, Path.of("/run/other.sock")));
   }
 }

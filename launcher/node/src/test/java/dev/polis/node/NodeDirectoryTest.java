@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,5 +29,17 @@ class NodeDirectoryTest {
           PosixFilePermissions.toString(Files.getPosixFilePermissions(each)),
           each.toString());
     }
+  }
+
+  @Test
+  @DisplayName("the first line of a crash record is shown although it has a byte that is no text")
+  void crashThatIsNoText(@TempDir Path state) throws Exception {
+    NodeDirectory directory = NodeDirectory.of(state);
+    directory.prepare();
+    Files.write(directory.crash(), new byte[] {'a', (byte) 0xff, '\n', (byte) 0xff});
+
+    assertEquals(
+        Optional.of("a\ufffd (the whole record is in " + directory.shownCrash() + ")"),
+        Node.takeCrash(directory));
   }
 }

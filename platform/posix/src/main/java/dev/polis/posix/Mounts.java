@@ -2,10 +2,14 @@ package dev.polis.posix;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -83,9 +87,12 @@ public final class Mounts {
                 LibC.Mount.UMOUNT2.invokeExact(state, LibC.string(arena, target), UMOUNT_NOFOLLOW));
   }
 
-  /** Lists what is mounted, in the order in which it was mounted. */
+  /**
+   * Lists what is mounted, in the order in which it was mounted. A mount point whose name no {@link
+   * Path} can have is left out.
+   */
   public static List<Mount> list() throws IOException {
-    return parse(Files.readAllLines(TABLE, StandardCharsets.UTF_8));
+    return parse(Files.readAllBytes(TABLE));
   }
 
   /** Returns what is mounted on a directory, the topmost if there are several. */
@@ -97,44 +104,62 @@ public final class Mounts {
 
   /** Parses lines in the form of proc_pid_mountinfo(5). */
   public static List<Mount> parse(List<String> lines) {
-    return lines.stream().map(Mounts::parse).toList();
+    return parse(String.join("\n", lines).getBytes(StandardCharsets.UTF_8));
   }
 
-  private static Mount parse(String line) {
+  /**
+   * Parses the table as the kernel gives it: a name is any bytes, in no encoding, and the kernel
+   * escapes of the line ends newline alone.
+   */
+  static List<Mount> parse(byte[] table) {
+    return Arrays.stream(new String(table, StandardCharsets.ISO_8859_1).split("\n"))
+        .flatMap(line -> parse(line).stream())
+        .toList();
+  }
+
+  private static Optional<Mount> parse(String line) {
     List<String> fields = List.of(line.split(" "));
     // Optional fields stand before the hyphen, so that what follows has no fixed place.
     int separator = fields.indexOf("-");
     if (separator < 5 || fields.size() < separator + 3) {
       throw new IllegalArgumentException("no line of mountinfo: " + line);
     }
-    return new Mount(
-        Path.of(unescape(fields.get(4))),
-        fields.get(separator + 1),
-        unescape(fields.get(separator + 2)));
+    return path(unescape(fields.get(4)))
+        .map(
+            point ->
+                new Mount(
+                    point,
+                    text(unescape(fields.get(separator + 1))),
+                    text(unescape(fields.get(separator + 2)))));
+  }
+
+  private static Optional<Path> path(byte[] name) {
+    try {
+      ByteBuffer bytes = ByteBuffer.wrap(name);
+      return Optional.of(Path.of(StandardCharsets.UTF_8.newDecoder().decode(bytes).toString()));
+    } catch (CharacterCodingException | InvalidPathException noPath) {
+      return Optional.empty();
+    }
+  }
+
+  private static String text(byte[] field) {
+    return new String(field, StandardCharsets.UTF_8);
   }
 
   /**
-   * Decodes a field: the kernel writes blank, tab, newline and backslash as a backslash and three
-   * octal digits.
+   * Decodes a field, each of whose characters is a byte: the kernel writes blank, tab, newline and
+   * backslash as a backslash and three octal digits.
    */
-  static String unescape(String field) {
-    if (field.indexOf('\\') < 0) {
-      return field;
-    }
-    byte[] bytes = field.getBytes(StandardCharsets.UTF_8);
-    ByteArrayOutputStream plain = new ByteArrayOutputStream(bytes.length);
-    for (int at = 0; at < bytes.length; at++) {
-      if (bytes[at] == '\\' && at + 3 < bytes.length) {
-        plain.write(Integer.parseInt(field(bytes, at + 1), 8));
+  static byte[] unescape(String field) {
+    ByteArrayOutputStream plain = new ByteArrayOutputStream(field.length());
+    for (int at = 0; at < field.length(); at++) {
+      if (field.charAt(at) == '\\' && at + 3 < field.length()) {
+        plain.write(Integer.parseInt(field, at + 1, at + 4, 8));
         at += 3;
       } else {
-        plain.write(bytes[at]);
+        plain.write(field.charAt(at));
       }
     }
-    return plain.toString(StandardCharsets.UTF_8);
-  }
-
-  private static String field(byte[] bytes, int from) {
-    return new String(bytes, from, 3, StandardCharsets.US_ASCII);
+    return plain.toByteArray();
   }
 }

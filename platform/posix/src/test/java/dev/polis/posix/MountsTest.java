@@ -1,11 +1,15 @@
 package dev.polis.posix;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -25,13 +29,56 @@ class MountsTest {
   }
 
   @Test
-  void escapedBytesAreReadAndNamesBeyondAsciiStayAsTheyAre() {
-    assertEquals("/ä b\\c\td", Mounts.unescape("/ä\\040b\\134c\\011d"));
+  void escapedBytesAreReadAndOthersStayAsTheyAre() {
+    assertArrayEquals(
+        "/\u00ff b\\c\td".getBytes(StandardCharsets.ISO_8859_1),
+        Mounts.unescape("/\u00ff\\040b\\134c\\011d"));
   }
 
   @Test
   void aLineOfAnotherFormIsRefused() {
     assertThrows(IllegalArgumentException.class, () -> Mounts.parse(List.of("a b c")));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a mount point that no path can name, which any user can make, hides no other")
+  void strangeNames() {
+    byte[] table =
+        ("36 35 98:0 / /mnt1 rw - xfs /dev/loop3 rw\n"
+                + "37 35 0:5 / /home/a\u00ff rw - fuse.\u00fe \u00fd rw\n"
+                + "38 35 0:6 / /home/a\rb rw - fuse any rw\n"
+                + "39 35 0:7 / /\u00c3\u00a4 rw - fuse.\u00fe \u00fd rw\n")
+            .getBytes(StandardCharsets.ISO_8859_1);
+
+    assertEquals(
+        List.of(
+            new Mounts.Mount(Path.of("/mnt1"), "xfs", "/dev/loop3"),
+            new Mounts.Mount(Path.of("/home/a\rb"), "fuse", "any"),
+            new Mounts.Mount(Path.of("/ä"), "fuse.\ufffd", "\ufffd")),
+        Mounts.parse(table));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a file system is mounted and unmounted beside one whose name is no text")
+  void besideAStrangeName() throws Exception {
+    Namespaces.assumeRoot();
+    String script =
+        """
+        mkdir "$0/plain" "$0/strange" && mount -t tmpfs any "$0/strange" || exit
+        point="$0/strange/$(printf 'a\\377\\rb')"
+        mkdir "$point" && mount -t tmpfs any "$point" && exec "$@"
+        """;
+    Path plain = directory.resolve("plain");
+
+    assertEquals(
+        new Namespaces.Ended(
+            0, List.of(new Mounts.Mount(plain, "tmpfs", "any").toString(), "EBUSY", "false")),
+        Namespaces.run(
+            List.of("--mount", "sh", "-c", script, directory.toString()),
+            "mount",
+            plain.toString()));
   }
 
   @Test

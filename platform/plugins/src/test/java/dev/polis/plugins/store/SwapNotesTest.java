@@ -1,0 +1,40 @@
+package dev.polis.plugins.store;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class SwapNotesTest {
+
+  @Test
+  @DisplayName("a byte that is no text costs its line alone, in each of the notes")
+  void noText(@TempDir Path folder) throws Exception {
+    PluginStore store = PluginStore.open(folder);
+    SwapNotes notes = SwapNotes.of(store);
+    Digest target = Digest.of(new byte[0]);
+    SwapRecord swap = new SwapRecord(Instant.EPOCH, "ann", "swap", 1, target, "reverted", "ä");
+    notes.ended(swap);
+    notes.failed(swap);
+    notes.cutOff(swap);
+    notes.start(1);
+    notes.underWay(swap);
+    for (String file : List.of("swap", "history", "failed", "cut-off", "starts")) {
+      Files.write(
+          store.folder().resolve(file), new byte[] {(byte) 0xff, '\n'}, StandardOpenOption.APPEND);
+    }
+
+    assertEquals(List.of(swap), notes.history());
+    assertEquals(List.of(swap), notes.failed());
+    assertEquals(2, notes.cutOff(swap));
+    assertEquals(1, notes.start(1));
+    assertEquals(Optional.empty(), notes.underWay(), "its end is in the history");
+  }
+}
