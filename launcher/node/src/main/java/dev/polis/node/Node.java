@@ -4,6 +4,7 @@ import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
 import dev.polis.node.BootProgress.Ending;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -242,10 +243,7 @@ final class Node {
     if (!Files.exists(directory.crash())) {
       return Optional.empty();
     }
-    Optional<String> crash;
-    try (var lines = Files.lines(directory.crash())) {
-      crash = lines.findFirst();
-    }
+    Optional<String> crash = firstLine(directory.crash());
     Path place = directory.shownCrash();
     try {
       Files.move(directory.crash(), place, StandardCopyOption.REPLACE_EXISTING);
@@ -254,5 +252,10 @@ final class Node {
     }
     String where = " (the whole record is in " + place + ")";
     return crash.map(line -> line + where);
+  }
+
+  /** Returns the first line of a crash record; a damaged one may have bytes that are no text. */
+  static Optional<String> firstLine(Path crash) throws IOException {
+    return new String(Files.readAllBytes(crash), StandardCharsets.UTF_8).lines().findFirst();
   }
 }

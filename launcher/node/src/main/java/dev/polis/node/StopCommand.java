@@ -176,10 +176,10 @@ final class StopCommand implements Callable<Integer> {
    * Returns the first line of a crash record that was written since then: by whom, is said in it.
    */
   private static Optional<String> crashSince(Instant began, NodeDirectory directory) {
-    try (var lines = Files.lines(directory.crash())) {
+    try {
       return Files.getLastModifiedTime(directory.crash()).toInstant().isBefore(began)
           ? Optional.empty()
-          : lines.findFirst();
+          : Node.firstLine(directory.crash());
     } catch (IOException none) {
       return Optional.empty();
     }

@@ -239,9 +239,10 @@ public final class SwapNotes {
     return records;
   }
 
+  /** Reads lines; a byte that is no text garbles its line alone. */
   private static List<String> lines(Path file) throws IOException {
     try {
-      return Files.readAllLines(file, StandardCharsets.UTF_8);
+      return new String(Files.readAllBytes(file), StandardCharsets.UTF_8).lines().toList();
     } catch (NoSuchFileException never) {
       return List.of();
     }
