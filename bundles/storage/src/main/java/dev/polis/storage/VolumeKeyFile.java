@@ -60,30 +60,36 @@ final class VolumeKeyFile implements AutoCloseable {
       Files.createDirectory(
           directory, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
     }
-    PosixFileAttributes attributes =
-        Files.readAttributes(directory, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
-    String self = System.getProperty("user.name");
-    if (!attributes.isDirectory()
-        || !attributes.permissions().equals(Mode.PRIVATE_DIRECTORY.permissions())
-        || !attributes.owner().getName().equals(self)) {
+    PosixFileAttributes attributes = attributes(directory);
+    if (!isOurs(attributes)) {
       throw new FileException(
           Problem.DENIED,
           "%s is not a directory of user %s alone (owner %s, mode %s), so no key is put there"
               .formatted(
                   directory,
-                  self,
+                  System.getProperty("user.name"),
                   attributes.owner().getName(),
                   PosixFilePermissions.toString(attributes.permissions())),
           "find out who made it and remove it");
     }
   }
 
+  private static PosixFileAttributes attributes(Path directory) throws IOException {
+    return Files.readAttributes(directory, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+  }
+
+  private static boolean isOurs(PosixFileAttributes attributes) {
+    return attributes.isDirectory()
+        && attributes.permissions().equals(Mode.PRIVATE_DIRECTORY.permissions())
+        && attributes.owner().getName().equals(System.getProperty("user.name"));
+  }
+
   /** Writes the pass phrase; closing wipes it. */
   static VolumeKeyFile write(Path path, VolumeKey key) throws FileException {
     byte[] phrase = key.passphrase();
     try {
-      wipe(path);
       makeDirectory(path.getParent());
+      wipeKey(path);
       try (FileChannel channel =
           FileChannel.open(
               path,
@@ -95,6 +101,8 @@ final class VolumeKeyFile implements AutoCloseable {
         }
       }
       return new VolumeKeyFile(path);
+    } catch (FileException refused) {
+      throw refused;
     } catch (IOException e) {
       throw new FileException(
           Problem.IO, "cannot hand over the volume key in " + path, "look at that tmpfs", e);
@@ -103,17 +111,24 @@ final class VolumeKeyFile implements AutoCloseable {
     }
   }
 
-  /** Overwrites and removes a key with its directory. Does nothing if there is none. */
+  /**
+   * Overwrites and removes a key with its directory. Does nothing if there is none, or if another
+   * user made it: no key is put there, and a link in it may lead to any file of ours.
+   */
   static void wipe(Path path) throws IOException {
+    Path directory = path.getParent();
+    if (Files.exists(directory, LinkOption.NOFOLLOW_LINKS) && isOurs(attributes(directory))) {
+      wipeKey(path);
+      Files.deleteIfExists(directory);
+    }
+  }
+
+  private static void wipeKey(Path path) throws IOException {
     if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
       if (Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS)) {
         Files.write(path, new byte[Math.toIntExact(Files.size(path))]);
       }
       Files.delete(path);
-    }
-    Path directory = path.getParent();
-    if (Files.isWritable(directory)) {
-      Files.deleteIfExists(directory);
     }
   }
 

@@ -2,6 +2,7 @@ package dev.polis.node;
 
 import dev.polis.files.DiskTrouble;
 import dev.polis.files.FileException.Problem;
+import dev.polis.posix.Machine;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -10,8 +11,12 @@ import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
 
 /**
@@ -29,10 +34,33 @@ final class StateLock implements AutoCloseable {
    * @param directory the state directory; it is created
    * @return the lock
    * @throws Refusal if another process holds it, with its process id, or the directory can not be
-   *     written
+   *     written, or by other users too
    * @throws IOException if the lock can not be tried
    */
   static StateLock take(NodeDirectory directory) throws Refusal, IOException {
+    requireOwn(directory.root());
+    return takeAlone(directory);
+  }
+
+  /** Refuses a directory in which another user may have laid links to files of this one. */
+  private static void requireOwn(Path root) throws Refusal, IOException {
+    if (!Files.isDirectory(root)) {
+      return; // It is made, or refused for what it is.
+    }
+    PosixFileAttributes attributes = Files.readAttributes(root, PosixFileAttributes.class);
+    if (!Files.getAttribute(root, "unix:uid").equals(Machine.effectiveUser())
+        || attributes.permissions().contains(PosixFilePermission.OTHERS_WRITE)) {
+      throw new Refusal(
+          "the state directory %s can not be written by user %s alone: it belongs to user %s and has mode %s; give it to that user with mode 0700, or give another --state"
+              .formatted(
+                  root,
+                  System.getProperty("user.name"),
+                  attributes.owner().getName(),
+                  PosixFilePermissions.toString(attributes.permissions())));
+    }
+  }
+
+  private static StateLock takeAlone(NodeDirectory directory) throws Refusal, IOException {
     FileChannel channel = open(directory);
     if (!lock(channel, false)) {
       channel.close();
@@ -72,7 +100,7 @@ final class StateLock implements AutoCloseable {
    */
   static StateLock takeToClear(NodeDirectory directory) throws Refusal, IOException {
     try {
-      return take(directory);
+      return takeAlone(directory);
     } catch (IOException e) {
       return shared(directory, e);
     } catch (Refusal e) {
@@ -107,7 +135,8 @@ final class StateLock implements AutoCloseable {
           directory.lock(),
           StandardOpenOption.CREATE,
           StandardOpenOption.READ,
-          StandardOpenOption.WRITE);
+          StandardOpenOption.WRITE,
+          LinkOption.NOFOLLOW_LINKS);
     } catch (FileAlreadyExistsException e) {
       throw new Refusal(
           "the state directory " + e.getFile() + " is a file; give another --state", e);

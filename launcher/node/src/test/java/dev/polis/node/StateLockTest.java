@@ -1,0 +1,64 @@
+package dev.polis.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.polis.posix.Machine;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class StateLockTest {
+
+  @TempDir Path folder;
+  private Path state;
+  private Path target;
+
+  /** A state directory whose lock leads to another file of the node's user. */
+  @BeforeEach
+  void prepare() throws Exception {
+    target = Files.writeString(folder.resolve("target"), "precious");
+    state = Files.createDirectory(folder.resolve("state"));
+    Files.createSymbolicLink(NodeDirectory.of(state).lock(), target);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a state directory of another user is refused, and no link in it is followed")
+  void anotherUsers() throws Exception {
+    assumeTrue(Machine.effectiveUser() == 0, "giving a folder to another user needs root");
+    Files.setAttribute(state, "unix:uid", 65534);
+
+    assertRefused("alone: it belongs to user");
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a state directory that every user may write to is refused, and no link followed")
+  void open() throws Exception {
+    Files.setPosixFilePermissions(state, PosixFilePermissions.fromString("rwxrwxrwx"));
+
+    assertRefused("mode rwxrwxrwx");
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a lock that is a link is not followed")
+  void link() throws Exception {
+    assertRefused("can not be written");
+  }
+
+  private void assertRefused(String why) throws Exception {
+    Refusal refusal =
+        assertThrows(Refusal.class, () -> StateLock.take(NodeDirectory.of(state)).close());
+    assertTrue(refusal.getMessage().contains(why), refusal.getMessage());
+    assertEquals("precious", Files.readString(target));
+  }
+}
