@@ -7,6 +7,7 @@ import com.google.gson.JsonPrimitive;
 import dev.polis.posix.KernelFiles;
 import dev.polis.process.Commands;
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -82,18 +83,36 @@ final class SandboxRemains {
   List<String> remove() throws IOException, InterruptedException {
     List<String> left = new ArrayList<>();
     Path record = data.resolve(RECORD);
-    if (Files.isReadable(record)) {
-      try {
-        removeSandbox(new Gson().fromJson(Files.readString(record), JsonObject.class), left);
-      } catch (JsonParseException | ClassCastException e) {
-        left.add(record + " is damaged, so nobody knows what is left of the sandbox");
+    Optional<String> text = read(record, left);
+    try {
+      if (text.isPresent()) {
+        removeSandbox(new Gson().fromJson(text.get(), JsonObject.class), left);
       }
+    } catch (JsonParseException | ClassCastException e) {
+      left.add(record + " is damaged, so nobody knows what is left of the sandbox");
     }
-    for (Claim claim : claims()) {
+    for (Claim claim : claims(left)) {
       removeAddress(claim.address(), left);
       removeFilter(claim, left);
     }
     return left;
+  }
+
+  /** Reads a file of the data volume, which may be broken while containers live. */
+  private static Optional<String> read(Path file, List<String> left) {
+    try {
+      return Optional.of(Files.readString(file));
+    } catch (NoSuchFileException none) {
+      return Optional.empty();
+    } catch (IOException e) {
+      left.add(unread(file, e));
+      return Optional.empty();
+    }
+  }
+
+  private static String unread(Path place, IOException e) {
+    return "%s cannot be read (%s), and what it tells of was not looked for: look for processes in cgroups %s/polis-*"
+        .formatted(place, e, CGROUPS);
   }
 
   private void removeSandbox(JsonObject record, List<String> left)
@@ -275,18 +294,22 @@ final class SandboxRemains {
     }
   }
 
-  private Set<Claim> claims() throws IOException {
+  private Set<Claim> claims(List<String> left) {
     Set<Claim> found = new LinkedHashSet<>();
     Path folder = data.resolve(ADDRESSES);
-    if (Files.isDirectory(folder)) {
-      try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
-        for (Path file : files) {
-          List<String> lines = Files.readAllLines(file);
-          if (!lines.isEmpty()) {
-            found.add(new Claim(lines.getFirst(), lines.size() > 1 ? lines.get(1) : ""));
-          }
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+      for (Path file : files) {
+        List<String> lines = read(file, left).stream().flatMap(String::lines).toList();
+        if (!lines.isEmpty()) {
+          found.add(new Claim(lines.getFirst(), lines.size() > 1 ? lines.get(1) : ""));
         }
       }
+    } catch (NoSuchFileException none) {
+      return found;
+    } catch (IOException e) {
+      left.add(unread(folder, e));
+    } catch (DirectoryIteratorException e) {
+      left.add(unread(folder, e.getCause()));
     }
     return found;
   }

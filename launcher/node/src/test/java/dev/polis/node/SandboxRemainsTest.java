@@ -69,6 +69,22 @@ class SandboxRemainsTest {
   }
 
   @Test
+  @DisplayName("what cannot be read is said, as what it tells of may still be there")
+  void unreadable() throws Exception {
+    Path containers = data.resolve("containers");
+    Path addresses = data.resolve("kubernetes-address");
+    // A link to itself fails for root, too.
+    Files.createSymbolicLink(containers, containers);
+    Files.createSymbolicLink(addresses, addresses);
+
+    List<String> left = remains.remove();
+
+    assertEquals(2, left.size(), left::toString);
+    assertTrue(left.get(0).startsWith(containers + "/sandbox.json cannot be read"), left.get(0));
+    assertTrue(left.get(1).startsWith(addresses + " cannot be read"), left.get(1));
+  }
+
+  @Test
   @DisplayName("processes in the namespaces, the device, the addresses and the cgroups are removed")
   void everything() throws Exception {
     assumeTrue(
