@@ -38,7 +38,8 @@ public interface SwapListener {
   /**
    * Says that a swap is over: nothing that belongs to it will be started or stopped any more.
    *
-   * @param replacements as they were announced with {@link #begins}
+   * @param replacements as they were announced with {@link #begins}; a swap that could be reverted
+   *     in part alone calls this once for what was, and once for the rest
    * @param applied true if the successors stay, false if the predecessors do
    */
   default void ends(List<Replacement> replacements, boolean applied) {}

@@ -68,7 +68,8 @@ public sealed interface SwapOutcome {
 
   /**
    * The order failed and could not be taken back wholly; the generation before it counts, and a
-   * restart of the process brings it back.
+   * restart of the process brings it back. Until then a successor whose predecessor did not come
+   * back runs on.
    *
    * @param reason what failed, and what is left
    */

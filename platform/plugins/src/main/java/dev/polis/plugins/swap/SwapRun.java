@@ -53,6 +53,10 @@ final class SwapRun {
   private final Map<Bundle, String> stuck = new LinkedHashMap<>();
 
   private List<Replacement> replacements = List.of();
+
+  /** Those whose predecessor a revert did not bring back. */
+  private final List<Replacement> kept = new ArrayList<>();
+
   private Baseline before = Baseline.NOTHING;
   private boolean begun;
   private boolean announced;
@@ -468,7 +472,7 @@ final class SwapRun {
     } finally {
       left.add(installed, stuck);
       if (announced) {
-        announcements.end(replacements, false);
+        announceEnd();
       }
     }
     boolean gone = installed.stream().allMatch(each -> each.getState() == Bundle.UNINSTALLED);
@@ -478,12 +482,48 @@ final class SwapRun {
     return back ? new SwapOutcome.Reverted(reason) : new SwapOutcome.CouldNotRevert(reason);
   }
 
+  private void announceEnd() {
+    announcements.end(undone(), false);
+    if (!kept.isEmpty()) {
+      announcements.end(kept, true);
+    }
+  }
+
+  private List<Replacement> undone() {
+    return replacements.stream().filter(each -> !kept.contains(each)).toList();
+  }
+
   private void switchBack(List<String> trouble) throws InterruptedException {
-    Map<ConfigurationSet.Key, Object> values = restore(trouble);
-    restart(trouble);
+    Map<ConfigurationSet.Key, Object> values;
+    try {
+      values = restore(trouble);
+      restart(trouble);
+    } finally {
+      keep(trouble);
+    }
     // Before anything is waited for: the predecessors have their state again.
-    announcements.switchOver(replacements.stream().map(Replacement::reversed).toList());
+    announcements.switchOver(undone().stream().map(Replacement::reversed).toList());
     awaitBack(values, trouble);
+  }
+
+  /**
+   * Keeps the successors of what does not run again: an organ in another version goes before none.
+   */
+  private void keep(List<String> trouble) {
+    List<Bundle> lost = new ArrayList<>();
+    for (Replacement pair : replacements) {
+      Bundle predecessor = parts.context().getBundle(pair.predecessor());
+      if (stopped.contains(predecessor) && predecessor.getState() != Bundle.ACTIVE) {
+        Bundle successor = parts.context().getBundle(pair.successor());
+        lost.add(predecessor);
+        kept.add(pair);
+        installed.remove(successor);
+        trouble.add(
+            "%s %s runs on in its place until the process is restarted"
+                .formatted(successor.getSymbolicName(), successor.getVersion()));
+      }
+    }
+    left.add(lost, stuck);
   }
 
   private void removeSuccessors(List<String> ended) throws InterruptedException {
@@ -531,7 +571,10 @@ final class SwapRun {
   private void awaitBack(Map<ConfigurationSet.Key, Object> values, List<String> trouble)
       throws InterruptedException {
     try {
-      gate.back(stopped, values, before);
+      gate.back(
+          stopped.stream().filter(each -> each.getState() == Bundle.ACTIVE).toList(),
+          values,
+          before);
     } catch (SwapFailedException e) {
       trouble.add("what ran before does not come back: " + e.getMessage());
     }

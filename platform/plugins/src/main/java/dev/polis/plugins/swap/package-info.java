@@ -32,9 +32,10 @@
  *
  * <p>A predecessor that hangs while it is stopped keeps nothing back, since calls have gone to its
  * successor. It is left where it is, the node's health says so, and it is removed when it ends; so
- * is a successor that could not be taken back. Whatever a stage throws, the swap ends, listeners
- * are told of the end, and the next swap may begin. Of each version that was uninstalled the class
- * loader is followed: one that stays in memory is named.
+ * is a successor that could not be taken back. A revert keeps the successor of a predecessor that
+ * does not run again: an organ in another version goes before none. Whatever a stage throws, the
+ * swap ends, listeners are told of the end, and the next swap may begin. Of each version that was
+ * uninstalled the class loader is followed: one that stays in memory is named.
  *
  * <p>A single bundle is stopped and started through the engine too, so that neither happens in the
  * middle of a swap.

@@ -261,6 +261,51 @@ class SwapEngineFaultTest {
     endAndAwaitRemoval("1.5.0", List.of("above 1.0.0", "base 3.0.0"));
   }
 
+  @ParameterizedTest(name = "{0}")
+  @ValueSource(strings = {"cancelled", "a generation that cannot be written"})
+  @DisplayName(
+      "A swap whose predecessor does not come back keeps the successor, which serves until a restart")
+  void theSuccessorIsKept(String how) throws Exception {
+    node.run(swap(node.base("1.5.0", "end-hangs")));
+    List<String> ended = listenToEnds();
+    if (how.equals("cancelled")) {
+      cancelAt("switched");
+    } else {
+      block("generations/3");
+    }
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.CouldNotRevert.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("dev.polis.base 2.0.0 runs on in its place"), () -> words(end));
+    assertEquals("2.0.0", node.served());
+    assertEquals(List.of("above 1.0.0", "base 1.5.0"), node.generation(), "for the next start");
+    assertEquals(List.of("dev.polis.base true"), ended, "listeners");
+    assertEquals(1, stuck().size(), () -> stuck().toString());
+
+    // What is kept is replaced like another version, and what hangs goes when it has ended.
+    Files.deleteIfExists(folder.resolve("plugins/generations/3/in-the-way"));
+    Files.deleteIfExists(folder.resolve("plugins/generations/3"));
+    node.onStage = stage -> {};
+    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+    assertEquals("3.0.0", node.served());
+    endAndAwaitRemoval("1.5.0", List.of("above 1.0.0", "base 3.0.0"));
+  }
+
+  /** Notes of each swap that ends which organs were replaced, and whether the successors stay. */
+  private List<String> listenToEnds() {
+    List<String> ended = new ArrayList<>();
+    node.listeners.add(
+        new SwapListener() {
+          @Override
+          public void ends(List<Replacement> replacements, boolean applied) {
+            replacements.forEach(each -> ended.add(each.symbolicName() + " " + applied));
+          }
+        });
+    return ended;
+  }
+
   /** Lets what hangs end; that removes it. */
   private void endAndAwaitRemoval(String version, List<String> left) throws Exception {
     assertTrue(
