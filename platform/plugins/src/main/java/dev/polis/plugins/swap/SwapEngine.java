@@ -17,6 +17,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 import org.osgi.framework.Bundle;
 
@@ -31,6 +32,7 @@ public final class SwapEngine implements AutoCloseable {
   private final SwapParts parts;
   private final SwapSettings settings;
   private final Consumer<SwapStage> steps;
+  private final ThreadFactory threads;
   private final InstantSource clock = InstantSource.system();
 
   /** The newest swap; holds nothing until there was one. */
@@ -62,17 +64,22 @@ public final class SwapEngine implements AutoCloseable {
    * @param settings how long it waits for what
    */
   public SwapEngine(SwapParts parts, SwapSettings settings) {
-    this(parts, settings, stage -> {});
+    // Not virtual threads: digests, manifests and classes keep the processor busy, and the few
+    // carriers of virtual threads carry all calls.
+    this(parts, settings, Thread.ofPlatform().name("swap-", 1).daemon().factory(), stage -> {});
   }
 
   /**
    * Creates an engine for a test that is notified of every stage.
    *
+   * @param threads makes a thread for each swap
    * @param steps called after each stage, by the thread that swaps
    */
-  SwapEngine(SwapParts parts, SwapSettings settings, Consumer<SwapStage> steps) {
+  SwapEngine(
+      SwapParts parts, SwapSettings settings, ThreadFactory threads, Consumer<SwapStage> steps) {
     this.parts = parts;
     this.settings = settings;
+    this.threads = threads;
     this.steps = steps;
     this.retired = new RetiredVersions(parts.own(), settings.unloaded());
     this.left = new Leftovers(new FrameworkBundles(parts.context()), parts.own());
@@ -104,16 +111,18 @@ public final class SwapEngine implements AutoCloseable {
     SwapStatus first =
         SwapStatus.begun(++number, order.words(), order.plugins(), options.who(), began);
     MutableValue<SwapStatus> status = new MutableValue<>(first);
+    Thread thread = threads.newThread(() -> run(order, options, status));
     newest.set(first);
-    // Not a virtual thread: digests, manifests and classes keep the processor busy, and the few
-    // carriers of virtual threads carry all calls.
-    Thread thread =
-        Thread.ofPlatform()
-            .name("swap-" + number)
-            .daemon()
-            .unstarted(() -> run(order, options, status));
     running = new Running(thread, new SwapCancel(thread), status, true);
-    thread.start();
+    try {
+      thread.start();
+    } catch (RuntimeException | Error e) {
+      end(
+          status,
+          new SwapOutcome.Refused(
+              "no thread can be started for it (%s); order it again when the machine has room for one"
+                  .formatted(RootCauses.of(e))));
+    }
     return status;
   }
 

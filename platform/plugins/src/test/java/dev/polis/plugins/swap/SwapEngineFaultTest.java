@@ -25,6 +25,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -291,6 +292,31 @@ class SwapEngineFaultTest {
     assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
     assertEquals("3.0.0", node.served());
     endAndAwaitRemoval("1.5.0", List.of("above 1.0.0", "base 3.0.0"));
+  }
+
+  @Test
+  @DisplayName("A swap whose thread cannot be started is refused, and the next one works")
+  void noThread() throws Exception {
+    ThreadFactory usual = node.threads;
+    node.threads =
+        work ->
+            new Thread(work) {
+              @Override
+              public void start() {
+                throw new InternalError("unable to create native thread");
+              }
+            };
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Refused.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("unable to create native thread"), () -> words(end));
+    assertEquals(Optional.of(end), node.engine.newest().peek());
+    assertEquals(BEFORE, node.organs());
+    node.threads = usual;
+    assertEquals(Optional.empty(), node.engine.stop(bundle("dev.polis.above"), "the test"));
+    assertEquals(Optional.empty(), node.engine.start(bundle("dev.polis.above"), "the test"));
+    requireNextWorks();
   }
 
   /** Notes of each swap that ends which organs were replaced, and whether the successors stay. */

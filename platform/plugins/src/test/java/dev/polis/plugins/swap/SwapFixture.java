@@ -35,6 +35,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.jar.Attributes;
@@ -89,6 +90,9 @@ public final class SwapFixture {
 
   /** A part of the path of bundles for which nobody vouches any more. */
   volatile String untrusted = "no bundle";
+
+  /** Makes the threads that swap. */
+  volatile ThreadFactory threads = Thread.ofPlatform().name("swap-", 1).daemon().factory();
 
   /** Receives the name of each stage, on the thread that swaps. */
   volatile Consumer<String> onStage = stage -> {};
@@ -184,6 +188,7 @@ public final class SwapFixture {
             () -> List.of("process etcd (17)"),
             audit::add),
         settings,
+        work -> threads.newThread(work),
         stage -> onStage.accept(stage.name()));
   }
 
