@@ -7,7 +7,8 @@ import java.time.Duration;
  * Holds the checked configuration.
  *
  * @param curatorPort port of the curator listener of every node
- * @param retry after which a file that no node could give is asked for again
+ * @param retry after which a file that no node could give is asked for again, and what the disk did
+ *     not take is written again
  */
 record ConvergenceSettings(int curatorPort, Duration retry) {
 

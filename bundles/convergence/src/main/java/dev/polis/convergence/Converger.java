@@ -103,7 +103,7 @@ final class Converger {
   private final Duration retry;
   private final Map<String, Failed> failed = new HashMap<>();
 
-  /** What was kept last; null before. */
+  /** What was kept last; null before, and while what is wanted could not be kept. */
   private ClusterWants keptOrNull;
 
   Converger(Parts parts, Duration retry) {
@@ -146,7 +146,7 @@ final class Converger {
     }
   }
 
-  /** Waits for a change, or until a failed attempt is worth another one. */
+  /** Waits for a change, or until a failed attempt, also one to keep something, is due again. */
   private void pause(Watcher<Long> changes) throws InterruptedException {
     long now = System.nanoTime();
     long next =
@@ -154,6 +154,9 @@ final class Converger {
             .mapToLong(each -> each.again() - now)
             .min()
             .orElse(FOR_LONG.toNanos());
+    if (keptOrNull == null) {
+      next = Math.min(next, retry.toNanos());
+    }
     try {
       changes.get(Duration.ofNanos(Math.max(1, Math.min(next, FOR_LONG.toNanos()))));
     } catch (TimeoutException due) {
@@ -197,9 +200,10 @@ final class Converger {
     if (now.equals(keptOrNull)) {
       return;
     }
-    keptOrNull = now;
+    keptOrNull = null;
     try {
       parts.plugins().want(now);
+      keptOrNull = now;
     } catch (IOException e) {
       log.warning("what the cluster wants cannot be kept for the next start: %s", e);
     }

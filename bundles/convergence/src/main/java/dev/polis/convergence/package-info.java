@@ -29,8 +29,9 @@
  * stays until the cluster wants something else under that name.
  *
  * <p><b>What failed</b> is not tried again until what is wanted, the generation, or the trusted
- * keys have changed; a file that no node gave is asked for again after {@code retry.ms}. The report
- * says why, in the engine's words. A broken plugin does not keep the others back.
+ * keys have changed; a file that no node gave is asked for again after {@code retry.ms}, and what
+ * the disk did not take is written again then. The report says why, in the engine's words. A broken
+ * plugin does not keep the others back.
  *
  * <p><b>Without the curator</b> nothing is changed: before it has said for the first time what it
  * wants, no plugin is touched; later, what it said last counts.

@@ -34,6 +34,7 @@ import dev.polis.wire.plugins.FetchResponse;
 import dev.polis.wire.plugins.PluginsGrpc;
 import io.grpc.stub.StreamObserver;
 import java.net.InetAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -215,6 +216,21 @@ class ConvergenceServiceTest {
         awaitReport(A, plugin -> plugin.getDecision() == Decision.DECISION_ROLE && runs(plugin));
     assertEquals("1.0.0", last.getDistributionVersion());
     assertEquals("3.0.0", last.getWantedVersion());
+  }
+
+  @Test
+  @DisplayName("What is wanted and could not be kept is kept once the disk takes it")
+  void keptLater() throws Exception {
+    Path inTheWay =
+        Files.createDirectories(plugins.store.folder().resolve("wanted").resolve("in-the-way"));
+    want(everywhere(plugin(A, "1.0.0")));
+    awaitReport(A, plugin -> plugin.getDecision() == Decision.DECISION_EVERYWHERE);
+    Await.until("an attempt to keep it", () -> plugins.attemptsToKeep.get() > 0);
+
+    Files.delete(inTheWay);
+    Files.delete(inTheWay.getParent());
+
+    Await.until("it to be kept", () -> plugins.kept().find(A).isPresent());
   }
 
   private static boolean runs(ReportedPlugin plugin) {

@@ -38,6 +38,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.osgi.framework.Version;
 
 /**
@@ -51,6 +52,7 @@ final class TestPlugins implements LocalPlugins {
   final PluginStore store;
   final List<String> orders = new CopyOnWriteArrayList<>();
   final Map<String, String> broken = new HashMap<>();
+  final AtomicInteger attemptsToKeep = new AtomicInteger();
   private final Path folder;
   private final StagedFiles staged;
   private final MutableValue<LocalInventory> inventory = new MutableValue<>();
@@ -135,6 +137,7 @@ final class TestPlugins implements LocalPlugins {
 
   @Override
   public void want(ClusterWants wants) throws IOException {
+    attemptsToKeep.incrementAndGet();
     wants.write(store);
     try {
       PluginOrigins.of(store).claim(store.current().orElseThrow(), wants);

@@ -29,6 +29,9 @@ public final class KeptTrust {
   // Guarded by this.
   private TrustRoots roots;
 
+  /** Whether the copy has these keys; one that could not be read or written may have others. */
+  private boolean written = true;
+
   private KeptTrust(Path file, Audit audit) {
     this.file = file;
     this.audit = audit;
@@ -58,8 +61,10 @@ public final class KeptTrust {
       audit.note(
           "the copy of the trusted keys %s is damaged (%s): until the cluster is reached, only plugins of the distribution are accepted"
               .formatted(file, e.getMessage()));
+      written = false;
     } catch (IOException e) {
       audit.note("the copy of the trusted keys cannot be read: " + e);
+      written = false;
     }
     return TrustRoots.NONE;
   }
@@ -74,16 +79,22 @@ public final class KeptTrust {
   }
 
   /**
-   * Takes the keys that the cluster trusts now.
+   * Takes the keys that the cluster trusts now. What could not be written is written by a later
+   * call, also with the same keys.
    *
    * @param now all of them
    * @return whether they are others than before
    */
   public synchronized boolean update(TrustRoots now) {
-    if (now.equals(roots)) {
-      return false;
-    }
+    boolean others = !now.equals(roots);
     roots = now;
+    if (others || !written) {
+      written = write(now);
+    }
+    return others;
+  }
+
+  private boolean write(TrustRoots now) {
     TrustedKeys.Builder copy = TrustedKeys.newBuilder();
     for (TrustedKey key : now.keys()) {
       copy.addKeys(
@@ -93,9 +104,10 @@ public final class KeptTrust {
     }
     try {
       AtomicFile.replace(file, copy.build().toByteArray(), Mode.SECRET, Durability.POWER_LOSS);
+      return true;
     } catch (IOException e) {
       audit.note("the trusted keys cannot be kept for the next start: " + e);
+      return false;
     }
-    return true;
   }
 }

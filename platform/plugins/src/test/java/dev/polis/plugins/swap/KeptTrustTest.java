@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -55,6 +56,48 @@ class KeptTrustTest {
     trust().update(fewer);
 
     assertEquals(fewer, trust().roots());
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("A removed key whose removal could not be written is gone once it can be written")
+  void removalIsWrittenLater() throws Exception {
+    KeptTrust trust = trust();
+    trust.update(ROOTS);
+    TrustRoots fewer = new TrustRoots(ROOTS.keys().subList(0, 1));
+    Path copy = store.folder().resolve("trusted-keys");
+    Path aside = Files.move(copy, folder.resolve("aside"));
+    Path inTheWay = Files.createDirectories(copy.resolve("in-the-way"));
+
+    assertTrue(trust.update(fewer));
+    assertFalse(trust.update(fewer));
+    assertEquals(2, audit.size(), "each failure: " + audit);
+    Files.delete(inTheWay);
+    Files.delete(copy);
+    Files.move(aside, copy);
+    assertEquals(ROOTS, trust().roots(), "a start while it is not written");
+    assertFalse(trust.update(fewer));
+
+    assertEquals(fewer, trust().roots());
+    assertEquals(2, audit.size(), audit::toString);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("A copy that could not be read is written anew, also when no key is trusted")
+  void unreadIsWritten() throws Exception {
+    trust().update(ROOTS);
+    Path copy = store.folder().resolve("trusted-keys");
+    Path aside = Files.move(copy, folder.resolve("aside"));
+    Files.createDirectory(copy);
+    KeptTrust trust = trust();
+    assertEquals(TrustRoots.NONE, trust.roots());
+    Files.delete(copy);
+    Files.move(aside, copy);
+
+    trust.update(TrustRoots.NONE);
+
+    assertEquals(TrustRoots.NONE, trust().roots());
   }
 
   @Test
