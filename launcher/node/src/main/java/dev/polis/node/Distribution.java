@@ -169,10 +169,10 @@ record Distribution(Path folder) {
         differences(current.get(), own).forEach(screen);
         return current.get();
       }
-      Generation next = store.commit(origin, own);
-      if (current.isPresent()) {
-        next = withFormer(store, next, current.get(), screen);
-      }
+      Generation next =
+          current.isPresent()
+              ? withFormer(store, origin, own, current.get(), screen)
+              : store.commit(origin, own);
       store.collect();
       return next;
     } catch (PluginStoreException e) {
@@ -181,20 +181,25 @@ record Distribution(Path folder) {
   }
 
   /**
-   * Adds what stays of the former distribution's generation. It is a generation of its own: a
-   * process that does not come up with it falls back to the distribution's.
+   * Commits this distribution's bundles with what stays of the former generation. The bundles alone
+   * become the generation before: a process that does not come up falls back to it.
    */
   private Generation withFormer(
-      PluginStore store, Generation own, Generation former, Consumer<String> screen)
+      PluginStore store,
+      Digest origin,
+      List<StoredPlugin> own,
+      Generation former,
+      Consumer<String> screen)
       throws PluginStoreException, IOException {
     FormerPlugins stays =
         new FormerPlugins(store, systemPackages(), PlatformVersion.current(), screen);
-    List<StoredPlugin> plugins = stays.merged(own.plugins(), former.plugins());
+    List<StoredPlugin> plugins = stays.merged(own, former.plugins());
     ConfigurationSet configuration = stays.fitting(former.configuration(), plugins);
-    differences(new Generation(1, own.origin(), plugins), own.plugins()).forEach(screen);
-    boolean same =
-        Set.copyOf(plugins).equals(Set.copyOf(own.plugins())) && configuration.keys().isEmpty();
-    return same ? own : store.commit(own.origin(), plugins, configuration);
+    differences(new Generation(1, origin, plugins), own).forEach(screen);
+    boolean same = Set.copyOf(plugins).equals(Set.copyOf(own)) && configuration.keys().isEmpty();
+    return same
+        ? store.commit(origin, own)
+        : store.commitWithWayBack(origin, own, plugins, configuration);
   }
 
   /** Says which organs run in another version than this distribution has. */

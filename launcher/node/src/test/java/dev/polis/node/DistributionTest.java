@@ -1,6 +1,7 @@
 package dev.polis.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.pki.Ed25519;
@@ -19,6 +20,8 @@ import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.StoredPlugin;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.util.ArrayList;
@@ -29,6 +32,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.osgi.framework.Version;
 import org.osgi.framework.VersionRange;
 
@@ -88,6 +93,30 @@ class DistributionTest {
     screen.clear();
     assertEquals(generation, start(next));
     assertEquals(List.of(both), screen);
+  }
+
+  @ParameterizedTest(name = "at generation {0}")
+  @ValueSource(ints = {3, 4})
+  @DisplayName(
+      "A disk that is full while a new distribution is taken loses nothing that a swap brought")
+  void cutOff(int generation) throws Exception {
+    ConfigurationSet set = ConfigurationSet.none().with("dev.polis.cluster", "port", "7");
+    swapIn("storage", "1.0.5", List.of(), "0.1.0", set);
+    TestDistribution next = new TestDistribution(folder.resolve("next"), "1.1.0");
+    Path inTheWay =
+        Files.createDirectories(
+            store.folder().resolve("generations/" + generation).resolve("in-the-way"));
+    assertThrows(IOException.class, () -> start(next));
+    Files.delete(inTheWay);
+    Files.delete(inTheWay.getParent());
+
+    Generation taken = start(next);
+
+    assertEquals(List.of("cluster 1.1.0", "kubernetes 1.1.0", "storage 1.0.5"), organs(taken));
+    assertEquals(set, taken.configuration());
+    assertEquals(
+        List.of("cluster 1.1.0", "kubernetes 1.1.0", "storage 1.1.0"),
+        organs(store.previous().orElseThrow()));
   }
 
   @Test

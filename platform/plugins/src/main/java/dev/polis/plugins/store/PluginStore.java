@@ -200,26 +200,62 @@ public final class PluginStore {
   public synchronized Generation commit(
       Digest origin, List<StoredPlugin> plugins, ConfigurationSet configuration)
       throws PluginStoreException, IOException {
-    // A generation beyond the current one was never switched to: it is overwritten.
+    return commit(List.of(new Generation(next(), origin, plugins, configuration)));
+  }
+
+  /**
+   * Makes a set of plugins the one that counts, and another one the generation before it, in one
+   * step: whatever ends it, both are there or neither is. Their files have to be in the store.
+   *
+   * @param origin the distribution both descend from
+   * @param before the whole set to go back to, which has no configurations
+   * @param plugins the whole set
+   * @param configuration all configurations that belong to it
+   * @return the generation that counts
+   * @throws PluginStoreException if a file is missing or damaged, or the store is
+   * @throws IOException as {@link #commit(Digest, List, ConfigurationSet)}
+   */
+  public synchronized Generation commitWithWayBack(
+      Digest origin,
+      List<StoredPlugin> before,
+      List<StoredPlugin> plugins,
+      ConfigurationSet configuration)
+      throws PluginStoreException, IOException {
+    long next = next();
+    return commit(
+        List.of(
+            new Generation(next, origin, before),
+            new Generation(next + 1, origin, plugins, configuration)));
+  }
+
+  /** Returns the next number. A generation that has it was never switched to: it is overwritten. */
+  private long next() throws PluginStoreException, IOException {
+    return current().map(Generation::number).orElse(0L) + 1;
+  }
+
+  /** Writes generations, and switches to the last one. */
+  private Generation commit(List<Generation> added) throws PluginStoreException, IOException {
     Optional<byte[]> former = pointer();
-    long last = current().map(Generation::number).orElse(0L);
-    Generation next = new Generation(last + 1, origin, plugins, configuration);
-    for (StoredPlugin plugin : next.plugins()) {
-      verified(plugin);
+    for (Generation each : added) {
+      for (StoredPlugin plugin : each.plugins()) {
+        verified(plugin);
+      }
     }
     AtomicFile.force(files);
     steps.accept(StoreStep.FILES_FORCED);
-    byte[] text = next.encode().getBytes(StandardCharsets.UTF_8);
-    Path place = generations.resolve(Long.toString(next.number()));
-    write(
-        place,
-        text,
-        StoreStep.GENERATION_WRITTEN,
-        StoreStep.GENERATION_FORCED,
-        StoreStep.GENERATION_RENAMED);
+    for (Generation each : added) {
+      write(
+          generations.resolve(Long.toString(each.number())),
+          bytes(each),
+          StoreStep.GENERATION_WRITTEN,
+          StoreStep.GENERATION_FORCED,
+          StoreStep.GENERATION_RENAMED);
+    }
     AtomicFile.force(generations);
     steps.accept(StoreStep.GENERATIONS_FORCED);
-    byte[] target = (next.number() + " " + Digest.of(text) + "\n").getBytes(StandardCharsets.UTF_8);
+    Generation next = added.getLast();
+    byte[] target =
+        (next.number() + " " + Digest.of(bytes(next)) + "\n").getBytes(StandardCharsets.UTF_8);
     write(
         pointer,
         target,
@@ -234,6 +270,10 @@ public final class PluginStore {
     }
     steps.accept(StoreStep.POINTER_SETTLED);
     return next;
+  }
+
+  private static byte[] bytes(Generation generation) {
+    return generation.encode().getBytes(StandardCharsets.UTF_8);
   }
 
   private Optional<byte[]> pointer() throws IOException {
@@ -315,7 +355,7 @@ public final class PluginStore {
       throws IOException {
     AtomicFile.replace(
         distribution,
-        new Generation(1, origin, plugins).encode().getBytes(StandardCharsets.UTF_8),
+        bytes(new Generation(1, origin, plugins)),
         Mode.SECRET,
         AtomicFile.Durability.POWER_LOSS);
   }

@@ -14,6 +14,8 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -79,6 +81,61 @@ class PluginStoreTest {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  @Test
+  @DisplayName(
+      "A commit with a way back switches to both generations or to neither, wherever it ends")
+  void bothOrNeither() throws Exception {
+    boolean ended = false;
+    for (int last = 0; !ended; last++) {
+      Path place = folder.resolve("cut-off-" + last);
+      PluginStore before = PluginStore.open(place);
+      Generation former = StoreFixture.install(before, folder, StoreFixture.plugins("1.0.0"));
+      for (String version : List.of("2.0.0", "3.0.0")) {
+        for (StoredPlugin plugin : StoreFixture.plugins(version)) {
+          before.put(plugin, StoreFixture.source(folder, plugin));
+        }
+      }
+      ended = commitsWithWayBack(place, last);
+
+      PluginStore after = PluginStore.open(place);
+      Generation found = after.current().orElseThrow();
+      if (found.equals(former)) {
+        assertFalse(ended, "it ended without a switch");
+        continue;
+      }
+      assertEquals(3, found.number());
+      assertEquals(versions("3.0.0"), Set.copyOf(found.plugins()));
+      assertEquals(versions("2.0.0"), Set.copyOf(after.previous().orElseThrow().plugins()));
+    }
+  }
+
+  /** Commits two generations; returns false if that was ended after some steps. */
+  private static boolean commitsWithWayBack(Path place, int steps) throws Exception {
+    AtomicInteger left = new AtomicInteger(steps);
+    PluginStore store =
+        PluginStore.open(
+            place,
+            step -> {
+              if (left.getAndDecrement() == 0) {
+                throw new IllegalStateException("ended by the test after " + step);
+              }
+            });
+    try {
+      store.commitWithWayBack(
+          StoreFixture.ORIGIN,
+          StoreFixture.plugins("2.0.0"),
+          StoreFixture.plugins("3.0.0"),
+          ConfigurationSet.none());
+      return true;
+    } catch (IllegalStateException byTheTest) {
+      return false;
+    }
+  }
+
+  private static Set<StoredPlugin> versions(String version) {
+    return Set.copyOf(StoreFixture.plugins(version));
   }
 
   @Test
