@@ -267,6 +267,13 @@ class SwapEngineFaultTest {
   @DisplayName(
       "A swap whose predecessor does not come back keeps the successor, which serves until a restart")
   void theSuccessorIsKept(String how) throws Exception {
+    // A start of what hangs is waited for until its limit.
+    node.engine =
+        node.engine(
+            SwapFixture.settings(
+                SwapFixture.GATE,
+                SwapFixture.LONG,
+                MachineSpeed.measure().stretched(Duration.ofSeconds(3))));
     node.run(swap(node.base("1.5.0", "end-hangs")));
     List<String> ended = listenToEnds();
     if (how.equals("cancelled")) {
