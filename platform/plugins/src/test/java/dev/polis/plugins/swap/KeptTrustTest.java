@@ -83,7 +83,6 @@ class KeptTrustTest {
   }
 
   @Test
-  @Tag("attack")
   @DisplayName("A copy that could not be read is written anew, also when no key is trusted")
   void unreadIsWritten() throws Exception {
     trust().update(ROOTS);
