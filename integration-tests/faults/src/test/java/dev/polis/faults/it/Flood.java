@@ -28,6 +28,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import javax.net.ssl.SSLContext;
 
@@ -189,18 +190,9 @@ final class Flood implements AutoCloseable {
   }
 
   private static void tend(List<Place> places) {
-    try {
-      while (true) {
-        for (Place place : places) {
-          if (Thread.interrupted()) {
-            return;
-          }
-          place.tend();
-        }
-        Thread.sleep(PACE);
-      }
-    } catch (InterruptedException over) {
-      Thread.currentThread().interrupt();
+    while (!Thread.currentThread().isInterrupted()) {
+      places.forEach(Place::tend);
+      LockSupport.parkNanos(PACE.toNanos());
     }
   }
 
