@@ -32,7 +32,7 @@ final class ManagementService {
             new RuntimeEndpoint(power),
             new AuditEndpoint(rpc.audit(), organ.streams(), rpc.computing()),
             new HealthEndpoint(new HealthCalls(health, supervisor, boot)));
-    organ.follow(rpc.listeners(), ListenerHealth.encrypted(RpcHost.MANAGEMENT, RpcHost.CURATOR));
+    organ.follow(rpc.listeners(), ListenerHealth.encrypted(RpcHost.MANAGEMENT, RpcHost.DEBUG));
   }
 
   /** Returns what is to be served on the management listener. */

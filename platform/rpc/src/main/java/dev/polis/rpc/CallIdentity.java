@@ -168,7 +168,12 @@ final class CallIdentity {
 
   /** Returns whether the certificate of a member was revoked since its call was admitted. */
   boolean revoked(Caller caller) {
-    return caller instanceof Member member && trust.revokes(member.certificate());
+    return caller instanceof Member member && revoked(member.certificate());
+  }
+
+  /** Returns whether a certificate of the cluster was revoked. */
+  boolean revoked(X509Certificate certificate) {
+    return trust.revokes(certificate);
   }
 
   /**
@@ -195,15 +200,20 @@ final class CallIdentity {
   }
 
   /**
-   * Returns whether the peer of a connection is a member of the cluster at this moment.
+   * Returns the certificate of the peer of a connection that is a member of the cluster at this
+   * moment; empty for a stranger.
    *
    * @param session null where there is no TLS, and no peer is known
    */
-  boolean isMember(SSLSession session) {
+  Optional<X509Certificate> member(SSLSession session) {
+    if (session == null) {
+      return Optional.empty();
+    }
     try {
-      return session != null && judge(only(session.getPeerCertificates())) instanceof Member;
+      X509Certificate shown = only(session.getPeerCertificates());
+      return judge(shown) instanceof Member ? Optional.of(shown) : Optional.empty();
     } catch (SSLPeerUnverifiedException | RpcException stranger) {
-      return false;
+      return Optional.empty();
     }
   }
 

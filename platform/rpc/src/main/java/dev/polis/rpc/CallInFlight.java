@@ -37,6 +37,9 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   /** Its place among those of strangers; null for a member's. */
   private StrangerRoom.Call place;
 
+  /** The bytes of its requests; null until it has a place, or belongs to a member. */
+  private RequestRoom.Requests requests;
+
   /** Requests that were asked for before there was a handler; for the thread that handles it. */
   private int early;
 
@@ -108,10 +111,20 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   /** Gives the call of a stranger its place. */
   void takes(StrangerRoom.Call taken) {
     place = taken;
+    counts(taken.requests());
   }
 
-  /** Gives the place of a stranger's call to others. */
-  void leavePlace() {
+  /** Counts the bytes of its requests. To be called on the thread that reads its connection. */
+  void counts(RequestRoom.Requests counted) {
+    requests = counted;
+    RequestBytes.count(counted);
+  }
+
+  /** Gives the room that it took to others. */
+  void leaveRoom() {
+    if (requests != null) {
+      requests.over();
+    }
     if (place != null) {
       place.over();
     }
@@ -502,8 +515,9 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
             }
             handler.onMessage(message);
           });
-      if (place != null) {
-        place.taken();
+      // A handler has the only request of a call until that ends.
+      if (requests != null && !method.oneRequest()) {
+        requests.taken();
       }
     }
 

@@ -13,6 +13,7 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,6 +41,9 @@ final class CallRouter extends HandlerRegistry {
   private final CallHold hold;
   private final RpcSettings.Limits limits;
   private final HeapRoom heap;
+
+  /** Holds the requests of members. */
+  private final RequestRoom requests;
 
   private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
   private final Map<String, ServerMethodDefinition<Object, Object>> definitions =
@@ -76,6 +80,7 @@ final class CallRouter extends HandlerRegistry {
       CallHold hold,
       RpcSettings.Limits limits,
       HeapRoom heap,
+      RequestRoom requests,
       Executor threads,
       EventLoops loops) {
     this.listener = listener;
@@ -84,6 +89,7 @@ final class CallRouter extends HandlerRegistry {
     this.hold = hold;
     this.limits = limits;
     this.heap = heap;
+    this.requests = requests;
     this.threads = threads;
     this.loops = loops;
   }
@@ -219,6 +225,7 @@ final class CallRouter extends HandlerRegistry {
     Optional<CallInFlight> here = enterHere(method, connection, headers);
     if (here.isPresent()) {
       CallInFlight call = here.get();
+      count(call, connection);
       return begin(
           call,
           headers,
@@ -231,6 +238,7 @@ final class CallRouter extends HandlerRegistry {
     }
     CallInFlight call = new CallInFlight(connection, method, this);
     if (isMember(connection)) {
+      count(call, connection);
       if (preferred.containsKey(method.service())) {
         // Of calls that wait for their service nothing is kept in memory.
         call.readAhead();
@@ -248,15 +256,18 @@ final class CallRouter extends HandlerRegistry {
                 : beginLate(call, connection, headers));
   }
 
-  private boolean isMember(ServerCall<?, ?> connection) {
+  /** Counts the bytes that a member sends with a call. */
+  private void count(CallInFlight call, ServerCall<Object, Object> connection) {
     ConnectionGate.Pass pass = connection.getAttributes().get(ConnectionGate.Pass.KEY);
-    boolean member =
-        identity.isMember(connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION));
-    if (member) {
-      // The node may not have known its cluster, or the revoked, when the connection was made.
-      pass.member();
-    }
-    return member;
+    call.counts(requests.begin(pass.caller(), call::abandon));
+  }
+
+  private boolean isMember(ServerCall<?, ?> connection) {
+    Optional<X509Certificate> shown =
+        identity.member(connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION));
+    // The node may not have known its cluster, or the revoked, when the connection was made.
+    shown.ifPresent(connection.getAttributes().get(ConnectionGate.Pass.KEY)::member);
+    return shown.isPresent();
   }
 
   /** Gives the call of a stranger one of the few places there are, or ends it here. */
@@ -269,9 +280,12 @@ final class CallRouter extends HandlerRegistry {
       StrangerRoom.Call place =
           attributes
               .get(ConnectionGate.Pass.KEY)
-              .begin(call::abandon, attributes.get(Grpc.TRANSPORT_ATTR_SSL_SESSION) != null);
+              .begin(
+                  attributes.get(Grpc.TRANSPORT_ATTR_SSL_SESSION) == null
+                      ? StrangerRoom.Kind.LOCAL
+                      : StrangerRoom.Kind.CALL,
+                  call::abandon);
       call.takes(place);
-      RequestBytes.count(place);
     } catch (RpcException full) {
       call.turnAway(full);
       return new ServerCall.Listener<>() {};
@@ -300,7 +314,7 @@ final class CallRouter extends HandlerRegistry {
     SSLSession session = connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
     return session == null
         ? method.unary()
-        : method.rule().selfReport() && identity.isMember(session);
+        : method.rule().selfReport() && identity.member(session).isPresent();
   }
 
   /** Refuses a call without a thread or a record, which would need the room that is not there. */
@@ -391,7 +405,7 @@ final class CallRouter extends HandlerRegistry {
     try {
       calls.remove(call);
       call.leaveProvider();
-      call.leavePlace();
+      call.leaveRoom();
       awaited = draining > 0;
     } finally {
       serving.unlockRead(stamp);

@@ -2,9 +2,14 @@ package dev.polis.rpc;
 
 import io.grpc.Attributes;
 import java.net.InetAddress;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
+import javax.security.auth.x500.X500Principal;
 
 /**
  * Decides which connections of a port stay open. New ones are always a stranger's, since nobody is
@@ -20,6 +25,7 @@ final class ConnectionGate {
   // Guarded by the room.
   private int strangers;
   private int members;
+  private final Map<X500Principal, Integer> ofMember = new HashMap<>();
   private int open;
   private long refused;
   private long displaced;
@@ -43,8 +49,8 @@ final class ConnectionGate {
    * Admits a new connection, which may displace another one, of any port.
    *
    * @param peer where it comes from
-   * @param close closes it at once, on any thread, given its pass; called at most once, when it is
-   *     displaced
+   * @param close closes it at once, on any thread, given its pass; called when it is displaced, or
+   *     its certificate revoked
    * @return what the connection reports to; empty if its source opens too many, and it is to be
    *     closed at once
    */
@@ -77,6 +83,11 @@ final class ConnectionGate {
     }
   }
 
+  /** Returns whose certificate it is: all that the cluster issues to one node, or one user. */
+  private static X500Principal owner(X509Certificate certificate) {
+    return certificate.getSubjectX500Principal();
+  }
+
   private enum State {
     NEW,
     GREETED,
@@ -92,8 +103,11 @@ final class ConnectionGate {
     private final StrangerRoom.Source source;
     private final Consumer<Pass> close;
 
-    /** Whether the peer has shown a certificate of the cluster, also where there was no room. */
-    private volatile boolean known;
+    /**
+     * The certificate of the cluster that the peer has shown, also where there was no room; null
+     * for a stranger.
+     */
+    private volatile X509Certificate shown;
 
     // Guarded by the room.
     private State state = State.NEW;
@@ -124,21 +138,45 @@ final class ConnectionGate {
     }
 
     /** Records that the peer has shown a certificate of the cluster. */
-    void member() {
-      if (known) {
+    void member(X509Certificate certificate) {
+      if (isKnown()) {
         return;
       }
-      known = true;
+      shown = certificate;
       synchronized (room) {
-        if ((state == State.NEW || state == State.GREETED)
-            && members < room.connectionLimits().members()) {
+        if ((state == State.NEW || state == State.GREETED) && hasRoom(owner(certificate))) {
           leaveRoom();
           source.addTokens(1);
           members++;
+          ofMember.merge(owner(certificate), 1, Integer::sum);
           state = State.MEMBER;
         } else {
           greeted();
         }
+      }
+    }
+
+    private boolean hasRoom(X500Principal member) {
+      ConnectionLimits limits = room.connectionLimits();
+      return members < limits.members() && ofMember.getOrDefault(member, 0) < limits.perMember();
+    }
+
+    private void leaveMembers() {
+      members--;
+      ofMember.computeIfPresent(owner(shown), (owner, has) -> has == 1 ? null : has - 1);
+    }
+
+    /** Returns what stands for the peer where callers share: the member, or else its source. */
+    Object caller() {
+      X509Certificate certificate = shown;
+      return certificate == null ? source : owner(certificate);
+    }
+
+    /** Closes the connection if the peer has shown such a certificate. */
+    void closeIf(Predicate<X509Certificate> revoked) {
+      X509Certificate certificate = shown;
+      if (certificate != null && revoked.test(certificate)) {
+        close();
       }
     }
 
@@ -151,11 +189,10 @@ final class ConnectionGate {
      * Begins a call of a stranger.
      *
      * @param end ends it, on any thread
-     * @param told whether the peer's address tells where it is
      * @throws RpcException UNAVAILABLE if there are too many; the message names the limit
      */
-    StrangerRoom.Call begin(Consumer<RpcException> end, boolean told) {
-      return room.begin(this, end, told);
+    StrangerRoom.Call begin(StrangerRoom.Kind kind, Consumer<RpcException> end) {
+      return room.begin(this, kind, end);
     }
 
     /** Counts a call; the lock of the room is held, as in the next two. */
@@ -178,13 +215,13 @@ final class ConnectionGate {
     /** Returns how long a stranger has had no call; zero for a member, and during a call. */
     Duration quiet() {
       synchronized (room) {
-        return known || begun > 0 ? Duration.ZERO : Duration.ofNanos(room.now() - quietSince);
+        return isKnown() || begun > 0 ? Duration.ZERO : Duration.ofNanos(room.now() - quietSince);
       }
     }
 
     /** Returns whether the peer has shown a certificate of the cluster. */
     boolean isKnown() {
-      return known;
+      return shown != null;
     }
 
     /** Records that the connection gives way to another one; the lock of the room is held. */
@@ -200,7 +237,7 @@ final class ConnectionGate {
       room.remove(this);
     }
 
-    /** Closes the connection, which was displaced. */
+    /** Closes the connection. */
     void close() {
       close.accept(this);
     }
@@ -210,7 +247,7 @@ final class ConnectionGate {
       synchronized (room) {
         switch (state) {
           case NEW, GREETED -> leaveRoom();
-          case MEMBER -> members--;
+          case MEMBER -> leaveMembers();
           case GONE -> {
             // It was displaced.
           }

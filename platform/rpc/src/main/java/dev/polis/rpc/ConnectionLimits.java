@@ -4,7 +4,8 @@ package dev.polis.rpc;
  * Limits connections. One is a stranger's until its handshake has shown a certificate of the
  * cluster, then a member's.
  *
- * @param members connections of members at one port; those above it are treated as strangers'
+ * @param members connections of members at one port, of which one member may have a third; those
+ *     above it are treated as strangers'
  * @param strangers connections of strangers at all ports of the process, of which the oldest of the
  *     source with the most gives way to a new one
  * @param perSource the same for one source: an IPv4 address, or the first 64 bits of an IPv6
@@ -21,6 +22,14 @@ public record ConnectionLimits(int members, int strangers, int perSource, int pe
    * parts of a core to others, and members' are not counted.
    */
   public static final ConnectionLimits DEFAULT = new ConnectionLimits(768, 256, 64, 32);
+
+  /**
+   * Returns how many connections one member may have at one port: a third of the room, so that two
+   * members, or certificates that were stolen from them, leave a third to all others.
+   */
+  int perMember() {
+    return Math.max(1, members / 3);
+  }
 
   /** Refuses limits under which nobody could connect. */
   public ConnectionLimits {

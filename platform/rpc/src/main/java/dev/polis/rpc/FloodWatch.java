@@ -16,7 +16,6 @@ final class FloodWatch {
   private final String listener;
   private final String what;
   private final TurnedAway turnedAway;
-  private final Log log;
   private int quiet = QUIET_LOOKS;
   private volatile String words = "";
 
@@ -26,11 +25,10 @@ final class FloodWatch {
    * @param what there is too much of, and what happened to it, such as "connections are opened than
    *     the node bears: %d were closed"
    */
-  FloodWatch(String listener, String what, TurnedAway turnedAway, Log log) {
+  FloodWatch(String listener, String what, TurnedAway turnedAway) {
     this.listener = listener;
     this.what = what;
     this.turnedAway = turnedAway;
-    this.log = log;
   }
 
   /** Returns who floods the listener; empty if nobody does. */
@@ -39,7 +37,7 @@ final class FloodWatch {
   }
 
   /** Looks at what was turned away since the last time; returns whether the words have changed. */
-  boolean look() {
+  boolean look(Log log) {
     TurnedAway.Pressure pressure = turnedAway.pressure();
     if (pressure.turnedAway() >= MANY) {
       quiet = 0;

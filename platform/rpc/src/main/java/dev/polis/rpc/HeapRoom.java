@@ -79,6 +79,11 @@ final class HeapRoom implements AutoCloseable {
     return most / 8 * FULL_EIGHTHS;
   }
 
+  /** Returns the largest size of the heap in bytes. */
+  long most() {
+    return most;
+  }
+
   private long mebibytes() {
     return most / MEBIBYTE;
   }

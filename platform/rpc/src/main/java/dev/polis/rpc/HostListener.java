@@ -8,8 +8,11 @@ import io.grpc.netty.NettyServerBuilder;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.security.cert.X509Certificate;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -55,8 +58,8 @@ final class HostListener {
   private final CallRouter router;
   private final TlsKeys keys;
   private final HostSockets sockets;
-  private final FloodWatch flood;
-  private final FloodWatch callFlood;
+  private final PortFloods floods;
+  private final Log log;
   private final EventLoopGroup acceptors;
   private final EventLoopGroup events;
 
@@ -69,7 +72,7 @@ final class HostListener {
    *
    * @param keys what a TLS listener presents
    * @param strangers where its strangers have their room
-   * @param member decides whether a peer belongs to the cluster
+   * @param member returns the certificate of a peer that belongs to the cluster
    * @param log where handshakes that fail are reported
    */
   HostListener(
@@ -78,7 +81,7 @@ final class HostListener {
       CallRouter router,
       StrangerRoom strangers,
       TlsKeys keys,
-      Predicate<SSLSession> member,
+      Function<SSLSession, Optional<X509Certificate>> member,
       Log log,
       EventLoopGroup acceptors,
       EventLoopGroup events) {
@@ -87,24 +90,14 @@ final class HostListener {
     this.limits = limits;
     this.router = router;
     this.keys = keys;
+    this.log = log;
     this.sockets =
         new HostSockets(
             new ConnectionGate(strangers),
             new HandshakeLog(log, limits.handshakeTime()),
             member,
             settings.tls());
-    this.flood =
-        new FloodWatch(
-            settings.name(),
-            "connections are opened than the node bears: %d were closed",
-            sockets.gate().connections(),
-            log);
-    this.callFlood =
-        new FloodWatch(
-            settings.name(),
-            "calls are begun without a certificate of the cluster than the node bears: %d were refused or ended",
-            sockets.gate().calls(),
-            log);
+    this.floods = new PortFloods(settings.name(), sockets.gate());
     this.acceptors = acceptors;
     this.events = events;
     if (!settings.tls()) {
@@ -120,9 +113,15 @@ final class HostListener {
     return router;
   }
 
+  /** Ends the calls and the connections of peers whose certificates were revoked. */
+  void expel(Predicate<X509Certificate> revoked) {
+    router.expel();
+    sockets.expel(revoked);
+  }
+
   /** Looks for floods; returns whether its status has changed. */
   boolean lookForFloods() {
-    return flood.look() | callFlood.look();
+    return floods.look(log);
   }
 
   /** Counts its connections. */
@@ -229,8 +228,8 @@ final class HostListener {
         at.getAddress().getHostAddress() + ":" + at.getPort(),
         server != null,
         detail,
-        flood.words(),
-        callFlood.words(),
+        floods.connections(),
+        floods.calls(),
         router.services(),
         router.away());
   }

@@ -10,6 +10,7 @@ import io.netty.channel.socket.nio.NioServerSocketChannel;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import javax.net.ssl.SSLSession;
 
@@ -30,7 +32,7 @@ final class HostSockets {
 
   private final ConnectionGate gate;
   private final HandshakeLog handshakes;
-  private final Predicate<SSLSession> member;
+  private final Function<SSLSession, Optional<X509Certificate>> member;
   private final Duration handshakeTime;
   private final boolean tls;
 
@@ -40,11 +42,14 @@ final class HostSockets {
   /**
    * Creates the sockets of a listener.
    *
-   * @param member decides whether a peer belongs to the cluster
+   * @param member returns the certificate of a peer that belongs to the cluster
    * @param tls whether the listener speaks TLS; without it nobody is a member
    */
   HostSockets(
-      ConnectionGate gate, HandshakeLog handshakes, Predicate<SSLSession> member, boolean tls) {
+      ConnectionGate gate,
+      HandshakeLog handshakes,
+      Function<SSLSession, Optional<X509Certificate>> member,
+      boolean tls) {
     this.gate = gate;
     this.handshakes = handshakes;
     this.member = member;
@@ -66,6 +71,11 @@ final class HostSockets {
   /** Counts the connections that it keeps. */
   int kept() {
     return passes.size();
+  }
+
+  /** Closes the connections of peers with such certificates. */
+  void expel(Predicate<X509Certificate> revoked) {
+    passes.values().forEach(pass -> pass.closeIf(revoked));
   }
 
   NioServerSocketChannel channel() {
@@ -103,7 +113,7 @@ final class HostSockets {
     return true;
   }
 
-  /** Closes a connection that is displaced, maybe before a thread was chosen for it. */
+  /** Closes a connection, maybe before a thread was chosen for it. */
   private void close(Channel connection, SocketAddress peer, ConnectionGate.Pass pass) {
     if (connection.isRegistered()) {
       connection.close();
@@ -115,8 +125,9 @@ final class HostSockets {
   }
 
   private void greet(Channel connection, ConnectionGate.Pass pass, SSLSession session) {
-    if (member.test(session)) {
-      pass.member();
+    Optional<X509Certificate> shown = member.apply(session);
+    if (shown.isPresent()) {
+      pass.member(shown.get());
     } else {
       pass.greeted();
       new Silence(connection, pass);

@@ -132,6 +132,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     CallAudit kept = new CallAudit(audit);
     this.identity = new CallIdentity(clock);
     this.hold = new CallHold(settings.limits().heldCalls());
+    RequestRoom requests = requests(heap, settings.limits().retryDelay());
     for (RpcSettings.Listener listener : settings.listeners()) {
       CallRouter router =
           new CallRouter(
@@ -141,6 +142,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
               hold,
               settings.limits(),
               heap,
+              requests,
               executor,
               loops);
       listeners.put(
@@ -151,7 +153,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
               router,
               strangers,
               keys,
-              identity::isMember,
+              identity::member,
               logs.log("rpc." + listener.name()),
               acceptors,
               events));
@@ -163,9 +165,24 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
         strangers::endLate, LATE.toNanos(), LATE.toNanos(), TimeUnit.NANOSECONDS);
   }
 
+  /**
+   * Returns the room that all requests of members have, a quarter of the heap. Of the smallest heap
+   * it is six of the largest requests; bytes that come lie outside it, where there is as much room
+   * again.
+   */
+  private static RequestRoom requests(HeapRoom heap, Duration retry) {
+    return new RequestRoom(
+        heap.most() / 4,
+        most ->
+            RpcException.unavailable(
+                "this call has ended: requests of members may take %d bytes of this node together, and this one took the most of the member with the most; call again with fewer at a time"
+                    .formatted(most),
+                retry));
+  }
+
   private void lookForFloods() {
     heap.look();
-    boolean changed = false;
+    boolean changed = SharedPort.lookForFloods(log);
     for (HostListener listener : listeners.values()) {
       changed |= listener.lookForFloods();
     }
@@ -233,7 +250,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   public void revoke(Crl list) {
     identity.revoke(list);
     revocations.set(new RpcRevocations.Known(list));
-    each(listener -> true, listener -> listener.router().expel());
+    each(listener -> true, listener -> listener.expel(identity::revoked));
     log.info("revocation list: %s", list);
   }
 
@@ -320,7 +337,11 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   }
 
   private void publish() {
-    status.update(before -> listeners.values().stream().map(HostListener::status).toList());
+    status.update(
+        before ->
+            Stream.concat(
+                    listeners.values().stream().map(HostListener::status), SharedPort.flooded())
+                .toList());
   }
 
   /**

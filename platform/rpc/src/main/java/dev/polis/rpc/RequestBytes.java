@@ -5,13 +5,13 @@ import io.grpc.Metadata;
 import io.grpc.ServerStreamTracer;
 
 /**
- * Counts the bytes of one call's requests as they come, while the call is a stranger's. The thread
- * that reads the connection calls it.
+ * Counts the bytes of one call's requests as they come. The thread that reads the connection calls
+ * it.
  */
 final class RequestBytes extends ServerStreamTracer {
   private static final Context.Key<RequestBytes> KEY = Context.key("polis-rpc-bytes");
 
-  private StrangerRoom.Call counted; // null for a member's call, whose bytes are not counted
+  private RequestRoom.Requests counted; // null until the call has a place
 
   /** Makes one for each call. */
   static final class Factory extends ServerStreamTracer.Factory {
@@ -22,8 +22,8 @@ final class RequestBytes extends ServerStreamTracer {
   }
 
   /** Counts the bytes of the call that begins on this thread. */
-  static void count(StrangerRoom.Call call) {
-    KEY.get().counted = call;
+  static void count(RequestRoom.Requests requests) {
+    KEY.get().counted = requests;
   }
 
   @Override

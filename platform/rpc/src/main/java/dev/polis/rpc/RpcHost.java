@@ -87,7 +87,10 @@ public interface RpcHost {
    */
   RpcRegistration serve(String listener, BindableService service);
 
-  /** Returns the status of the listeners, in the order of their names. */
+  /**
+   * Returns the status of the listeners, in the order of their names, and of other ports of this
+   * process, by the configuration that chose them, while strangers flood them.
+   */
   Value<List<RpcListenerStatus>> listeners();
 
   /** Returns counts of what was served since the host started. */

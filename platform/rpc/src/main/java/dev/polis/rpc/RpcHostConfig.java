@@ -116,7 +116,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   /** See the description. */
   @AttributeDefinition(
       description =
-          "Bytes of strangers' requests that no handler has taken yet, at all ports together; when there are more, the largest ends",
+          "Bytes of strangers' requests at all ports together, of streams until a handler has taken them; when there are more, the largest ends",
       min = "1")
   int stranger_request_bytes() default 8388608;
 

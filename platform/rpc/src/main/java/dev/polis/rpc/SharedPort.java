@@ -1,5 +1,6 @@
 package dev.polis.rpc;
 
+import dev.polis.logtree.Log;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -39,6 +40,8 @@ abstract class SharedPort<H> {
   }
 
   private final String pid;
+  private final ConnectionGate gate = new ConnectionGate(StrangerRoom.ofProcess());
+  private final PortFloods floods;
   // Guarded by OPEN.
   private final List<PortTenant<H>> tenants = new ArrayList<>();
   private long arrivals;
@@ -46,18 +49,53 @@ abstract class SharedPort<H> {
 
   SharedPort(String pid) {
     this.pid = pid;
+    this.floods = new PortFloods(pid, gate);
   }
 
   /** Returns where it listens. */
   abstract InetSocketAddress address();
 
   /** Returns what decides about its connections. */
-  abstract ConnectionGate gate();
+  final ConnectionGate gate() {
+    return gate;
+  }
 
   /** Counts the connections of all ports. */
   static Stream<RpcStatistics.Port> statistics() {
+    return open().stream().map(port -> port.gate.statistics(port.pid));
+  }
+
+  /** Looks for floods at all ports; returns whether one begins or ends. */
+  static boolean lookForFloods(Log log) {
+    boolean changed = false;
+    for (SharedPort<?> port : open()) {
+      changed |= port.floods.look(log);
+    }
+    return changed;
+  }
+
+  /** Returns the ports that are flooded. */
+  static Stream<RpcListenerStatus> flooded() {
+    return open().stream()
+        .filter(port -> port.floods.isFlooded())
+        .map(
+            port ->
+                new RpcListenerStatus(
+                    port.pid,
+                    "%s:%d"
+                        .formatted(
+                            port.address().getAddress().getHostAddress(), port.address().getPort()),
+                    true,
+                    "",
+                    port.floods.connections(),
+                    port.floods.calls(),
+                    List.of(),
+                    List.of()));
+  }
+
+  private static List<SharedPort<?>> open() {
     synchronized (OPEN) {
-      return OPEN.values().stream().map(port -> port.gate().statistics(port.pid)).toList().stream();
+      return List.copyOf(OPEN.values());
     }
   }
 

@@ -10,8 +10,9 @@ import java.time.Duration;
  * @param perSource open calls of one source, as in {@link ConnectionLimits}; more are refused
  * @param open open calls in all, of which the oldest of the source with the most gives way to a new
  *     one
- * @param requestBytes bytes of requests that have come, and that no handler has taken yet, in all;
- *     when there are more, the call with the most of them ends
+ * @param requestBytes bytes of requests in all, of streams until a handler has taken them, of
+ *     others until the call ends; when there are more, the largest call of the source with the most
+ *     ends
  * @param time how long a call may take
  */
 public record StrangerCalls(

@@ -45,6 +45,7 @@ public final class StrangerRoom {
       new StrangerRoom(ConnectionLimits.DEFAULT, StrangerCalls.DEFAULT);
 
   private final LongSupplier nanoTime;
+  private final RequestRoom bytes;
 
   // Guarded by this.
   private ConnectionLimits connectionLimits;
@@ -54,7 +55,6 @@ public final class StrangerRoom {
   private final Set<Call> calls = new LinkedHashSet<>();
   private int connections;
   private int shared;
-  private long bytes;
 
   /** Makes a room that is empty. */
   StrangerRoom(ConnectionLimits connections, StrangerCalls calls) {
@@ -65,6 +65,13 @@ public final class StrangerRoom {
     this.connectionLimits = connections;
     this.callLimits = calls;
     this.nanoTime = nanoTime;
+    this.bytes =
+        new RequestRoom(
+            calls.requestBytes(),
+            most ->
+                full(
+                    "this call has ended: requests of callers without a certificate of the cluster may take %d bytes of this node together, and this one took the most; call again with a smaller one"
+                        .formatted(most)));
   }
 
   /** Returns the room of this process, in which all its ports are. */
@@ -76,6 +83,7 @@ public final class StrangerRoom {
   synchronized void limit(ConnectionLimits forConnections, StrangerCalls forCalls) {
     connectionLimits = forConnections;
     callLimits = forCalls;
+    bytes.limit(forCalls.requestBytes());
   }
 
   synchronized ConnectionLimits connectionLimits() {
@@ -168,22 +176,22 @@ public final class StrangerRoom {
    * Begins a call of a stranger, which may end another one.
    *
    * @param end ends it, on any thread
-   * @param told whether the peer's address tells where it is; if not, as at a port that only this
-   *     machine reaches, it has no limit for its source, and none in time
    * @throws RpcException UNAVAILABLE if its connection or its source has too many; the message
    *     names the limit
    */
-  Call begin(ConnectionGate.Pass pass, Consumer<RpcException> end, boolean told) {
+  Call begin(ConnectionGate.Pass pass, Kind kind, Consumer<RpcException> end) {
     Optional<Call> victim;
     Call call;
     synchronized (this) {
-      requireRoom(pass, told);
+      requireRoom(pass, kind);
       victim =
           calls.size() < callLimits.open()
               ? Optional.empty()
               : Optional.of(greediest(source -> source.calls.size()).calls.getFirst());
       victim.ifPresent(this::turnAway);
-      call = new Call(pass, end, told ? now() + callLimits.time().toNanos() : Long.MAX_VALUE);
+      call =
+          new Call(
+              pass, end, kind == Kind.CALL ? now() + callLimits.time().toNanos() : Long.MAX_VALUE);
       calls.add(call);
       pass.source().calls.add(call);
       busy.add(pass.source());
@@ -198,14 +206,14 @@ public final class StrangerRoom {
     return call;
   }
 
-  private void requireRoom(ConnectionGate.Pass pass, boolean told) {
+  private void requireRoom(ConnectionGate.Pass pass, Kind kind) {
     if (pass.calls() >= callLimits.perConnection()) {
       pass.gate().calls().add(pass.source().name);
       throw full(
           "a caller without a certificate of the cluster may have %d calls open on one connection; end one of them first"
               .formatted(callLimits.perConnection()));
     }
-    if (told && pass.source().calls.size() >= callLimits.perSource()) {
+    if (kind != Kind.LOCAL && pass.source().calls.size() >= callLimits.perSource()) {
       pass.gate().calls().add(pass.source().name);
       throw full(
           "callers without a certificate of the cluster may have %d calls open from one address, and %s has them; end one of them first"
@@ -227,9 +235,7 @@ public final class StrangerRoom {
     if (calls.remove(call)) {
       call.pass.source().calls.remove(call);
       forgetIdle(call.pass.source());
-      bytes -= call.arriving + call.arrived;
-      call.arriving = 0;
-      call.arrived = 0;
+      call.requests.over();
       call.pass.ended();
     }
   }
@@ -254,8 +260,20 @@ public final class StrangerRoom {
   }
 
   /** Returns how many bytes of requests strangers hold. */
-  synchronized long bytes() {
-    return bytes;
+  long bytes() {
+    return bytes.bytes();
+  }
+
+  /** Tells what limits a call besides its connection, and the room. */
+  enum Kind {
+    /** Its source, and its time. */
+    CALL,
+
+    /** Its source: who answers it limits its time. */
+    REQUEST,
+
+    /** Nothing: its port is reached from this machine alone, where all callers have one address. */
+    LOCAL
   }
 
   /** Is one place of the world that connections come from. Guarded by the room. */
@@ -303,69 +321,25 @@ public final class StrangerRoom {
     private final ConnectionGate.Pass pass;
     private final Consumer<RpcException> end;
     private final long until;
-
-    // Guarded by the room.
-    private long arriving;
-    private long arrived;
+    private final RequestRoom.Requests requests;
 
     private Call(ConnectionGate.Pass pass, Consumer<RpcException> end, long until) {
       this.pass = pass;
       this.end = end;
       this.until = until;
+      this.requests = bytes.begin(pass.source(), this::tooLarge);
     }
 
-    /** Counts bytes of a request that is not whole yet; may end the call, or another one. */
-    void arriving(long more) {
-      count(more, 0);
+    /** Returns the bytes of its requests. */
+    RequestRoom.Requests requests() {
+      return requests;
     }
 
-    /** Records that the request is whole. */
-    void arrived() {
+    private void tooLarge(RpcException why) {
       synchronized (StrangerRoom.this) {
-        arrived += arriving;
-        arriving = 0;
+        turnAway(this);
       }
-    }
-
-    /** Counts bytes that a whole request takes once it is read; may end the call, or another. */
-    void read(long more) {
-      count(0, more);
-    }
-
-    private void count(long coming, long whole) {
-      Optional<Call> largest = Optional.empty();
-      int most;
-      synchronized (StrangerRoom.this) {
-        if (!calls.contains(this)) {
-          return;
-        }
-        arriving += coming;
-        arrived += whole;
-        bytes += coming + whole;
-        most = callLimits.requestBytes();
-        if (bytes > most) {
-          largest = calls.stream().max(Comparator.comparingLong(Call::held));
-          largest.ifPresent(StrangerRoom.this::turnAway);
-        }
-      }
-      largest.ifPresent(
-          each ->
-              each.end.accept(
-                  full(
-                      "this call has ended: requests of callers without a certificate of the cluster may take %d bytes of this node together, and this one took the most; call again with a smaller one"
-                          .formatted(most))));
-    }
-
-    private long held() {
-      return arriving + arrived;
-    }
-
-    /** Records that a handler has taken all requests that are whole. */
-    void taken() {
-      synchronized (StrangerRoom.this) {
-        bytes -= arrived;
-        arrived = 0;
-      }
+      end.accept(why);
     }
 
     /** Records that the call is over; does nothing the second time. */

@@ -47,8 +47,8 @@ public interface TlsHandler {
    * which proved that the peer owns it. Connections of members have room of their own; all others,
    * which is what this takes everybody for, give way to newer ones.
    *
-   * <p>Asked with each request, too, and twice a second until that is answered, or while its bytes
-   * are passed: the connection of a member that belongs to the cluster no more is closed.
+   * <p>Asked with each request, too, and twice a second of each connection of a member: that of one
+   * that belongs to the cluster no more is closed.
    */
   default boolean isMember(X509Certificate certificate) {
     return false;

@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -41,10 +42,6 @@ final class TlsPort extends SharedPort<TlsHandler> {
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final Set<TlsConnection> open = ConcurrentHashMap.newKeySet();
 
-  /** Those with a request under way, also one whose bytes are passed. */
-  private final Set<TlsConnection> busy = ConcurrentHashMap.newKeySet();
-
-  private final ConnectionGate gate = new ConnectionGate(StrangerRoom.ofProcess());
   private final Thread acceptor = Thread.ofVirtual().name("tls port").unstarted(this::acceptAll);
 
   private TlsPort(String pid, ServerSocketChannel server) throws IOException {
@@ -80,11 +77,6 @@ final class TlsPort extends SharedPort<TlsHandler> {
   }
 
   @Override
-  ConnectionGate gate() {
-    return gate;
-  }
-
-  @Override
   void start() {
     acceptor.start();
     threads.execute(this::enforceLimits);
@@ -110,7 +102,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
     }
     TlsConnection connection = accepted.get();
     Optional<ConnectionGate.Pass> pass =
-        gate.enter(connection.peer().getAddress(), displaced -> connection.abort());
+        gate().enter(connection.peer().getAddress(), displaced -> connection.abort());
     if (pass.isEmpty()) {
       connection.abort();
       return;
@@ -140,7 +132,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
           .map(PortTenant::handler)
           .ifPresent(
               handler ->
-                  busy.stream().filter(each -> lost(each, handler)).forEach(TlsConnection::abort));
+                  open.stream().filter(each -> lost(each, handler)).forEach(TlsConnection::abort));
       pause();
     }
   }
@@ -156,7 +148,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
   private void serve(TlsConnection connection, ConnectionGate.Pass pass) {
     try (connection) {
       if (greet(connection, pass)) {
-        answer(connection, pass.isKnown() ? IDLE : HANDSHAKE_TIME);
+        answer(connection, pass);
       }
     } catch (IOException gone) {
       // A peer may go at any time, and nobody is left to be told.
@@ -180,11 +172,13 @@ final class TlsPort extends SharedPort<TlsHandler> {
     PortTenant<TlsHandler> tenant = awaitTenant();
     try {
       connection.accept(first, tenant.context(), tenant.parameters());
-      if (isMember(connection, tenant.handler())) {
-        pass.member();
-      } else {
-        pass.greeted();
-      }
+      member(connection, tenant.handler())
+          .ifPresentOrElse(
+              certificate -> {
+                pass.member(certificate);
+                connection.setOfMember(true);
+              },
+              pass::greeted);
       return true;
     } catch (IOException failed) {
       if (server.isOpen()) {
@@ -194,18 +188,16 @@ final class TlsPort extends SharedPort<TlsHandler> {
     }
   }
 
-  private static boolean isMember(TlsConnection connection, TlsHandler handler) {
-    return connection.certificate().filter(handler::isMember).isPresent();
+  private static Optional<X509Certificate> member(TlsConnection connection, TlsHandler handler) {
+    return connection.certificate().filter(handler::isMember);
   }
 
   /**
-   * Returns whether the peer is no member any more. A peer that was none when its request began is
-   * answered by the handler, which tells it why.
+   * Returns whether the peer was a member and is none any more. A peer that was none when its
+   * request began is answered by the handler, which tells it why.
    */
   private static boolean lost(TlsConnection connection, TlsHandler handler) {
-    boolean was = connection.ofMember();
-    connection.setOfMember(isMember(connection, handler));
-    return was && !connection.ofMember();
+    return connection.ofMember() && member(connection, handler).isEmpty();
   }
 
   private static void report(TlsConnection connection, HandshakeLog log, IOException failed) {
@@ -219,10 +211,11 @@ final class TlsPort extends SharedPort<TlsHandler> {
   }
 
   /** Answers requests, until one does not begin in time. */
-  private void answer(TlsConnection connection, Duration silence) throws IOException {
+  private void answer(TlsConnection connection, ConnectionGate.Pass pass) throws IOException {
+    Duration silence = pass.isKnown() ? IDLE : HANDSHAKE_TIME;
     connection.limit(silence);
     while (connection.awaitRequest()) {
-      switch (handle(connection)) {
+      switch (handle(connection, pass)) {
         case Next.Keep keep -> connection.limit(silence);
         case Next.Close close -> {
           part(connection);
@@ -240,14 +233,20 @@ final class TlsPort extends SharedPort<TlsHandler> {
     }
   }
 
-  private Next handle(TlsConnection connection) throws IOException {
+  private Next handle(TlsConnection connection, ConnectionGate.Pass pass) throws IOException {
     PortTenant<TlsHandler> tenant = enter();
+    Optional<StrangerRoom.Call> place = Optional.empty();
     try {
-      connection.setOfMember(isMember(connection, tenant.handler()));
-      busy.add(connection);
+      connection.setOfMember(member(connection, tenant.handler()).isPresent());
+      if (!connection.ofMember()) {
+        place = Optional.of(pass.begin(StrangerRoom.Kind.REQUEST, full -> connection.abort()));
+      }
       return tenant.handler().handle(connection);
+    } catch (RpcException full) {
+      // The gate counts it; only the handler could tell the peer, in the words of its protocol.
+      return new Next.Close();
     } finally {
-      busy.remove(connection);
+      place.ifPresent(StrangerRoom.Call::over);
       tenant.leave();
       // The interruption of a request that is over must not end the connection.
       Thread.interrupted();
@@ -268,14 +267,11 @@ final class TlsPort extends SharedPort<TlsHandler> {
    */
   private void pass(TlsConnection near, TlsConnection far, Runnable way) throws IOException {
     near.unlimited();
-    busy.add(near);
     try (far) {
       threads.execute(way);
       TlsConnection.copy(far, near);
       // The far end has said all: the near one has to close now.
       part(near);
-    } finally {
-      busy.remove(near);
     }
   }
 

@@ -48,8 +48,13 @@
  * requests ({@link dev.polis.rpc.StrangerCalls}). They never fill it up: a new one takes the place
  * of the oldest of the source that has the most. So a flood from some addresses shuts nobody else
  * out. A stranger without a call is disconnected soon, its call has a time, and its stream has no
- * handler before the first message. Members have room of their own, and no flood displaces them.
- * The status of a listener names a flood, and the statistics count what was turned away.
+ * handler before the first message. Members have room of their own, and no flood displaces them;
+ * one member takes a third of it at most. A connection closes when the certificate that it showed
+ * is revoked. The status of a listener names a flood, and the statistics count what was turned
+ * away.
+ *
+ * <p>The requests of members together take a quarter of the heap. What is beyond it ends the
+ * largest request of the member whose requests are the most: {@code RequestRoom}, as for strangers.
  *
  * <p>While the heap is nearly full, new calls are refused with RESOURCE_EXHAUSTED, so that those
  * being served can end: {@code HeapRoom}. The reports of the cluster's nodes about themselves, and

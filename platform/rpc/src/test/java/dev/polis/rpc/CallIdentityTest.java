@@ -52,12 +52,15 @@ class CallIdentityTest {
   void strangersAreForgotten() throws Exception {
     assertEquals(List.of("TLSv1.3"), TlsContexts.PROTOCOLS, "makes such certificates readable");
     identity.trust(ca.certificate());
-    assertTrue(identity.isMember(showing(ca.issueUser("owner", Ed25519.generate().getPublic()))));
+    assertTrue(
+        identity
+            .member(showing(ca.issueUser("owner", Ed25519.generate().getPublic())))
+            .isPresent());
     for (int stranger = 0; stranger < STRANGERS; stranger++) {
       byte[] der = TestPki.nameless(Ed25519.generate(), "Ed25519");
-      assertFalse(identity.isMember(showing(read(der))));
+      assertFalse(identity.member(showing(read(der))).isPresent());
       der[der.length - 1] ^= 1; // of the signature
-      assertFalse(identity.isMember(showing(read(der))));
+      assertFalse(identity.member(showing(read(der))).isPresent());
     }
     Await.until(
         "the member alone to be remembered",

@@ -47,6 +47,7 @@ class CallRouterTest {
           new CallHold(1),
           RpcSettings.Limits.DEFAULT,
           heap,
+          new RequestRoom(1 << 20, most -> RpcException.invalid("more than " + most)),
           waiting::add,
           new EventLoops(events));
 

@@ -4,10 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
 import dev.polis.rpc.ConnectionGate.Pass;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +21,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class ConnectionGateTest {
+  private static final X509Certificate MEMBER =
+      CertificateAuthority.create("Test cluster CA")
+          .issueUser("owner", Ed25519.generate().getPublic());
+
   private final AtomicLong now = new AtomicLong();
   private final List<String> closed = new ArrayList<>();
 
@@ -69,9 +77,9 @@ class ConnectionGateTest {
   @DisplayName("members are never displaced, and beyond their room they are strangers")
   void membersHaveRoom() {
     ConnectionGate gate = gate(1, 1, 1, 100);
-    enter(gate, "192.0.2.1", "member").orElseThrow().member();
+    enter(gate, "192.0.2.1", "member").orElseThrow().member(MEMBER);
     Pass second = enter(gate, "192.0.2.1", "member without room").orElseThrow();
-    second.member();
+    second.member(MEMBER);
     enter(gate, "192.0.2.1", "stranger");
     assertEquals(List.of("member without room"), closed);
     second.left();
@@ -85,7 +93,7 @@ class ConnectionGateTest {
   void rateOfSource() {
     ConnectionGate gate = gate(1000, 1000, 1000, 1);
     for (int i = 0; i < 100; i++) {
-      enter(gate, "192.0.2.9", "member").orElseThrow().member();
+      enter(gate, "192.0.2.9", "member").orElseThrow().member(MEMBER);
     }
     for (int i = 0; i < 2; i++) {
       assertTrue(enter(gate, "192.0.2.1", "burst").isPresent());
@@ -154,7 +162,7 @@ class ConnectionGateTest {
     ConnectionGate gate = gate(4, 4, 2, 1000);
     for (int round = 0; round < 100; round++) {
       Pass member = enter(gate, "192.0.2.1", "member").orElseThrow();
-      member.member();
+      member.member(MEMBER);
       assertFalse(member.isNew());
       Pass stranger = enter(gate, "192.0.2.1", "stranger").orElseThrow();
       assertTrue(stranger.isNew());
@@ -182,22 +190,18 @@ class ConnectionGateTest {
   @DisplayName("a flood is named once, and is over after half a minute without it")
   void floodBeginsAndEnds() {
     ConnectionGate gate = gate(8, 8, 1, 1);
-    FloodWatch watch =
-        new FloodWatch(
-            "test",
-            "connections: %d were closed",
-            gate.connections(),
-            LogTree.create().log("test"));
-    assertFalse(watch.look());
+    Log log = LogTree.create().log("test");
+    FloodWatch watch = new FloodWatch("test", "connections: %d were closed", gate.connections());
+    assertFalse(watch.look(log));
     for (int i = 0; i < 60; i++) {
       enter(gate, "192.0.2.1", "flood");
     }
-    assertTrue(watch.look());
+    assertTrue(watch.look(log));
     assertTrue(watch.words().contains("59 of them from 192.0.2.1"), watch.words());
     for (int look = 0; look < 5; look++) {
-      assertFalse(watch.look());
+      assertFalse(watch.look(log));
     }
-    assertTrue(watch.look());
+    assertTrue(watch.look(log));
     assertEquals("", watch.words());
   }
 }

@@ -16,6 +16,7 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
@@ -38,7 +39,7 @@ class HostSocketsTest {
             new StrangerRoom(
                 new ConnectionLimits(1, ROOM, ROOM, CONNECTIONS), StrangerCalls.DEFAULT));
     HandshakeLog log = new HandshakeLog(LogTree.create().log("test"), Duration.ofHours(1));
-    HostSockets sockets = new HostSockets(gate, log, session -> false, false);
+    HostSockets sockets = new HostSockets(gate, log, session -> Optional.empty(), false);
     EventLoopGroup acceptors = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     EventLoopGroup events = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     CountDownLatch busy = new CountDownLatch(1);

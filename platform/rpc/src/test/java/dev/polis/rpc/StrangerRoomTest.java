@@ -4,9 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
 import dev.polis.rpc.ConnectionGate.Pass;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,6 +18,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class StrangerRoomTest {
+  private static final X509Certificate MEMBER =
+      CertificateAuthority.create("Test cluster CA")
+          .issueUser("owner", Ed25519.generate().getPublic());
+
   private static final Duration TIME = Duration.ofSeconds(60);
 
   private final AtomicLong now = new AtomicLong();
@@ -33,7 +40,7 @@ class StrangerRoomTest {
   }
 
   private StrangerRoom.Call begin(Pass pass, String name) {
-    return pass.begin(why -> ended.add(name + ": " + why.getMessage()), true);
+    return pass.begin(StrangerRoom.Kind.CALL, why -> ended.add(name + ": " + why.getMessage()));
   }
 
   private static void assertRefused(String words, Runnable begin) {
@@ -85,7 +92,7 @@ class StrangerRoomTest {
     for (int connection = 0; connection < 2; connection++) {
       Pass local = connect("127.0.0.1");
       for (int call = 0; call < 2; call++) {
-        local.begin(why -> ended.add("local"), false);
+        local.begin(StrangerRoom.Kind.LOCAL, why -> ended.add("local"));
       }
     }
     now.addAndGet(TIME.toNanos() * 100);
@@ -115,19 +122,19 @@ class StrangerRoomTest {
   void requestsAreBounded() {
     StrangerRoom.Call large = begin(connect("192.0.2.1"), "large");
     StrangerRoom.Call small = begin(connect("192.0.2.2"), "small");
-    large.arriving(70);
-    small.arriving(20);
-    small.arrived();
-    small.read(10);
+    large.requests().arriving(70);
+    small.requests().arriving(20);
+    small.requests().arrived();
+    small.requests().read(10);
     assertEquals(List.of(), ended);
-    small.arriving(1);
+    small.requests().arriving(1);
     assertEquals(1, ended.size());
     assertTrue(ended.getFirst().startsWith("large: "), ended::toString);
     assertTrue(ended.getFirst().contains("may take 100 bytes"), ended::toString);
     assertEquals(31, room.bytes());
-    large.arriving(1000);
+    large.requests().arriving(1000);
     assertEquals(31, room.bytes());
-    small.taken();
+    small.requests().taken();
     assertEquals(1, room.bytes());
     small.over();
     assertEquals(0, room.bytes());
@@ -146,7 +153,7 @@ class StrangerRoomTest {
     call.over();
     now.addAndGet(5);
     assertEquals(Duration.ofNanos(5), stranger.quiet());
-    stranger.member();
+    stranger.member(MEMBER);
     assertEquals(Duration.ZERO, stranger.quiet());
     assertEquals(1, gate.statistics("test").members());
   }

@@ -17,6 +17,7 @@ import java.io.UncheckedIOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.time.Duration;
@@ -135,6 +136,26 @@ class TlsListenerTest {
       assertThrows(ConnectException.class, this::connect);
       assertTrue(ended(socket));
     }
+  }
+
+  @Test
+  @DisplayName("a flood of connections at a port that is no listener of the host is named as well")
+  void floodIsNamed() throws Exception {
+    // A source of its own, whose rate no other test needs.
+    InetAddress source = InetAddress.ofLiteral("127.0.0.77");
+    for (int each = 0; each < 200; each++) {
+      new Socket(here.getAddress(), here.getPort(), source, 0).close();
+    }
+    Await.until(
+        PATIENCE,
+        "the flood to be seen",
+        () ->
+            SharedPort.lookForFloods(logs.log("test"))
+                || SharedPort.flooded().findAny().isPresent());
+    RpcListenerStatus flooded = SharedPort.flooded().findFirst().orElseThrow();
+    assertEquals("dev.polis.test", flooded.name());
+    assertEquals("127.0.0.1:" + here.getPort(), flooded.address());
+    assertTrue(flooded.flood().contains("from 127.0.0.77"), flooded::toString);
   }
 
   private static boolean ended(SSLSocket socket) {

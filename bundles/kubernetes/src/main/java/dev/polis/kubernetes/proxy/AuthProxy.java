@@ -9,6 +9,7 @@ import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;
 import dev.polis.supervision.Task;
 import java.io.IOException;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -21,6 +22,7 @@ public final class AuthProxy implements Task {
   private final ProxyAccess access;
   private final Value<NetworkStatus> network;
   private final ProxyBackend.Source backend;
+  private final Duration part;
 
   /**
    * Creates a proxy that serves nothing yet.
@@ -39,11 +41,23 @@ public final class AuthProxy implements Task {
       Value<NetworkStatus> network,
       Supplier<Optional<Crl>> revoked,
       ProxyBackend.Source backend) {
+    this(pid, port, cluster, network, revoked, backend, ProxyHandler.PART);
+  }
+
+  AuthProxy(
+      String pid,
+      int port,
+      Value<ClusterStatus> cluster,
+      Value<NetworkStatus> network,
+      Supplier<Optional<Crl>> revoked,
+      ProxyBackend.Source backend,
+      Duration part) {
     this.pid = pid;
     this.port = port;
     this.access = new ProxyAccess(cluster, revoked, InstantSource.system());
     this.network = network;
     this.backend = backend;
+    this.part = part;
   }
 
   /** Waits for credentials and an address, then serves until cancelled. */
@@ -58,7 +72,7 @@ public final class AuthProxy implements Task {
                   "Kubernetes clients are answered at https://%s, for users of the cluster",
                   access::context,
                   ProxyTls.ofClients(),
-                  log -> new ProxyHandler(access, backend, users, bearers, log)),
+                  log -> new ProxyHandler(access, backend, users, bearers, part, log)),
               access::awaitCredentials,
               network,
               NetworkStatus::address)

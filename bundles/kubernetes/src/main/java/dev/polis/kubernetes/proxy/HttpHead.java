@@ -24,6 +24,9 @@ record HttpHead(String line, List<Field> fields) {
   /** Clients of Kubernetes send less than 4 KiB; a token or a long list of accepted types fits. */
   static final int MOST_BYTES = 64 * 1024;
 
+  /** The same for clients without a certificate, who come with a token of some 2 KiB. */
+  static final int MOST_BYTES_OF_STRANGERS = 16 * 1024;
+
   private static final int MOST_FIELDS = 200;
 
   /** The characters of a header's name, besides letters and digits. */
@@ -62,11 +65,12 @@ record HttpHead(String line, List<Field> fields) {
   /**
    * Reads a head and nothing more.
    *
+   * @param most bytes that it may have
    * @throws EOFException if the peer ends the connection first
    * @throws HttpSyntaxException if it is not well-formed
    */
-  static HttpHead read(InputStream in) throws IOException {
-    Reader reader = new Reader(in, MOST_BYTES);
+  static HttpHead read(InputStream in, int most) throws IOException {
+    Reader reader = new Reader(in, most);
     String line = reader.line();
     List<Field> fields = new ArrayList<>();
     for (String next = reader.line(); !next.isEmpty(); next = reader.line()) {

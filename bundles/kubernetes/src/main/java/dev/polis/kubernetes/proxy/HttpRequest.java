@@ -41,8 +41,8 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
    * @throws HttpSyntaxException if it is not well-formed, or of a kind that no client of Kubernetes
    *     makes
    */
-  static HttpRequest read(InputStream in) throws IOException {
-    HttpHead head = HttpHead.read(in);
+  static HttpRequest read(InputStream in, int mostOfHead) throws IOException {
+    HttpHead head = HttpHead.read(in, mostOfHead);
     String[] words = head.line().split(" ", -1);
     if (words.length != 3) {
       throw HttpSyntaxException.bad(

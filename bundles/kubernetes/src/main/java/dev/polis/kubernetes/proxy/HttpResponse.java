@@ -24,7 +24,7 @@ record HttpResponse(int code, HttpHead head) {
    */
   static HttpResponse read(InputStream in) throws IOException {
     for (int interim = 0; interim < MOST_INTERIM; interim++) {
-      HttpHead head = HttpHead.read(in);
+      HttpHead head = HttpHead.read(in, HttpHead.MOST_BYTES);
       if (!LINE.matcher(head.line()).matches()) {
         throw HttpSyntaxException.bad(
             "the answer begins with \"%s\", which is no status"

@@ -20,10 +20,10 @@ final class ProxyHandler implements TlsHandler {
   private static final Duration HEAD = Duration.ofSeconds(9);
 
   /**
-   * How long a client may take for each part of a body that it sends or reads; longer than the API
-   * server may take in between.
+   * How long a client may take for each part of a body that it sends or reads, and one without a
+   * certificate for all that it sends; longer than the API server may take in between.
    */
-  private static final Duration PART = Duration.ofSeconds(90);
+  static final Duration PART = Duration.ofSeconds(90);
 
   /** The API server ends a request after 60 s by itself, with words. */
   private static final Duration ANSWER = Duration.ofSeconds(75);
@@ -40,6 +40,7 @@ final class ProxyHandler implements TlsHandler {
   private final ProxyBackend.Source backend;
   private final ProxyPool users;
   private final ProxyPool bearers;
+  private final Duration part;
   private final Log log;
 
   /**
@@ -47,17 +48,20 @@ final class ProxyHandler implements TlsHandler {
    *
    * @param users connections that say who the user is
    * @param bearers connections that do not, for requests with a token
+   * @param part how long a client may take for each part of a body
    */
   ProxyHandler(
       ProxyAccess access,
       ProxyBackend.Source backend,
       ProxyPool users,
       ProxyPool bearers,
+      Duration part,
       Log log) {
     this.access = access;
     this.backend = backend;
     this.users = users;
     this.bearers = bearers;
+    this.part = part;
     this.log = log;
   }
 
@@ -80,8 +84,13 @@ final class ProxyHandler implements TlsHandler {
         // Before a byte of the request is read: a stranger's head is not worth the memory.
         access.user(client.certificate().get());
       }
-      HttpRequest request = HttpRequest.read(client.input());
-      client.limit(PART);
+      HttpRequest request =
+          HttpRequest.read(
+              client.input(),
+              client.certificate().isPresent()
+                  ? HttpHead.MOST_BYTES
+                  : HttpHead.MOST_BYTES_OF_STRANGERS);
+      client.limit(part);
       withBody = !request.method().equals("HEAD");
       return forward(request, client);
     } catch (HttpSyntaxException wrong) {
@@ -152,7 +161,7 @@ final class ProxyHandler implements TlsHandler {
    * Sends a request whose answer may begin at any time, and leaves all that comes of it to the
    * platform, which notices meanwhile that the client goes or belongs to the cluster no more.
    */
-  private static Next stream(
+  private Next stream(
       HttpRequest request, ProxySender sender, TlsConnection client, TlsConnection upstream)
       throws IOException, ProxyRefusal {
     boolean sent = false;
@@ -202,7 +211,7 @@ final class ProxyHandler implements TlsHandler {
     boolean kept = false;
     try {
       boolean whole = send(request, sender, client, upstream);
-      client.limit(PART);
+      client.limit(part);
       HttpResponse response = whole ? receive(upstream) : receiveEarly(upstream);
       Next next = answer(request, response, client, upstream);
       if (next instanceof Next.Join || next instanceof Next.Stream) {
@@ -229,7 +238,7 @@ final class ProxyHandler implements TlsHandler {
   }
 
   /** Sends a request; false if the server took only a part of the body. */
-  private static boolean send(
+  private boolean send(
       HttpRequest request, ProxySender sender, TlsConnection client, TlsConnection upstream)
       throws IOException, EndedUnused {
     try {
@@ -243,7 +252,9 @@ final class ProxyHandler implements TlsHandler {
       client.output().flush();
     }
     try {
-      request.body().copy(client.input(), upstream.output(), () -> client.limit(PART));
+      // A body that drips holds two connections, so a stranger's has one limit as a whole.
+      Runnable progress = client.certificate().isPresent() ? () -> client.limit(part) : () -> {};
+      request.body().copy(client.input(), upstream.output(), progress);
       return true;
     } catch (HttpSyntaxException wrong) {
       throw wrong;
@@ -302,7 +313,7 @@ final class ProxyHandler implements TlsHandler {
     }
   }
 
-  private static Next answer(
+  private Next answer(
       HttpRequest request, HttpResponse response, TlsConnection client, TlsConnection upstream)
       throws IOException, ProxyRefusal {
     if (response.code() == HttpCodes.SWITCHING_PROTOCOLS) {
@@ -330,7 +341,7 @@ final class ProxyHandler implements TlsHandler {
     return new Next.Join(upstream);
   }
 
-  private static Next follow(
+  private Next follow(
       HttpRequest request, HttpResponse response, TlsConnection client, TlsConnection upstream)
       throws IOException, ProxyRefusal {
     HttpBody body = framing(request, response);
@@ -355,7 +366,7 @@ final class ProxyHandler implements TlsHandler {
     upstream.readWithin(Duration.ZERO);
   }
 
-  private static Next relay(
+  private Next relay(
       HttpRequest request, HttpResponse response, TlsConnection client, TlsConnection upstream)
       throws IOException, ProxyRefusal {
     HttpBody body = framing(request, response);
@@ -369,10 +380,10 @@ final class ProxyHandler implements TlsHandler {
     if (!keep) {
       fields.add(new HttpHead.Field("Connection", "close"));
     }
-    client.limit(PART);
+    client.limit(part);
     writeHead(response.head().line(), client.output(), fields);
     try {
-      body.copy(upstream.input(), client.output(), () -> client.limit(PART));
+      body.copy(upstream.input(), client.output(), () -> client.limit(part));
     } catch (HttpSyntaxException wrong) {
       // A part of the answer is sent: nothing but its broken end can tell the client.
       throw new IOException("the API server's answer is no HTTP", wrong);

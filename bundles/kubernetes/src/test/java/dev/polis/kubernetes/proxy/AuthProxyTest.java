@@ -148,7 +148,11 @@ class AuthProxyTest {
   }
 
   private List<InetSocketAddress> announcements() {
-    try (LogReader reader = logs.read(LogQuery.of("root.roles.controller").backlogAll())) {
+    return announcements("roles");
+  }
+
+  private List<InetSocketAddress> announcements(String organ) {
+    try (LogReader reader = logs.read(LogQuery.of("root." + organ + ".controller").backlogAll())) {
       return reader.backlog().stream()
           .map(entry -> AT.matcher(((LogPayload.Leveled) entry.payload()).message()))
           .filter(Matcher::find)
@@ -195,7 +199,7 @@ class AuthProxyTest {
     }
 
     HttpResponse read() throws IOException {
-      return new HttpResponse(HttpHead.read(in));
+      return new HttpResponse(HttpHead.read(in, HttpHead.MOST_BYTES));
     }
 
     String body(HttpResponse response) throws IOException {
@@ -315,17 +319,73 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName(
-      "a certificate that is revoked is refused from the next request on, also on an open connection")
+  @Tag("attack")
+  @DisplayName("a certificate that is revoked is refused, and its silent connection closes")
   void revocation() throws Exception {
-    try (Raw client = new Raw()) {
-      assertEquals(200, answered(client, "/api"));
-      revoked =
-          Optional.of(
-              ca.revocationList(BigInteger.ONE, List.of(owner.certificate().getSerialNumber())));
+    try (Raw client = new Raw();
+        Raw silent = new Raw()) {
+      assertEquals(200, answered(silent, "/api"));
+      revokeOwner();
       HttpResponse response = client.send(get("/api")).read();
       assertEquals(401, response.code());
       assertTrue(client.body(response).contains("is revoked"));
+      readToTheEnd(silent);
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "the request of a client without a certificate has one limit as a whole, a user's none")
+  void drippingStranger() throws Exception {
+    Duration part = Duration.ofSeconds(2);
+    tree.organ("impatient")
+        .run(
+            "controller",
+            new AuthProxy(
+                    "dev.polis.test.impatient",
+                    0,
+                    cluster,
+                    network,
+                    this::readList,
+                    () -> backend,
+                    part)
+                ::run);
+    Await.until(SOON, "the second port to be open", () -> announcements("impatient").size() == 1);
+    here = announcements("impatient").getFirst();
+    String post = "POST /a HTTP/1.1\r\nHost: k\r\n%sContent-Length: 9999\r\n\r\n";
+    try (Raw stranger = new Raw(anonymous());
+        Raw user = new Raw()) {
+      stranger.send(post.formatted("Authorization: Bearer false\r\n"));
+      user.send(post.formatted(""));
+      long began = System.nanoTime();
+      Await.until(SOON, "the stranger to be cut off", () -> !drips(stranger, user));
+      assertTrue(System.nanoTime() - began >= part.toNanos(), "cut off too early");
+      user.send("x");
+    }
+  }
+
+  /** Sends a byte of both bodies; returns whether the first connection lasts. */
+  private static boolean drips(Raw stranger, Raw user) throws IOException {
+    user.send("x");
+    try {
+      stranger.send("x");
+      return true;
+    } catch (IOException cutOff) {
+      return false;
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a head of 16 KiB is too large for a client without a certificate, not for a user")
+  void headOfStranger() throws Exception {
+    String large = "X: " + "x".repeat(HttpHead.MOST_BYTES_OF_STRANGERS);
+    try (Raw stranger = new Raw(anonymous());
+        Raw user = new Raw()) {
+      assertEquals(200, user.send(get("/api", large)).read().code());
+      stranger.send(get("/api", "Authorization: Bearer of-a-service-account", large));
+      assertEquals(HttpCodes.HEAD_TOO_LARGE, stranger.read().code());
     }
   }
 

@@ -110,7 +110,7 @@ final class FakeApiServer implements AutoCloseable {
       OutputStream out = connection.getOutputStream();
       boolean more = true;
       while (more) {
-        HttpHead head = HttpHead.read(in);
+        HttpHead head = HttpHead.read(in, HttpHead.MOST_BYTES);
         ByteArrayOutputStream body = new ByteArrayOutputStream();
         HttpBody.ofRequest(head).copy(in, body, () -> {});
         Request request =

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Many messages of the largest size at the same time, from strangers. */
+/** Many messages of the largest size at the same time, from strangers and from members. */
 @Tag("full")
 class LargeCallsTest {
 
@@ -62,21 +62,24 @@ class LargeCallsTest {
       node.awaitHealthy();
       Footprint before = node.footprint();
       try (Bystanders others = Bystanders.of(node)) {
-        Map<Status.Code, Integer> ends = attack(node);
-        System.out.printf(
-            "%d messages of 4 MiB at a time ended %s; others had %s%n",
-            CONNECTIONS * CALLS_EACH, ends, others);
-        node.requireAlive();
-        others.check("large messages");
-        assertEquals(CONNECTIONS * CALLS_EACH, ends.values().stream().mapToInt(n -> n).sum());
-        assertTrue(ALLOWED.containsAll(ends.keySet()), () -> "ended as none may: " + ends);
+        for (FuzzCredential caller : List.of(FuzzCredential.SELF_SIGNED, FuzzCredential.OWNER)) {
+          Map<Status.Code, Integer> ends = attack(node, caller);
+          System.out.printf(
+              "%d messages of 4 MiB at a time of %s ended %s; others had %s%n",
+              CONNECTIONS * CALLS_EACH, caller, ends, others);
+          node.requireAlive();
+          others.check("large messages");
+          assertEquals(CONNECTIONS * CALLS_EACH, ends.values().stream().mapToInt(n -> n).sum());
+          assertTrue(ALLOWED.containsAll(ends.keySet()), () -> "ended as none may: " + ends);
+        }
       }
       node.awaitNoMoreThan(before);
       node.awaitHealthy();
     }
   }
 
-  private static Map<Status.Code, Integer> attack(FaultNode node) throws Exception {
+  private static Map<Status.Code, Integer> attack(FaultNode node, FuzzCredential caller)
+      throws Exception {
     byte[] message =
         RegisterNodeRequest.newBuilder()
             .setRegisterTicket(ByteString.copyFrom(new byte[TICKET]))
@@ -88,7 +91,7 @@ class LargeCallsTest {
     List<Future<Status.Code>> calls = new ArrayList<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       for (int connection = 0; connection < CONNECTIONS; connection++) {
-        ManagedChannel channel = FuzzCredential.SELF_SIGNED.dial(node, FaultNode.CURATOR);
+        ManagedChannel channel = caller.dial(node, FaultNode.CURATOR);
         channels.add(channel);
         for (int call = 0; call < CALLS_EACH; call++) {
           calls.add(threads.submit(() -> call(channel, method, message)));

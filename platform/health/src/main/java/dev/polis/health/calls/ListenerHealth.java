@@ -6,8 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import java.util.function.Predicate;
 
 /** Says what the state of a listener means for the health of the organ that serves on it. */
 public final class ListenerHealth {
@@ -20,20 +19,20 @@ public final class ListenerHealth {
   private ListenerHealth() {}
 
   /**
-   * Makes a judge of a TLS listener, which opens when the node has credentials.
+   * Makes a judge of a TLS listener, which opens when the node has credentials. It tells of floods
+   * at all other ports of the node as well.
    *
    * @param listener its name
-   * @param floodable names of others whose floods are told here as well
+   * @param plaintext listeners with judges of their own
    * @return tells from the state of all listeners what is wrong with this one
    */
   public static Function<List<RpcListenerStatus>, Optional<HealthCondition>> encrypted(
-      String listener, String... floodable) {
-    Set<String> names =
-        Stream.concat(Stream.of(listener), Stream.of(floodable)).collect(Collectors.toSet());
+      String listener, String... plaintext) {
+    Set<String> others = Set.of(plaintext);
     return all ->
         closed(listener, all)
             .map(status -> HealthCondition.waiting(CODE, describe(status)))
-            .or(() -> flooded(names, all));
+            .or(() -> flooded(name -> !others.contains(name), all));
   }
 
   /**
@@ -48,11 +47,11 @@ public final class ListenerHealth {
     return all ->
         closed(listener, all)
             .map(status -> HealthCondition.down(CODE, describe(status), remedy))
-            .or(() -> flooded(Set.of(listener), all));
+            .or(() -> flooded(listener::equals, all));
   }
 
   private static Optional<HealthCondition> flooded(
-      Set<String> listeners, List<RpcListenerStatus> all) {
+      Predicate<String> listeners, List<RpcListenerStatus> all) {
     return first(listeners, all, RpcListenerStatus::flood)
         .map(words -> HealthCondition.degraded(FLOOD, words, FIREWALL))
         .or(
@@ -62,13 +61,16 @@ public final class ListenerHealth {
   }
 
   private static Optional<String> first(
-      Set<String> listeners,
+      Predicate<String> listeners,
       List<RpcListenerStatus> all,
       Function<RpcListenerStatus, String> flood) {
     return all.stream()
-        .filter(status -> listeners.contains(status.name()) && !flood.apply(status).isEmpty())
+        .filter(status -> listeners.test(status.name()) && !flood.apply(status).isEmpty())
         .findFirst()
-        .map(status -> "at the listener '%s' %s".formatted(status.name(), flood.apply(status)));
+        .map(
+            status ->
+                "at the listener '%s' (%s) %s"
+                    .formatted(status.name(), status.address(), flood.apply(status)));
   }
 
   private static Optional<RpcListenerStatus> closed(String listener, List<RpcListenerStatus> all) {

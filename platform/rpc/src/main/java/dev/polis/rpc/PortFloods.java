@@ -1,0 +1,40 @@
+package dev.polis.rpc;
+
+import dev.polis.logtree.Log;
+
+/** Watches a port for both kinds of floods: of connections, and of calls by strangers. */
+final class PortFloods {
+  private final FloodWatch connections;
+  private final FloodWatch calls;
+
+  /** Creates a watch over what a gate turns away. */
+  PortFloods(String name, ConnectionGate gate) {
+    this.connections =
+        new FloodWatch(
+            name, "connections are opened than the node bears: %d were closed", gate.connections());
+    this.calls =
+        new FloodWatch(
+            name,
+            "calls are begun without a certificate of the cluster than the node bears: %d were refused or ended",
+            gate.calls());
+  }
+
+  /** Looks once; returns whether a flood begins or ends. */
+  boolean look(Log log) {
+    return connections.look(log) | calls.look(log);
+  }
+
+  boolean isFlooded() {
+    return !connections().isEmpty() || !calls().isEmpty();
+  }
+
+  /** Returns who opens too many connections; empty if nobody does. */
+  String connections() {
+    return connections.words();
+  }
+
+  /** Returns who begins too many calls; empty if nobody does. */
+  String calls() {
+    return calls.words();
+  }
+}
