@@ -141,7 +141,7 @@ class RpcMemberTest {
       try {
         over.await();
       } catch (InterruptedException ended) {
-        throw new InterruptedIOException();
+        throw new InterruptedIOException("the call ended before its request was whole");
       }
       target.write(0);
       return REQUEST;

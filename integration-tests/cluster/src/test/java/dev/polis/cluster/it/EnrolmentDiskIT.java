@@ -281,8 +281,8 @@ class EnrolmentDiskIT {
       Fullness full = new Fullness(node);
       while (full.stopped(
           () -> {
-            ephemeral.leave(full.room());
-            plugins.leave(full.room());
+            ephemeral.leave(full.grown());
+            plugins.leave(full.grown());
           },
           INSECURE)) {
         assertTrue(full.starts() < MOST_STARTS, node::said);
@@ -343,9 +343,9 @@ class EnrolmentDiskIT {
       place = Pattern.compile(Pattern.quote(node.state().toString()) + "/([^ :;,]*)");
     }
 
-    /** How many bytes the next start is given. */
-    long room() {
-      return room;
+    /** How many bytes the next start is given if each start is given more than the last one. */
+    long grown() {
+      return starts == 1 ? 0 : (long) Math.min(PLENTY, STEP * Math.pow(GROWTH, starts - 2));
     }
 
     /** How many bytes the next start is given on a disk: none until it was found to be full. */
