@@ -41,6 +41,7 @@ run_tests() {
     else
       of_tier+=("-DexcludedGroups=${TIER_WITHOUT[$tier]}")
     fi
+    [[ "$tier" != long ]] || of_tier+=("-Dgroups=longer | long")
     # A module by itself finds those it needs only where Maven installs them.
     say "building what $modules needs"
     maven "$java" building "$POLIS_CACHE/build.log" -T 1C install -pl "$modules" -am -DskipTests -Dspotless.check.skip=true || {

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -29,15 +30,16 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Swaps each organ of a real node under writers while its predecessor ends badly, or while another
- * organ is stopped. The short form does two or three organs of each kind; the long form, {@code
- * polis test --long}, each organ 20 times.
+ * Swaps each organ of a real node under writers while its predecessor ends badly, with another
+ * configuration, or while another organ is stopped. The short form does two organs of each kind;
+ * the long form, {@code polis test --long}, each organ five times, {@code -Dpolis.times=20} another
+ * number.
  */
 @Tag("full")
 @Tag("longer")
 class OrganFaultsIT {
 
-  private static final int TIMES = Tier.isLong() ? 20 : 1;
+  private static final int TIMES = Integer.getInteger("polis.times", Tier.isLong() ? 5 : 1);
 
   private static final String FAULTY = "0.2.1";
   private static final String WELL = "0.2.2";
@@ -58,8 +60,30 @@ class OrganFaultsIT {
     /** The predecessor's deactivation ends the process. */
     EXITS,
     /** The operator stops another organ in the middle. */
-    OTHER_STOPS
+    OTHER_STOPS,
+    /** The predecessor's deactivation throws, and its successor has another configuration. */
+    RECONFIGURED;
+
+    /** How the predecessor ends; as it should for a name that it does not know. */
+    String behaviour() {
+      return this == RECONFIGURED ? THROWS.name() : name();
+    }
   }
+
+  /** A key of each organ that has one, whose number may grow by the times of this test. */
+  private static final Map<String, String> NUMBERS =
+      Map.ofEntries(
+          Map.entry("dev.polis.cluster", "consensus.ready=6%d"),
+          Map.entry("dev.polis.consensus", "maintenance.seconds=6%d"),
+          Map.entry("dev.polis.containers", "ready.seconds=6%d"),
+          Map.entry("dev.polis.convergence", "retry.ms=1500%d"),
+          Map.entry("dev.polis.curator", "leader.ttl=1%d"),
+          Map.entry("dev.polis.debug", "readers=6%d"),
+          Map.entry("dev.polis.kubernetes", "pod.patience.seconds=3%d"),
+          Map.entry("dev.polis.metrics", "node.exporter.port=784%d"),
+          Map.entry("dev.polis.network", "resolver.file=/etc/resolv%d.conf"),
+          Map.entry("dev.polis.roles", "heartbeat.interval=250%d"),
+          Map.entry("dev.polis.storage", "volume.mebibytes=819%d"));
 
   @TempDir static Path directory;
   private static TestNode node;
@@ -95,7 +119,12 @@ class OrganFaultsIT {
     List<String> organs = OrganSwapIT.organs();
     List<Fault> faults = List.of(Fault.values());
     return Tier.isLong()
-        ? organs.stream().flatMap(organ -> faults.stream().map(each -> Arguments.of(organ, each)))
+        ? organs.stream()
+            .flatMap(
+                organ ->
+                    faults.stream()
+                        .filter(each -> each != Fault.RECONFIGURED || NUMBERS.containsKey(organ))
+                        .map(each -> Arguments.of(organ, each)))
         : IntStream.range(0, organs.size())
             .mapToObj(n -> Arguments.of(organs.get(n), faults.get(n % faults.size())));
   }
@@ -103,13 +132,13 @@ class OrganFaultsIT {
   @ParameterizedTest(name = "{0} {1}")
   @MethodSource("swaps")
   @DisplayName(
-      "a swap succeeds while the predecessor hangs, throws, leaks or ends the process, and while"
-          + " another organ is stopped: no acknowledged write is lost, nothing is left")
+      "a swap succeeds while the predecessor hangs, throws, leaks or ends the process, with another"
+          + " configuration, and while another organ is stopped: no acknowledged write is lost, nothing is left")
   void succeeds(String organ, Fault fault) throws Exception {
     Path folder = directory.resolve(organ + "-" + fault);
     Path end = Files.createDirectories(folder).resolve("end");
     PackedPlugins own = plugins.in(folder);
-    Path faulty = own.faulty(organ, FAULTY, fault.name(), end);
+    Path faulty = own.faulty(organ, FAULTY, fault.behaviour(), end);
     Path well = own.version(organ, WELL);
     for (int time = 1; time <= TIMES; time++) {
       String when = "after %s %s, time %d".formatted(organ, fault, time);
@@ -119,6 +148,7 @@ class OrganFaultsIT {
         case HANGS -> hangs(well, when);
         case EXITS -> exits(well, when);
         case OTHER_STOPS -> otherStops(organ, well, when);
+        case RECONFIGURED -> reconfigured(organ, time, well, when);
         case THROWS, LEAKS -> swap(well).requireSuccess(when);
       }
       if (!Files.exists(end)) {
@@ -164,6 +194,18 @@ class OrganFaultsIT {
     assertEquals(SwapProgress.Outcome.OUTCOME_APPLIED, swapped.getOutcome(), swapped::getText);
     assertEquals(List.of(), running(other), when);
     node.ctl("bundle", "start", other).requireSuccess("start of " + other + " " + when);
+  }
+
+  private static void reconfigured(String organ, int time, Path well, String when)
+      throws Exception {
+    // Two numbers in turn, which each swap finds changed.
+    String setting = organ + "." + NUMBERS.get(organ).formatted(1 + time % 2);
+    node.ctl("config", "set", setting).requireSuccess(setting + " " + when);
+    assertEquals(List.of(FAULTY), running(organ), when);
+    swap(well).requireSuccess(when);
+    Finished now = node.ctl("config", "get", organ);
+    String value = setting.substring(setting.indexOf('=') + 1);
+    assertTrue(now.all().contains(value), () -> when + " without " + setting + ": " + now.all());
   }
 
   private static Finished swap(Path plugin) {

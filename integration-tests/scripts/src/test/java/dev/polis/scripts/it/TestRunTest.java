@@ -547,6 +547,26 @@ class TestRunTest {
     assertEquals(List.of("ATest", "BTest", "ATest", "BTest"), tests);
   }
 
+  @Test
+  @DisplayName("The long form of one class of a module is run once, and nothing else")
+  void longFormOfOneClass() throws Exception {
+    maven(0, PASSED);
+    Finished run = scripts.run("polis", "test", "--long", "-pl", "platform/event", "-Dtest=One");
+
+    assertEquals(0, run.code(), run.all());
+    List<String> tests =
+        Files.readAllLines(scripts.path("arguments")).stream()
+            .filter(call -> call.contains(" -Dtest="))
+            .toList();
+    assertEquals(1, tests.size(), tests::toString);
+    String test = tests.getFirst();
+    assertTrue(
+        test.contains(" -Dpolis.tier=long ")
+            && test.contains(" -Dgroups=longer | long ")
+            && test.endsWith(" -pl platform/event -Dtest=One"),
+        test);
+  }
+
   private void allow(String line) throws IOException {
     Files.writeString(scripts.path("launcher/script/allowed-skips.txt"), line + "\n");
   }
