@@ -8,6 +8,7 @@ import dev.polis.boot.Wait;
 import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.PkiException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -132,11 +133,19 @@ final class JoinFlow {
 
   private NodeCredentials read(SealedConfiguration sealed) throws FileException {
     var files = organs.storage().root().data().node().credentials();
-    NodeCredentials credentials =
-        NodeCredentials.fromPem(
-            text(files.key().read().orThrow()),
-            text(files.certificate().read().orThrow()),
-            text(files.clusterCa().read().orThrow()));
+    NodeCredentials credentials;
+    try {
+      credentials =
+          NodeCredentials.fromPem(
+              text(files.key().read().orThrow()),
+              text(files.certificate().read().orThrow()),
+              text(files.clusterCa().read().orThrow()));
+    } catch (PkiException damaged) {
+      throw new EnrolmentException(
+          "the credentials in %s are damaged: %s; bring the folder back from a copy of this disk, nothing was changed"
+              .formatted(files.path(), damaged.getMessage()),
+          damaged);
+    }
     if (!credentials.ca().equals(sealed.clusterCa())) {
       throw new EnrolmentException(
           "%s holds the credentials of another cluster (CA %s) than the sealed configuration (CA %s);"

@@ -28,7 +28,7 @@ final class EtcdExitDiagnosis {
   /** Of a record of its log or a page of its database that is not what was written. */
   private static final Pattern DAMAGED =
       Pattern.compile(
-          "crc mismatch|failed to open database.*(invalid database|checksum error|version mismatch)"
+          "crc mismatch|failed to open database.*(invalid database|checksum error|version mismatch|file size too small)"
               + "|[Pp]age expected to be|page \\d+: (invalid type|already freed)");
 
   private static final String RESTORE =

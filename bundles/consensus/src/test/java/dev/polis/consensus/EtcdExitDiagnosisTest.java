@@ -85,6 +85,8 @@ class EtcdExitDiagnosisTest {
         {"level":"fatal","msg":"discovery failed","error":"walpb: crc mismatch: expected: aaccd82f computed: 5e76b3a0: in file '0.wal' at position: 12080"}""",
         """
         {"level":"panic","msg":"failed to open database","path":"/x/db","error":"invalid database"}""",
+        """
+        {"level":"panic","msg":"failed to open database","path":"/x/db","error":"file size too small"}""",
         "panic: assertion failed: Page expected to be: 12, but self identifies as 6148914691236517209"
       })
   @DisplayName(

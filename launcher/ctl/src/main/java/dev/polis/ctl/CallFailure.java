@@ -168,10 +168,15 @@ record CallFailure(
   private String absence() {
     CtlListeners now = target.listenersNow();
     if (now.nodeIsDown()) {
-      return "no node runs on %1$s%2$s; './polis up --state %1$s' starts it"
-          .formatted(
-              CtlName.quoted(now.state()),
-              target.lastCrash().map(crash -> ": its last run ended with: " + crash).orElse(""));
+      String state = CtlName.quoted(now.state());
+      return target
+          .lastCrash()
+          .map(
+              why ->
+                  "no node runs on %1$s: its last run ended with: %2$s; mend that, then './polis up --state %1$s' starts it"
+                      .formatted(state, why))
+          .orElseGet(
+              () -> "no node runs on %1$s; './polis up --state %1$s' starts it".formatted(state));
     }
     Optional<CtlListeners.Listener> listener = now.atPort(address.getPort());
     if (listener.isPresent() && !listener.get().open()) {

@@ -127,13 +127,16 @@ record CtlTarget(
             .isEmpty();
   }
 
-  /** Returns why the last start of the node on this machine failed, if its crash record says it. */
+  /** Returns why the last start of the node on this machine was refused, or its run crashed. */
   Optional<String> lastCrash() {
     return state()
         .map(Root::at)
         .flatMap(
             layout ->
-                Stream.of(layout.esp().crash(), layout.ephemeral().launcher().crash())
+                Stream.of(
+                        layout.ephemeral().launcher().refused(),
+                        layout.esp().crash(),
+                        layout.ephemeral().launcher().crash())
                     .map(FilePlacement::path)
                     .filter(Files::isReadable)
                     .findFirst())

@@ -747,9 +747,22 @@ class CtlSessionTest {
   @ValueSource(strings = {"health", "node list", "explain node", "explain consensus"})
   @DisplayName("after a start that failed its cause is told, with an exit code that says failure")
   void crashRecord(String command) throws Exception {
+    tellsOfFailedStart(command, "esp/crash.txt");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"health", "node list", "explain node", "explain consensus"})
+  @DisplayName("after a start that was refused its cause is told, not that of an older crash")
+  void refusedStart(String command) throws Exception {
     Files.createDirectories(state.resolve("esp"));
-    Files.writeString(
-        state.resolve("esp/crash.txt"), "2026-01-02T03:04:05Z storage failed: no key\n");
+    Files.writeString(state.resolve("esp/crash.txt"), "2026-01-01T03:04:05Z older\n");
+    tellsOfFailedStart(command, "ephemeral/launcher/refused.txt");
+  }
+
+  private void tellsOfFailedStart(String command, String record) throws Exception {
+    Path file = state.resolve(record);
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, "2026-01-02T03:04:05Z storage failed: no key\n");
     Files.createDirectories(state.resolve("ephemeral"));
     // It was killed: its listeners stayed behind, and another node has the address now.
     Files.writeString(
@@ -766,7 +779,8 @@ class CtlSessionTest {
 
     assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
     assertTrue(run.err().contains("no node runs on " + state), run.err());
-    assertTrue(run.err().contains("storage failed: no key"), run.err());
+    assertTrue(
+        run.err().contains("storage failed: no key; mend that, then './polis up"), run.err());
     assertFalse(run.out().contains("metropolis-1"), run.out());
   }
 

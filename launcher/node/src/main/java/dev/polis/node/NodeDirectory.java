@@ -111,6 +111,11 @@ record NodeDirectory(Root layout) {
     return (survives ? layout.esp().shownCrash() : launcher().shownCrash()).path();
   }
 
+  /** Returns why the last start was refused. */
+  Path refused() {
+    return launcher().refused().path();
+  }
+
   private Root.Launcher launcher() {
     return layout.ephemeral().launcher();
   }
@@ -123,6 +128,7 @@ record NodeDirectory(Root layout) {
     }
     Files.deleteIfExists(home());
     Files.deleteIfExists(powerOff());
+    Files.deleteIfExists(refused());
     Files.deleteIfExists(unresponsive());
     Files.deleteIfExists(listeners());
     // What was said on an earlier command line does not count any more.

@@ -1,5 +1,7 @@
 package dev.polis.node;
 
+import dev.polis.files.DiskTrouble;
+import java.nio.file.FileSystemException;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
@@ -29,18 +31,24 @@ final class RootCause {
     }
     cause = ours == null ? cause : ours;
     String message = cause.getMessage();
-    String text =
-        speaks(cause)
-            ? message
-            : cause.getClass().getSimpleName() + (message == null ? "" : ": " + message);
+    String text = message;
+    if (!speaks(cause)) {
+      text =
+          cause instanceof FileSystemException file && file.getReason() == null
+              ? DiskTrouble.words(file)
+              : cause.getClass().getSimpleName() + (message == null ? "" : ": " + message);
+    }
     return text.strip().replaceAll("\\s*\\R\\s*", " ");
   }
 
   /**
    * Decides whether a message says enough: one with a space is a sentence; "/etc/x" of a
-   * NoSuchFileException alone says nothing.
+   * NoSuchFileException alone says nothing, nor does what only repeats the cause below.
    */
   private static boolean speaks(Throwable error) {
-    return error.getMessage() != null && error.getMessage().strip().contains(" ");
+    String message = error.getMessage();
+    return message != null
+        && message.strip().contains(" ")
+        && (error.getCause() == null || !message.endsWith(error.getCause().toString()));
   }
 }

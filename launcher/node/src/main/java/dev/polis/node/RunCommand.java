@@ -96,6 +96,9 @@ final class RunCommand implements Callable<Integer> {
   /** The key that came on standard input; null if none was asked for. */
   private RecoveryKeyInput recoveryKeyOrNull;
 
+  /** Whether the end of the run is in the crash record, or was to be. */
+  private boolean recorded;
+
   @Override
   public Integer call() throws Exception {
     PrintStream out =
@@ -111,7 +114,7 @@ final class RunCommand implements Callable<Integer> {
     }
     Ending ending;
     try (StateLock _ = StateLock.take(directory)) {
-      ending = start(directory, terminal);
+      ending = startOrNote(directory, terminal);
     } catch (BundleException | IOException e) {
       throw new DiskRefusal(directory).of(e);
     }
@@ -119,6 +122,19 @@ final class RunCommand implements Callable<Integer> {
       ProcessRestart.replace(Optional.ofNullable(starterOrNull));
     }
     return Exit.OK;
+  }
+
+  /** Starts, and notes for polisctl why a start was refused that made no crash record. */
+  private Ending startOrNote(NodeDirectory directory, Terminal terminal) throws Exception {
+    try {
+      return start(directory, terminal);
+    } catch (Refusal | BundleException | IOException e) {
+      if (!recorded) {
+        String why = RootCause.of(new DiskRefusal(directory).of(e));
+        attempt(() -> Files.writeString(directory.refused(), Instant.now() + " " + why), terminal);
+      }
+      throw e;
+    }
   }
 
   private Ending start(NodeDirectory directory, Terminal terminal) throws Exception {
@@ -225,6 +241,7 @@ final class RunCommand implements Callable<Integer> {
     if (ending instanceof Ending.Fatal fatal) {
       String record = FatalErrorReport.record(Instant.now(), fatal.organ(), fatal.cause());
       boolean kept = attempt(() -> Node.keepCrash(directory, record), terminal);
+      recorded = true;
       if (onFatal == OnFatal.park) {
         FatalErrorReport.screen(fatal.organ(), fatal.cause()).forEach(terminal::line);
         new CountDownLatch(1).await();

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.io.IOException;
 import java.net.BindException;
 import java.nio.file.NoSuchFileException;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
 class RootCauseTest {
@@ -26,7 +27,18 @@ class RootCauseTest {
 
   @Test
   void givenAMessageThatIsNoSentence_thenItsTypeIsTold() {
-    assertEquals("NoSuchFileException: /x", RootCause.of(new NoSuchFileException("/x")));
+    assertEquals("ExecutionException: /x", RootCause.of(new ExecutionException("/x", null)));
+  }
+
+  @Test
+  void givenAPathAlone_thenWhatIsWrongWithIt() {
+    assertEquals("/x is not there", RootCause.of(new NoSuchFileException("/x")));
+  }
+
+  @Test
+  void givenWordsThatRepeatWhatIsBelow_thenWhatIsBelow() {
+    NoSuchFileException below = new NoSuchFileException("/x");
+    assertEquals("/x is not there", RootCause.of(new Refusal(below.toString(), below)));
   }
 
   @Test

@@ -4,9 +4,12 @@ import dev.polis.files.FileException.Problem;
 import dev.polis.posix.Errno;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileStore;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.ReadOnlyFileSystemException;
 import java.util.Optional;
@@ -104,6 +107,9 @@ public final class DiskTrouble {
     String what = "cannot " + verb + " " + path + ": " + words(cause);
     Problem problem = of(cause);
     if (problem == Problem.IO) {
+      problem = place(cause, path);
+    }
+    if (problem == Problem.IO) {
       problem = askedOfFileSystem(path, wanted, cause);
     }
     return switch (problem) {
@@ -123,6 +129,10 @@ public final class DiskTrouble {
               what + " (this process runs as " + System.getProperty("user.name") + ")",
               "give that user access or choose another state directory; " + kept,
               cause);
+      case OCCUPIED -> new FileException(problem, what, "move what is there aside; " + kept, cause);
+      case ABSENT ->
+          new FileException(
+              problem, what, "make it, or remove the link that leads there; " + kept, cause);
       default ->
           new FileException(Problem.IO, what, "check the disk and the kernel log; " + kept, cause);
     };
@@ -164,9 +174,38 @@ public final class DiskTrouble {
     return at;
   }
 
-  private static String words(Throwable cause) {
-    return cause instanceof AccessDeniedException
-        ? "permission denied"
-        : cause.getClass().getSimpleName() + ": " + cause.getMessage();
+  /** Returns OCCUPIED or ABSENT if another thing than was expected is at a path, or nothing. */
+  private static Problem place(Throwable cause, Path path) {
+    if (cause instanceof FileAlreadyExistsException
+        || cause instanceof NotDirectoryException
+        || cause instanceof IOException disk && Errno.of(disk) == Errno.ENOTDIR) {
+      return Files.isSymbolicLink(path) && !Files.exists(path) ? Problem.ABSENT : Problem.OCCUPIED;
+    }
+    return cause instanceof NoSuchFileException ? Problem.ABSENT : Problem.IO;
+  }
+
+  /**
+   * Returns the words for a failure of the system, whose own message may be a path alone.
+   *
+   * @return names no class of the JDK where this knows the failure
+   */
+  public static String words(Throwable cause) {
+    return switch (cause) {
+      case AccessDeniedException denied -> "permission denied";
+      case FileAlreadyExistsException other -> "something else is there: " + other.getFile();
+      case NotDirectoryException file -> file.getFile() + " is no directory";
+      case NoSuchFileException absent -> absence(Path.of(absent.getFile()));
+      default -> cause.getClass().getSimpleName() + ": " + cause.getMessage();
+    };
+  }
+
+  private static String absence(Path path) {
+    try {
+      return Files.isSymbolicLink(path)
+          ? "%s is a link to %s, which is not there".formatted(path, Files.readSymbolicLink(path))
+          : path + " is not there";
+    } catch (IOException unreadable) {
+      return path + " is not there";
+    }
   }
 }

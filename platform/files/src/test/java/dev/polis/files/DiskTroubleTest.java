@@ -104,6 +104,39 @@ class DiskTroubleTest {
   }
 
   @Test
+  @DisplayName(
+      "a file where a folder must be, and a link that leads nowhere, are named with what to do")
+  void otherThanExpected() throws Exception {
+    Path file = Files.createFile(directory.resolve("file"));
+    String taken =
+        DiskTrouble.failed(
+                "make directory",
+                file,
+                0,
+                assertThrows(IOException.class, () -> Files.createDirectory(file)))
+            .getMessage();
+    assertEquals(
+        "cannot make directory %1$s: something else is there: %1$s; move what is there aside; nothing was changed"
+            .formatted(file),
+        taken);
+    Path below = file.resolve("below");
+    String notThere =
+        DiskTrouble.failed(
+                "write", below, 0, assertThrows(IOException.class, () -> Files.createFile(below)))
+            .getMessage();
+    assertTrue(notThere.endsWith("; move what is there aside; nothing was changed"), notThere);
+    Path link = Files.createSymbolicLink(directory.resolve("link"), directory.resolve("gone"));
+    String dangling =
+        DiskTrouble.failed(
+                "read", link, 0, assertThrows(IOException.class, () -> Files.readString(link)))
+            .getMessage();
+    assertTrue(
+        dangling.contains(
+            "%s is a link to %s, which is not there".formatted(link, directory.resolve("gone"))),
+        dangling);
+  }
+
+  @Test
   @DisplayName("a failure that was recognised before keeps its problem")
   void recognisedBefore() {
     FileException corrupted = new FileException(Problem.CORRUPTED, "x is corrupted", "restore it");

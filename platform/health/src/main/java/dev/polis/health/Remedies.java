@@ -35,6 +35,9 @@ final class Remedies {
     know(
         "certificate (?:has )?expired|not yet valid|is valid (?:from|until)|not after|not before",
         "set the clock right: timedatectl shows it; restart the node if it does not come back");
+    know(
+        "not a directory|is no directory|NotDirectoryException|FileAlreadyExistsException|something else is there",
+        "move aside what is there, where a folder must be: ls -ld shows what it is");
     know("input/output error", "replace the disk: dmesg shows what failed");
     know(
         "etcdserver: permission denied",

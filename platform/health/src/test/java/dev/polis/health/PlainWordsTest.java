@@ -31,6 +31,8 @@ class PlainWordsTest {
       value = {
         "write: No space left on device|free some space",
         "/x is on a read-only file system|mount the file system writable",
+        "cannot make directory /x: something else is there: /x|move aside what is there",
+        "/x/y: Not a directory|move aside what is there",
         "accept: Too many open files|raise the limit of descriptors",
         "bind: address already in use|end what listens there",
         "open /x: permission denied|let the user that the node runs as have it",

@@ -17,7 +17,7 @@ import java.nio.file.Path;
  *               and the folders that organs declare, such as etcd/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
  *               launcher/{framework/, configuration/, home, power-off, restarting,
- *               unresponsive.txt, jvm-error.txt, crash.txt, crash-shown.txt}
+ *               unresponsive.txt, jvm-error.txt, refused.txt, crash.txt, crash-shown.txt}
  *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json
  *   plugins/    node.lock    volume.luks    volume.gocryptfs/
  * </pre>
@@ -375,6 +375,7 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement restarting = file("restarting", Mode.PUBLIC);
     private final FilePlacement jvmError = file("jvm-error.txt", Mode.SECRET);
     private final FilePlacement unresponsive = file("unresponsive.txt", Mode.SECRET);
+    private final FilePlacement refused = file("refused.txt", Mode.SECRET);
     private final FilePlacement crash = file("crash.txt", Mode.SECRET);
     private final FilePlacement shownCrash = file("crash-shown.txt", Mode.SECRET);
 
@@ -413,6 +414,11 @@ public final class Root extends DirectoryPlacement {
     /** Returns the place of what a node leaves that answers no calls, while it lasts. */
     public FilePlacement unresponsive() {
       return unresponsive;
+    }
+
+    /** Returns the place of why the last start was refused; absent if it was not. */
+    public FilePlacement refused() {
+      return refused;
     }
 
     /**
