@@ -10,6 +10,7 @@ import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.MalformedJsonException;
 import dev.polis.api.containers.ContainersException;
 import java.io.BufferedInputStream;
+import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.FilterInputStream;
 import java.io.IOException;
@@ -56,6 +57,8 @@ final class ImageArchive {
   private static final int SIZE = 124;
   private static final int SIZE_LENGTH = 12;
   static final int TYPE = 156;
+  private static final int LINK = 157;
+  private static final int LINK_LENGTH = 100;
   private static final int PREFIX = 345;
 
   /** A thousand images need a tenth of it. */
@@ -68,6 +71,7 @@ final class ImageArchive {
   private static final byte[] SKIPPABLE = {0x2a, 0x4d, 0x18};
 
   private final Map<String, JsonElement> found = new HashMap<>();
+  private final LayerUses layers = new LayerUses();
   private final long most;
   private long left;
 
@@ -87,6 +91,7 @@ final class ImageArchive {
     ImageArchive read = new ImageArchive(most);
     try (InputStream in = plain(Files.newInputStream(archive))) {
       read.collect(in);
+      read.layers.takeCopies(read::take);
     } catch (EOFException
         | ZipException
         | MalformedJsonException
@@ -165,6 +170,7 @@ final class ImageArchive {
       switch (header[TYPE]) {
         case '0', 0 -> file(name, size, content);
         case 'x' -> requireSameName(size, content);
+        case '2' -> link(name, size, header);
         default -> requireNoContent(name, size);
       }
       content.skipNBytes(content.left);
@@ -204,17 +210,37 @@ final class ImageArchive {
       String json = new String(content.readAllBytes(), StandardCharsets.UTF_8);
       requireKeysOnce(new JsonReader(new StringReader(json)), name);
       found.put(name, JsonParser.parseString(json));
+      layers.read(name, json);
       return;
     }
+    InputStream whole = content;
+    if (size <= MOST_JSON) {
+      byte[] small = content.readAllBytes();
+      layers.read(name, new String(small, StandardCharsets.UTF_8));
+      whole = new ByteArrayInputStream(small);
+    }
+    layers.file(name, unpack(name, whole));
+  }
+
+  /** Returns how many bytes a file has when it is unpacked. */
+  private long unpack(String name, InputStream content) throws IOException {
     InputStream plain = plain(content);
+    long unpacked = 0;
     SparseFiles sparse = new SparseFiles(name);
     byte[] block = new byte[BLOCK];
     for (int read = plain.readNBytes(block, 0, BLOCK);
         read > 0;
         read = plain.readNBytes(block, 0, BLOCK)) {
       take(read);
+      unpacked += read;
       sparse.refuse(block, read);
     }
+    return unpacked;
+  }
+
+  private void link(String name, long size, byte[] header) {
+    requireNoContent(name, size);
+    layers.link(name, text(header, LINK, LINK_LENGTH));
   }
 
   /** Refuses two values of one key: the JSON of this node keeps the last, Go's merges both. */

@@ -16,8 +16,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -239,6 +242,139 @@ class PauseImageTest {
       tar.file("layer.tar", 0644, skippable);
     }
     assertRefused("zstd", archive);
+  }
+
+  private Path images(TarEntries entries) throws IOException {
+    Path archive = folder.resolve("images.tar");
+    try (OutputStream file = Files.newOutputStream(archive);
+        TarWriter tar = new TarWriter(file)) {
+      entries.write(tar);
+    }
+    return archive;
+  }
+
+  /** Writes the entries of an archive. */
+  @FunctionalInterface
+  private interface TarEntries {
+    void write(TarWriter tar) throws IOException;
+  }
+
+  private static void put(TarWriter tar, String name, String text) throws IOException {
+    tar.file(name, 0644, text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static String repeated(int times, String text) {
+    return String.join(",", Collections.nCopies(times, text));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a layer counts as often as containerd unpacks it, however it is named")
+  void repeatedLayers() throws Exception {
+    byte[] layer = new byte[ROOM / 8];
+    String docker = "[{\"RepoTags\":[\"a:1\"],\"Layers\":[%s]}]";
+    String digest = "{\"digest\":\"sha256:00\"}";
+    String index =
+        "{\"manifests\":[{\"digest\":\"sha256:11\",\"annotations\":{\"io.containerd.image.name\":\"a:1\"}}]}";
+    for (int times : new int[] {2, 9}) {
+      for (TarEntries entries :
+          List.<TarEntries>of(
+              tar -> {
+                tar.file("x/layer.tar", 0644, layer);
+                put(tar, "manifest.json", docker.formatted(repeated(times, "\"x/./layer.tar\"")));
+              },
+              tar -> {
+                put(tar, "blobs/sha256/11", "{\"Layers\":[%s]}".formatted(repeated(times, digest)));
+                tar.file("blobs/sha256/00", 0644, layer);
+                put(tar, "index.json", index);
+              },
+              tar -> {
+                tar.file("x/layer.tar", 0644, layer);
+                for (int image = 0; image < times; image++) {
+                  tar.file("empty" + image, 0644, new byte[0]);
+                }
+                put(tar, "manifest.json", imagesBehindOthers(times));
+              })) {
+        Path archive = images(entries);
+        if (times == 2) {
+          assertEquals(List.of("a:1"), ImageArchive.names(archive, ROOM));
+        } else {
+          assertRefused("more than 1 MiB", archive);
+        }
+      }
+    }
+  }
+
+  private static String imagesBehindOthers(int times) {
+    return IntStream.range(0, times)
+        .mapToObj("{\"RepoTags\":[\"a:1\"],\"Layers\":[\"empty%d\",\"x/layer.tar\"]}"::formatted)
+        .collect(Collectors.joining(",", "[", "]"));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a layer that links lead to counts as often as containerd unpacks it")
+  void linkedLayers() throws Exception {
+    Path archive =
+        images(
+            tar -> {
+              tar.file("x/layer.tar", 0644, new byte[ROOM / 8]);
+              for (int link = 0; link < 9; link++) {
+                tar.file(link + "/layer.tar", 0644, new byte[0]);
+              }
+              String names =
+                  IntStream.range(0, 9)
+                      .mapToObj("\"%d/layer.tar\""::formatted)
+                      .collect(Collectors.joining(","));
+              put(
+                  tar,
+                  "manifest.json",
+                  "[{\"RepoTags\":[\"a:1\"],\"Layers\":[%s]}]".formatted(names));
+            });
+    assertEquals(List.of("a:1"), ImageArchive.names(archive, ROOM));
+    byte[] bytes = Files.readAllBytes(archive);
+    int first = BLOCK + ROOM / 8;
+    for (int link = 0; link < 9; link++) {
+      bytes[first + link * BLOCK + 156] = '2';
+      byte[] target = "../x/layer.tar".getBytes(StandardCharsets.US_ASCII);
+      System.arraycopy(target, 0, bytes, first + link * BLOCK + 157, target.length);
+    }
+    assertRefused("more than 1 MiB", Files.write(archive, bytes));
+  }
+
+  @Test
+  @DisplayName("images with the same first layers, in both forms of one archive, count them once")
+  void sharedLayers() throws Exception {
+    Path archive =
+        images(
+            tar -> {
+              tar.file("blobs/sha256/00", 0644, new byte[ROOM / 8]);
+              String oci = "{\"layers\":[{\"digest\":\"sha256:00\"}]}";
+              String docker = "{\"RepoTags\":[\"a:1\"],\"Layers\":[\"blobs/sha256/00\"]}";
+              for (int image = 1; image <= 9; image++) {
+                put(tar, "blobs/sha256/1" + image, oci);
+              }
+              put(tar, "manifest.json", "[" + repeated(9, docker) + "]");
+            });
+    assertEquals(List.of("a:1"), ImageArchive.names(archive, ROOM));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a manifest that the node cannot read, and too many layers, are refused")
+  void unknownLayers() throws Exception {
+    String index = "{\"manifests\":[{\"digest\":\"sha256:11\"}]}";
+    assertRefused(
+        "no JSON",
+        images(
+            tar -> {
+              put(tar, "blobs/sha256/11", "{\"layers\":[");
+              put(tar, "index.json", index);
+            }));
+    String absent = "[{\"Layers\":[\"none\",\"none\"]}]";
+    assertRefused("does not hold it", images(tar -> put(tar, "manifest.json", absent)));
+    String many = "[{\"Layers\":[" + repeated(LayerUses.MOST + 1, "\"none\"") + "]}]";
+    assertRefused("save fewer images", images(tar -> put(tar, "manifest.json", many)));
   }
 
   @Test

@@ -30,7 +30,6 @@ import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
 import dev.polis.wire.roles.Role;
 import io.grpc.stub.StreamObserver;
-import java.net.InetAddress;
 import java.time.Instant;
 import java.time.InstantSource;
 
@@ -101,13 +100,7 @@ final class CuratorApi extends CuratorGrpc.CuratorImplBase {
     if (!request.hasStatus()) {
       throw Refusal.invalid("status must be set");
     }
-    String address = request.getStatus().getExternalAddress();
-    try {
-      InetAddress.ofLiteral(address);
-    } catch (IllegalArgumentException e) {
-      throw Refusal.invalid(
-          "status.external_address \"%s\" is not an IPv4 or IPv6 address", address);
-    }
+    ReportedAddress.read(request.getStatus().getExternalAddress(), RpcPeer.currentAddress());
     request.getStatus().getRunningRoles().getRolesList().stream()
         .map(Role::getName)
         .forEach(CuratorApi::checkRole);

@@ -12,9 +12,11 @@ import java.util.Set;
  * Says which addresses the kubelet of a node may be certified for: the node's own, and, for a node
  * at a loopback address, that of its sandbox, which the node names.
  *
- * <p>A node cannot name just any address: it could then answer for another one's kubelet. The range
- * of sandboxes is configured at the nodes and is 2^17 addresses wide at least; within it each
- * sandbox has the place of {@link LoopbackLink}, which are its last 17 bits.
+ * <p>A node cannot name just any address: it could then answer for another one's kubelet, or for
+ * the API server. Its own is the one that it reported, which {@link ReportedAddress} has compared
+ * with where the report came from. The range of sandboxes is configured at the nodes and is 2^17
+ * addresses wide at least; within it each sandbox has the place of {@link LoopbackLink}, which are
+ * its last 17 bits.
  */
 final class WorkerAddress {
 

@@ -87,6 +87,14 @@
  * compiled and while they are evaluated, and have threads that carry nothing else ({@code
  * NodeFilter}).
  *
+ * <p><b>A node's address</b> is the one that its report comes from, or within one machine any of
+ * the machine's ({@code ReportedAddress}): a kubelet is certified for it. Nodes behind one address
+ * share it, and each of them is there. A node with several addresses reports the one from which it
+ * reaches the leader, and a node behind address translation that of the translator. A follower that
+ * forwards reports to the leader one day has to make the comparison itself, since it has the
+ * connection. Why not give an address to the node that reports it first: the addresses that no node
+ * has, such as that of the API server's service, would be anybody's.
+ *
  * <p>A damaged record harms itself alone. It is named in the log; those who ask for it by name get
  * DATA_LOSS; lists of nodes show it without a state, and watches of all nodes keep what they had.
  *

@@ -1,6 +1,7 @@
 package dev.polis.curator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.pki.Ed25519;
@@ -167,6 +168,21 @@ class WorkerCertificatesTest {
       CuratorFixture.refused(
           Status.Code.PERMISSION_DENIED, () -> issue(request().setWorkerAddress(others)));
     }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a node that reports an address elsewhere is refused and gets no certificate for it")
+  void addressElsewhere() throws Exception {
+    for (String elsewhere : List.of("192.0.2.1", "10.0.0.1", "2001:db8::1")) {
+      String refusal =
+          CuratorFixture.refused(
+              Status.Code.PERMISSION_DENIED, () -> fixture.reportStatus(node(), elsewhere));
+      assertTrue(refusal.contains(elsewhere) && refusal.contains("127.0.0.1"), refusal);
+    }
+    assertEquals(
+        Set.of(InetAddress.ofLiteral(ADDRESS), InetAddress.ofLiteral(SANDBOX)),
+        Identity.addresses(certificate(issue(request()).getKubeletServerCertificate())));
   }
 
   @Test

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 
 /**
  * Runs system programs that end soon. Their locale is C, so that their messages are in English. An
- * interrupted or overdue program is killed.
+ * interrupted or overdue program is killed, with what it has started.
  */
 public class Commands {
 
@@ -88,7 +88,8 @@ public class Commands {
       Process process, Duration within, List<String> command, byte[] input, Path output)
       throws IOException, InterruptedException {
     try {
-      feed(process, input);
+      // Beside the wait: a pipe takes 64 KiB, and of more the program may read nothing.
+      Thread.ofVirtual().name("input-of-command").start(() -> feed(process, input));
       if (!process.waitFor(within.toMillis(), TimeUnit.MILLISECONDS)) {
         throw new IOException(
             "%s did not end within %d s; it was killed"
@@ -97,6 +98,10 @@ public class Commands {
       String said = new String(Files.readAllBytes(output), StandardCharsets.UTF_8).strip();
       return new Result(command, process.exitValue(), said);
     } finally {
+      if (process.isAlive()) {
+        // They hold the pipe too, and its writer ends with the last of them.
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+      }
       process.destroyForcibly();
     }
   }

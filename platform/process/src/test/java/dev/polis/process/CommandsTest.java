@@ -1,7 +1,10 @@
 package dev.polis.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
@@ -21,5 +24,23 @@ class CommandsTest {
     Commands.Result result = new Commands().run(Duration.ofSeconds(60), command, new byte[INPUT]);
 
     assertEquals(new Commands.Result(command, 3, "not permitted"), result);
+  }
+
+  @Test
+  @DisplayName("a program that reads nothing of a long input is killed after its time")
+  void readsNothing() {
+    // The shell waits for its child, which holds the pipe too.
+    List<String> command = List.of("sh", "-c", "sleep 600; exit 3");
+
+    String message =
+        assertTimeoutPreemptively(
+            Duration.ofSeconds(60),
+            () ->
+                assertThrows(
+                        IOException.class,
+                        () -> new Commands().run(Duration.ofSeconds(1), command, new byte[INPUT]))
+                    .getMessage());
+
+    assertEquals("sh did not end within 1 s; it was killed", message);
   }
 }

@@ -4,6 +4,8 @@ import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.ext.Permission;
 import io.grpc.Context;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.security.PublicKey;
 import java.util.Arrays;
 import java.util.Collections;
@@ -30,6 +32,19 @@ public sealed interface RpcPeer {
           "no call in this thread's context; wrap work for other threads with Context.current().wrap(..)");
     }
     return peer;
+  }
+
+  /**
+   * Returns the address that the call comes from, as this machine sees it.
+   *
+   * @throws IllegalStateException as {@link #current} does
+   */
+  static InetAddress currentAddress() {
+    if (CallConnection.current().identity() instanceof InetSocketAddress address) {
+      return address.getAddress();
+    }
+    throw new IllegalStateException(
+        "no call over a network in this thread's context; wrap work for other threads with Context.current().wrap(..)");
   }
 
   /** Returns what it may do. */

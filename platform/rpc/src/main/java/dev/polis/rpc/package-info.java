@@ -90,7 +90,7 @@
  * close a call, and see a call only after it found a handler.
  */
 @Export
-@Version("1.6.0")
+@Version("1.7.0")
 package dev.polis.rpc;
 
 import org.osgi.annotation.bundle.Export;

@@ -1,0 +1,194 @@
+package dev.polis.containers;
+
+import com.google.gson.stream.JsonReader;
+import com.google.gson.stream.JsonToken;
+import dev.polis.api.containers.ContainersException;
+import java.io.IOException;
+import java.io.StringReader;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongConsumer;
+
+/**
+ * Counts how often containerd unpacks each layer of an archive: once for each sequence of layers
+ * that it is the last of, since each is a folder of its own. A manifest may name one layer many
+ * times, and many manifests may name it behind different others.
+ */
+final class LayerUses {
+
+  /** A thousand images of sixteen layers; so many names take some 6 MiB while they are counted. */
+  static final int MOST = 1 << 14;
+
+  /** A link leads to a file; nothing that writes archives makes chains of them. */
+  private static final int MOST_LINKS = 8;
+
+  /** A sequence of layers: the one before it, 0 for none, and the last layer. */
+  private record Sequence(int before, String last) {}
+
+  private final Map<String, Long> sizes = new HashMap<>();
+  private final Map<String, String> links = new HashMap<>();
+  private final List<List<String>> images = new ArrayList<>();
+  private final Set<String> read = new HashSet<>();
+  private final Set<String> manifests = new HashSet<>();
+  private int names;
+
+  /** Notes a file of the archive and how large it is when it is unpacked. */
+  void file(String name, long unpacked) {
+    count();
+    sizes.merge(name, unpacked, Math::max);
+  }
+
+  /** Notes a link, which containerd follows to a layer. */
+  void link(String name, String target) {
+    count();
+    Path folder = Path.of(name).resolveSibling(target);
+    links.put(name, folder.normalize().toString());
+  }
+
+  /** Reads what a file says of layers and manifests, if it is JSON; most files are not. */
+  void read(String name, String text) {
+    LayerUses said = new LayerUses();
+    try {
+      said.images(new JsonReader(new StringReader(text)));
+    } catch (IOException | IllegalStateException noJson) {
+      return; // If it is named as a manifest, it is refused for that.
+    }
+    read.add(name);
+    images.addAll(said.images);
+    manifests.addAll(said.manifests);
+    names += said.names;
+    count();
+  }
+
+  private void images(JsonReader json) throws IOException {
+    if (json.peek() == JsonToken.BEGIN_ARRAY) {
+      json.beginArray();
+      while (json.hasNext()) {
+        image(json);
+      }
+      json.endArray();
+    } else {
+      image(json);
+    }
+  }
+
+  /** Reads keys as Go does, in capitals or not. */
+  private void image(JsonReader json) throws IOException {
+    if (json.peek() != JsonToken.BEGIN_OBJECT) {
+      json.skipValue();
+      return;
+    }
+    json.beginObject();
+    while (json.hasNext()) {
+      switch (json.nextName().toLowerCase(Locale.ROOT)) {
+        case "layers" -> images.add(files(json));
+        case "manifests" -> manifests.addAll(files(json));
+        default -> json.skipValue();
+      }
+    }
+    json.endObject();
+  }
+
+  /** Returns the files that an array names: by themselves, or by their digest. */
+  private List<String> files(JsonReader json) throws IOException {
+    List<String> files = new ArrayList<>();
+    if (json.peek() != JsonToken.BEGIN_ARRAY) {
+      json.skipValue();
+      return files;
+    }
+    json.beginArray();
+    while (json.hasNext()) {
+      switch (json.peek()) {
+        case STRING -> add(files, Path.of(json.nextString()).normalize().toString());
+        case BEGIN_OBJECT -> digest(json, files);
+        default -> json.skipValue();
+      }
+    }
+    json.endArray();
+    return files;
+  }
+
+  private void digest(JsonReader json, List<String> files) throws IOException {
+    json.beginObject();
+    while (json.hasNext()) {
+      if (json.nextName().equalsIgnoreCase("digest") && json.peek() == JsonToken.STRING) {
+        add(files, "blobs/" + json.nextString().replaceFirst(":", "/"));
+      } else {
+        json.skipValue();
+      }
+    }
+    json.endObject();
+  }
+
+  private void add(List<String> files, String name) {
+    count();
+    files.add(name);
+  }
+
+  private void count() {
+    names++;
+    if (names > MOST) {
+      throw new ContainersException(
+          "the archive has more than %d files, layers and manifests; save fewer images at a time"
+              .formatted(MOST));
+    }
+  }
+
+  /**
+   * Takes the bytes that containerd unpacks beyond one copy of each file.
+   *
+   * @throws ContainersException if what it unpacks cannot be known
+   */
+  void takeCopies(LongConsumer take) {
+    for (String manifest : manifests) {
+      if (sizes.containsKey(file(manifest)) && !read.contains(file(manifest))) {
+        throw new ContainersException(
+            "manifest %s of the archive is too large, or no JSON; write it again with \"docker save\" or as an OCI layout"
+                .formatted(manifest));
+      }
+    }
+    Map<Sequence, Integer> sequences = new HashMap<>();
+    Set<String> unpacked = new HashSet<>();
+    for (List<String> layers : images) {
+      int at = 0;
+      for (String layer : layers) {
+        String file = file(layer);
+        Sequence next = new Sequence(at, file);
+        boolean known = sequences.containsKey(next);
+        at = sequences.computeIfAbsent(next, _ -> sequences.size() + 1);
+        if (!known && !unpacked.add(file)) {
+          take.accept(size(file));
+        }
+      }
+    }
+  }
+
+  private long size(String file) {
+    Long size = sizes.get(file);
+    if (size == null) {
+      throw new ContainersException(
+          "the archive names layer %s more than once and does not hold it; write it again with \"docker save\" or as an OCI layout"
+              .formatted(file));
+    }
+    return size;
+  }
+
+  private String file(String name) {
+    String file = name;
+    for (int steps = 0; links.containsKey(file); steps++) {
+      if (steps == MOST_LINKS) {
+        throw new ContainersException(
+            "%s of the archive is a link of more than %d steps; write it again with \"docker save\" or as an OCI layout"
+                .formatted(name, MOST_LINKS));
+      }
+      file = links.get(file);
+    }
+    return file;
+  }
+}
