@@ -169,6 +169,10 @@ record CallFailure(
     CtlListeners now = target.listenersNow();
     if (now.nodeIsDown()) {
       String state = CtlName.quoted(now.state());
+      if (target.isRunning()) {
+        return "the node's process on %1$s has opened no listener: it is starting or ending, or hangs; './polis up --state %1$s' says what it does"
+            .formatted(state);
+      }
       return target
           .lastCrash()
           .map(

@@ -127,6 +127,13 @@ record CtlTarget(
             .isEmpty();
   }
 
+  /** Tells whether the process of the node on this machine lives, whether it listens or not. */
+  boolean isRunning() {
+    return state()
+        .map(directory -> NamedProcess.of(Root.at(directory).lock().path()) == NamedProcess.LIVES)
+        .orElse(false);
+  }
+
   /** Returns why the last start of the node on this machine was refused, or its run crashed. */
   Optional<String> lastCrash() {
     return state()

@@ -759,6 +759,18 @@ class CtlSessionTest {
     tellsOfFailedStart(command, "ephemeral/launcher/refused.txt");
   }
 
+  @Test
+  @DisplayName("a process that has opened no listener yet is told of, not taken for an end")
+  void startingNode() throws Exception {
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(state.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
+
+    CtlRun run = CtlRun.of("--state=" + state, "health");
+
+    assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
+    assertTrue(run.err().contains("has opened no listener: it is starting"), run.err());
+  }
+
   private void tellsOfFailedStart(String command, String record) throws Exception {
     Path file = state.resolve(record);
     Files.createDirectories(file.getParent());

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
@@ -154,13 +155,18 @@ class KubernetesChildrenIT {
   }
 
   private static void awaitCause(String name, String... words) throws Exception {
-    Await.until(
-        KubernetesNode.PATIENCE,
-        "explain %s to say %s".formatted(name, List.of(words)),
-        () -> {
-          String causes = causes(name);
-          return List.of(words).stream().allMatch(causes::contains);
-        });
+    AtomicReference<String> causes = new AtomicReference<>("nothing");
+    try {
+      Await.until(
+          KubernetesNode.PATIENCE,
+          "explain %s to say %s".formatted(name, List.of(words)),
+          () -> {
+            causes.set(causes(name));
+            return List.of(words).stream().allMatch(causes.get()::contains);
+          });
+    } catch (AssertionError e) {
+      throw new AssertionError(e.getMessage() + "; it says " + causes, e);
+    }
   }
 
   private static void awaitUp() throws Exception {

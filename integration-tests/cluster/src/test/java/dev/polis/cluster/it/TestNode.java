@@ -193,8 +193,15 @@ final class TestNode implements AutoCloseable {
     try {
       Await.until(PATIENCE, "the node in " + state + " to be home", this::isHome);
     } catch (AssertionError e) {
-      throw new AssertionError(e.getMessage() + "; it said:\n" + said(), e);
+      throw new AssertionError(
+          "%s; it said:%n%s%n%s".formatted(e.getMessage(), said(), stacks()), e);
     }
+  }
+
+  /** Returns the stacks of the node's threads, or why its JVM does not tell them. */
+  private String stacks() throws Exception {
+    String jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd").toString();
+    return finish(List.of(jcmd, String.valueOf(jvmPid()), "Thread.print"), Map.of()).all();
   }
 
   /** Waits until the node is home or has ended, and returns whether it is home. */
