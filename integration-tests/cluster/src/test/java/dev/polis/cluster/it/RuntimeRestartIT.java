@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.Tier;
 import java.io.IOException;
@@ -77,6 +78,11 @@ class RuntimeRestartIT {
   void restart() throws Exception {
     try (TestNode node = TestNode.member(directory.resolve("n"), ADDRESS)) {
       node.up();
+      // Its state was made at another address, to which a command would go before it has reported.
+      Await.until(
+          TestNode.PATIENCE,
+          "the record of the node to have the address " + ADDRESS,
+          () -> node.ctl("node", "list").out().contains(ADDRESS));
       long etcd = node.etcd().pid();
       long process = node.jvmPid();
       try (SteadyCaller caller = SteadyCaller.of(() -> list(node))) {
