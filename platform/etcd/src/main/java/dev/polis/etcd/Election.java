@@ -23,9 +23,9 @@ import java.util.function.Consumer;
  * repeated, with pauses that grow while it fails, until {@link #close()} or {@link #handOver()}.
  *
  * <p>Whatever else may write to the locks does no lasting harm: a candidate writes its own lock
- * again when somebody has overwritten it, and a lock that hangs on no lease is removed when it is
- * first in the queue. When a lock is deleted by hand, the next candidate leads only after the lease
- * of that lock has ended.
+ * again when it was overwritten, and a lock that hangs on no lease is removed when it is first in
+ * the queue. When a lock is deleted by hand, the next candidate leads only after the lease of that
+ * lock has ended.
  */
 public final class Election implements AutoCloseable {
 
@@ -89,8 +89,8 @@ public final class Election implements AutoCloseable {
   }
 
   /**
-   * Ends this candidacy without giving the lock back, so that a successor can go on as the leader
-   * (or in the same place of the queue) without an election. The state becomes {@link
+   * Ends this candidacy without giving the lock back, so that a successor can continue as the
+   * leader (or in the same place of the queue) without an election. The state becomes {@link
    * ElectionState.Neither}.
    *
    * @return the place, empty if there is none at the moment
@@ -307,7 +307,7 @@ public final class Election implements AutoCloseable {
       try {
         revision = client.kv().put(key, options.value(), lease);
       } catch (EtcdOutcomeUnknownException perhaps) {
-        // Nobody else writes under a lease id of ours.
+        // No other client writes under a lease id of ours.
         revision = client.kv().get(key).map(KeyValue::createRevision).orElseThrow(() -> perhaps);
       }
       return hold(new Place(lease, key, revision));
@@ -375,8 +375,8 @@ public final class Election implements AutoCloseable {
 
     /**
      * Waits until the leases of all locks that were before ours have ended. They end with their
-     * locks, unless somebody has deleted a lock by hand: then its candidate may rely on its lease
-     * until that ends.
+     * locks, unless a lock was deleted by hand: then its candidate may rely on its lease until that
+     * ends.
      */
     private void awaitEndOfEarlierLeases() throws InterruptedException {
       for (long lease : Set.copyOf(earlierLeases)) {
@@ -403,7 +403,7 @@ public final class Election implements AutoCloseable {
     }
 
     /**
-     * Writes our lock again after somebody else has overwritten it. Its place in the queue, which
+     * Writes our lock again after another writer has overwritten it. Its place in the queue, which
      * is the revision of its creation, stays.
      */
     private void restore(Place mine) throws InterruptedException {

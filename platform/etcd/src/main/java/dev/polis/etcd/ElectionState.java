@@ -22,9 +22,9 @@ public sealed interface ElectionState {
   record Follower(KeyValue leader) implements ElectionState {}
 
   /**
-   * Nobody is known to lead: no quorum, no lease, or not asked yet.
+   * No leader is known: no quorum, no lease, or not asked yet.
    *
-   * @param reason in words
+   * @param reason why, as text
    */
   record Neither(String reason) implements ElectionState {}
 }

@@ -195,7 +195,7 @@ public final class EtcdAdmin {
   }
 
   /**
-   * Returns free space of one member's database to the disk; the member serves nobody meanwhile.
+   * Returns free space of one member's database to the disk; the member serves no client meanwhile.
    */
   public void defragment(EtcdEndpoint endpoint) throws InterruptedException {
     at(

@@ -107,7 +107,7 @@ final class EtcdConnection implements AutoCloseable {
         "the etcd client of " + members + " is closed; its owner must open a new one", null);
   }
 
-  /** Runs a short, non-blocking task later, unless the connection is closed by then. */
+  /** Runs a short, non-blocking task later, unless the connection is closed first. */
   Future<?> later(long delayNanos, Runnable task) {
     try {
       return timer.schedule(task, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);

@@ -183,7 +183,7 @@ public final class KeyValues {
       // Not nested, which etcd would take for a write even if it only reads.
       return result(send(inner.toBuilder().addAllCompare(guards()).build(), effect, what));
     }
-    // Nested, so that a lost fence can be told from an unmet condition.
+    // Nested, so that a lost fence can be distinguished from an unmet condition.
     TxnRequest outer =
         TxnRequest.newBuilder()
             .addAllCompare(guards())

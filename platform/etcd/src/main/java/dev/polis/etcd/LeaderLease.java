@@ -5,7 +5,7 @@ import java.time.Duration;
 /**
  * Tells a leader whether its lock certainly exists at etcd, without asking etcd. So a leader that
  * is the only writer of its records may answer reads from memory: it reads memory first, and asks
- * here afterwards. If the answer is yes, nobody else could write before memory was read.
+ * here afterwards. If the answer is yes, no other process could write before memory was read.
  *
  * <p>The lock hangs on a lease, whose life is counted here from before the sending of the last
  * request that etcd answered, by three clocks: the monotonic one, the one that runs on while the
@@ -16,9 +16,9 @@ import java.time.Duration;
  * renewal that was sent afterwards: such an answer shows that the lease never expired there. A
  * clock that is set back does not. A lease whose whole life is over ends for good.
  *
- * <p>Not covered: a lease that somebody revokes by hand, until its holder hears of it; a lock
- * deleted by hand, for candidates that come after that; and a virtual machine whose clocks its host
- * stops all at once, until the host sets the wall clock.
+ * <p>Not covered: a lease that is revoked by hand, until its holder learns of it; a lock deleted by
+ * hand, for candidates that come after that; and a virtual machine whose clocks its host stops all
+ * at once, until the host sets the wall clock.
  */
 public final class LeaderLease {
 

@@ -411,7 +411,7 @@ final class LeaseKeeper implements AutoCloseable {
     } catch (InterruptedException closing) {
       Thread.currentThread().interrupt();
     } catch (EtcdException unreachable) {
-      // Nobody renews it: etcd lets it expire by itself.
+      // No client renews it: etcd lets it expire by itself.
       return;
     }
   }

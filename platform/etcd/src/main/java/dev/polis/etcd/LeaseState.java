@@ -10,7 +10,7 @@ public sealed interface LeaseState {
    * The lease must be taken for gone, for good. Declared here, on this machine's monotonic clock,
    * before etcd may let the lease expire.
    *
-   * @param reason what happened, in words
+   * @param reason what happened, as text
    */
   record Lost(String reason) implements LeaseState {}
 

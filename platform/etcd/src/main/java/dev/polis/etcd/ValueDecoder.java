@@ -16,7 +16,7 @@ public interface ValueDecoder<T> {
    * @param key key within the client's namespace
    * @param stored the stored bytes, empty if the key was deleted
    * @return the value, never null
-   * @throws Exception if the bytes make no sense; the reader gets it once, wrapped, and goes on
+   * @throws Exception if the bytes make no sense; the reader gets it once, wrapped, and continues
    */
   T decode(String key, Optional<byte[]> stored) throws Exception;
 }

@@ -18,7 +18,7 @@ public final class WatchEvent {
   /**
    * Describes a change.
    *
-   * @param previous null if the key did not exist, or nobody asked
+   * @param previous null if the key did not exist, or if the watch did not ask for it
    */
   public WatchEvent(Type type, KeyValue kv, KeyValue previous) {
     this.type = type;

@@ -11,7 +11,7 @@ import java.util.Set;
  * @param bookmarks deliver {@link WatchUpdate.Progress}
  * @param types kinds of change to deliver
  * @param buffer most changes held for a slow reader; beyond it the watch is suspended at etcd and
- *     goes on, from where it was, once the reader has caught up
+ *     continues, from where it was, once the reader has caught up
  */
 public record WatchOptions(
     Start start, boolean previous, boolean bookmarks, Set<WatchEvent.Type> types, int buffer) {

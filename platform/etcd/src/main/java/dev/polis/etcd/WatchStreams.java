@@ -32,7 +32,7 @@ import java.util.Set;
  * error, cancellation, a silent member) means only: open another, ask again from there. What the
  * old stream still delivers is ignored. A slow reader does not hold up the others: its watch alone
  * is cancelled at etcd and asked for again later. If what a watch needs was compacted, the range is
- * listed and the watch goes on behind the listing.
+ * listed and the watch continues after the listing.
  */
 final class WatchStreams implements AutoCloseable {
 
@@ -224,7 +224,7 @@ final class WatchStreams implements AutoCloseable {
     left.end();
   }
 
-  /** Lists a range until it succeeds, then lets its watch go on behind the listing. */
+  /** Lists a range until it succeeds, then lets its watch continue after the listing. */
   private void list(WatchSubscription subscription) {
     try {
       Backoff pause = new Backoff(REOPEN_FIRST, REOPEN_MOST);

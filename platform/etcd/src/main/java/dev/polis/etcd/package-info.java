@@ -17,7 +17,7 @@
  * </pre>
  *
  * <p>Three rules hold everywhere. A <b>write</b> is sent again only if it is known not to have been
- * carried out; otherwise the caller is told that its outcome is unknown. A <b>watch</b> is its next
+ * carried out; otherwise the caller learns that its outcome is unknown. A <b>watch</b> is its next
  * revision and nothing else, so no end of a stream, graceful or not, can lose or double a change. A
  * <b>lease</b> is counted here from the sending of the last request that was answered, with the
  * time for which the machine was suspended, so its holder stops before anyone else may start.

@@ -236,7 +236,7 @@ class ElectionTest {
       assertEquals(before.createRevision(), after.createRevision());
       assertEquals(before.lockKey(), after.lockKey());
       clients.get(0).kv().fenced(before.fence()).put("/x", new byte[0]);
-      // The lock was written again by the successor, with the same value: nobody else may lead.
+      // The successor has written the lock again, with the same value: no other may lead.
       assertThrows(
           TimeoutException.class,
           () ->
@@ -284,7 +284,7 @@ class ElectionTest {
     ElectionState.Leader before = awaitLeader(election);
     try (Watcher<ElectionState> seen = election.state().watch()) {
       seen.get(SOON);
-      // A lock without a lease holds the next leadership up, so that what is between is seen.
+      // A lock without a lease delays the next leader, so that the state in between is seen.
       clients
           .get(1)
           .kv()

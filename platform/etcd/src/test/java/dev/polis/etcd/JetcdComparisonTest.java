@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What jetcd's own watch does where ours goes on. It measures; only our figure is demanded. */
+/** Measures what jetcd's own watch does where ours continues. Only our figure is checked. */
 @Tag("long")
 class JetcdComparisonTest {
 

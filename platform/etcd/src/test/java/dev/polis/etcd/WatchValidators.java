@@ -54,7 +54,7 @@ final class WatchValidators {
             });
   }
 
-  /** What is broken, in words; empty if all holds. */
+  /** Returns the rules that are broken, as text; empty if all hold. */
   List<String> check() {
     filter();
     ordered();

@@ -94,8 +94,8 @@ public final class AtomicFile {
   }
 
   /**
-   * Makes a directory and what is missing above it, for this user alone; one that is there stays as
-   * it is.
+   * Makes a directory and its missing parents, for this user alone; a directory that exists stays
+   * as it is.
    *
    * @param mode of the directory; those above it are private
    * @throws UnforcedException if a directory was made, but may not outlive a loss of power
@@ -125,8 +125,8 @@ public final class AtomicFile {
   }
 
   /**
-   * Takes from a directory what its mode gives nobody, as a wide umask or an earlier version may
-   * have left it. A way through for others stays: it was made on purpose.
+   * Removes from a directory the permissions that its mode does not have; a wide umask or an
+   * earlier version may have left them. A way through for others stays: it was made on purpose.
    */
   static void tighten(Path directory, Mode mode) throws IOException {
     Set<PosixFilePermission> allowed = EnumSet.copyOf(mode.permissions());
@@ -169,7 +169,7 @@ public final class AtomicFile {
   /**
    * Removes the temporary files that interrupted replacements left in a directory.
    *
-   * @param age only those that are older; zero is for a caller that knows that nobody writes there
+   * @param age only those that are older; zero is for a caller that knows of no writer there
    * @return how many were removed
    */
   public static int sweep(Path directory, Duration age) throws IOException {

@@ -102,9 +102,9 @@ public class DirectoryPlacement {
   }
 
   /**
-   * Makes it and what is missing above it. One that is there is closed to others as far as they may
-   * do more in it than the declared mode says; what {@link #letOthersPass} has allowed stays. When
-   * this returned, what was made outlives a loss of power.
+   * Makes the directory and its missing parents. An existing directory loses the permissions that
+   * the declared mode does not have; what {@link #letOthersPass} has allowed stays. After the
+   * return, the new directories outlive a loss of power.
    */
   public final Path create() throws FileException {
     try {

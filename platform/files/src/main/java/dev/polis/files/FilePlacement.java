@@ -108,8 +108,9 @@ public final class FilePlacement {
   }
 
   /**
-   * Gives it to an account of the machine: what is there, and what is written from now on. Only
-   * root can do that. The directory stays the node's, so that nobody else puts a link there.
+   * Gives the file to an account of the machine: the present file, and each one written from now
+   * on. Only root can do that. The directory stays the node's, so that no other account puts a link
+   * there.
    *
    * @param account its number, which is that of its group, too
    */

@@ -4,7 +4,7 @@ import java.util.regex.Pattern;
 
 /**
  * Declares a folder on the data volume that belongs to one organ or role. The platform knows no
- * list of them: whoever needs a folder declares it.
+ * list of them: each organ or role declares the folder that it needs.
  *
  * @param name one part of a path, matching {@code [a-z][a-z0-9_-]{0,62}}; a role takes its bundle's
  *     or its own name, so that no two meet

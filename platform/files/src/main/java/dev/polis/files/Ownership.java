@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class Ownership {
 
-  /** Whose this process is: nobody else gives files away. */
+  /** The account of this process: only root can give files away. */
   private static final int ROOT = 0;
 
   private static final Step NOTHING = path -> {};

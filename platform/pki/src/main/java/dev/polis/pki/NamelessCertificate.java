@@ -73,7 +73,7 @@ final class NamelessCertificate extends X509Certificate {
   private final transient Date notAfter;
   private final transient PublicKey key;
   private final transient Extensions extensions; // null if there are none
-  // Read with the rest: whoever asks for them later expects no failure. Null if absent.
+  // Read with the rest, since the getters must not fail later. Null if absent.
   private final transient KeyUsage usage;
   private final transient BasicConstraints constraints;
 

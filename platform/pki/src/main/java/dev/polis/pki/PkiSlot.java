@@ -33,8 +33,8 @@ record PkiSlot(
   }
 
   /**
-   * Reads what is stored. The certificate is read before its key: they are made in one transaction,
-   * and a key that another has just made must not seem to be missing.
+   * Reads the entries of a name. The certificate is read before its key: they are made in one
+   * transaction, and a key that another process has just made must not seem to be missing.
    */
   static PkiSlot read(PkiBackend backend, String name) throws InterruptedException {
     PkiBackend.Entry certificate = backend.get(certificatePath(name)).orElse(null);

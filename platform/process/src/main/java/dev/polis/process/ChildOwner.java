@@ -84,7 +84,7 @@ public record ChildOwner(String account, int files, String obstacle) {
 
   /**
    * Gives it a directory in which it makes files itself. A child of another owner that has the
-   * directory is ended first, as it would go on making files there.
+   * directory is ended first, since it would make more files there.
    *
    * @param child name of the process
    */

@@ -115,8 +115,8 @@ public class Commands {
   }
 
   /**
-   * Returns the command with the program's whole path; unchanged if it is not installed, so that
-   * the start fails in words.
+   * Returns the command with the program's whole path. A program that is not installed leaves it
+   * unchanged, so that the start fails with a message that names the program.
    */
   public static List<String> located(List<String> command) {
     for (Path directory : DIRECTORIES) {

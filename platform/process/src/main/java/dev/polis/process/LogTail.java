@@ -19,8 +19,8 @@ import java.util.function.Consumer;
 /**
  * Follows a log file that a child appends to, and keeps it short. Each call of {@link #poll}
  * delivers the complete lines that came since the last, in the form that the converter gives them
- * or else raw; the place is saved, so that the next reader goes on there. After a kill -9 the lines
- * of the last call may be delivered twice, none is left out.
+ * or else raw; the place is saved, so that the next reader continues there. After a kill -9 the
+ * lines of the last call may be delivered twice, none is left out.
  *
  * <p>Rotation: once the file exceeds its limit, all is delivered and a poll finds nothing new, it
  * is copied to {@code .1} and truncated. The child's descriptor stays good, because it appends. A

@@ -51,7 +51,7 @@ public final class PortHolder {
   /**
    * Finds the process that listens on this address or on all addresses.
    *
-   * @return who holds it, such as {@code process 4711 (nginx)}; empty if nobody listens
+   * @return who holds it, such as {@code process 4711 (nginx)}; empty if no process listens
    * @throws IOException if the kernel's tables cannot be read
    */
   public Optional<String> find(InetAddress address, int port) throws IOException {
@@ -134,7 +134,7 @@ public final class PortHolder {
       }
       return false;
     } catch (IOException notOurs) {
-      // It has ended, or belongs to somebody else: then it is not found, and the caller says so.
+      // It has ended, or belongs to another account: it is not found, and the caller says so.
       return false;
     }
   }

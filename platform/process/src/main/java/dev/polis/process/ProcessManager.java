@@ -47,8 +47,8 @@ public interface ProcessManager {
   Optional<ManagedProcess> find(String name);
 
   /**
-   * Returns whether a process of this name lives, whoever started it. A start that was cut short is
-   * settled first, which takes a second at most.
+   * Returns whether a process of this name lives, no matter which code started it. A start that was
+   * cut short is settled first, which takes a second at most.
    *
    * @throws InterruptedException if the wait is interrupted
    */
@@ -61,8 +61,8 @@ public interface ProcessManager {
   List<ProcessRecord> records();
 
   /**
-   * Ends the process of this name, whoever started it, and all its descendants, and deletes its
-   * record. Does nothing if there is none.
+   * Ends the process of this name, no matter which code started it, and all its descendants, and
+   * deletes its record. Does nothing if there is none.
    *
    * @throws InterruptedException if the wait is interrupted
    * @throws ProcessException if something survives SIGKILL

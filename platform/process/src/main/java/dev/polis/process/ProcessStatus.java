@@ -45,7 +45,7 @@ public sealed interface ProcessStatus {
     }
   }
 
-  /** It was stopped because somebody asked for it. */
+  /** It was stopped on request. */
   record Stopped() implements ProcessStatus {
     @Override
     public String text() {

@@ -39,7 +39,7 @@ public final class RunAs {
 
   /**
    * Returns the name for {@link ProcessSpec#withAccount} of an account that exists as a number
-   * alone, so that a child is nobody whom the machine knows.
+   * alone, so that a child runs as no user of the machine.
    *
    * @param number from 60578 to 61183, which neither Debian nor systemd gives to anybody, and which
    *     is within the numbers that a container has

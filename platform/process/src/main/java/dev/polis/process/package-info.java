@@ -28,11 +28,11 @@
  * <p>Where the node is root a child need not be: {@link dev.polis.process.Account} lists the
  * accounts, {@link dev.polis.process.ChildOwner} finds out whether a child can have its own, and
  * gives it the files that it reads. These lie in folders of the node, which others may pass through
- * and in which nobody else puts a link; a child writes in folders of its own alone.
+ * and in which no other account puts a link; a child writes in folders of its own alone.
  *
- * <p>Whose child does not answer measures that with {@link dev.polis.process.Silence}, which says
- * what the kernel knows of it, and publishes it. Whose child has ended quotes its {@link
- * dev.polis.process.LastWords}.
+ * <p>An owner whose child does not answer measures that with {@link dev.polis.process.Silence},
+ * which says what the kernel knows of it, and publishes it. An owner whose child has ended quotes
+ * its {@link dev.polis.process.LastWords}.
  *
  * <p>Not promised: the exit code of an adopted process, which only its parent learns; resource
  * limits (no cgroups are made, the kernel at hand may offer none to write to); lines written in the

@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 
-/** Real children that can be told from all others on the machine by a word in their environment. */
+/** Marks real children by a variable of their environment, so that the test finds them all. */
 final class Children {
   private static final String VARIABLE = "POLIS_TEST_CHILD";
 

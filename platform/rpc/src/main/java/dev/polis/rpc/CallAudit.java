@@ -16,7 +16,7 @@ import java.util.Arrays;
  * by one; refusals of strangers and nodes' reports about themselves are counted.
  */
 final class CallAudit {
-  /** The part of an IPv6 address that a site gets: whoever has one has 2^64 addresses. */
+  /** The length of an IPv6 prefix that a site gets: one site has 2^64 addresses. */
   private static final int SITE_BYTES = 8;
 
   /**

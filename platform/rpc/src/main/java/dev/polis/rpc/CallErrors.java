@@ -33,8 +33,8 @@ final class CallErrors {
   }
 
   /**
-   * Returns the status for an exception of a handler, or of a step before it. Only what nobody
-   * foresaw is logged, with its stack.
+   * Returns the status for an exception of a handler, or of a step before it. Only an unforeseen
+   * exception is logged, with its stack.
    */
   static Told of(Throwable failure, String id, String method, Log log) {
     return switch (failure) {

@@ -14,9 +14,9 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * Sends messages to one caller from the thread of whoever has a new message. It is for streams of
- * which there are many that all carry the same messages, so that none needs a thread of its own.
- * Made by {@link CallStreams#feed}. Safe for use by any thread.
+ * Sends messages to one caller, on the thread that has a new message. It is for many streams that
+ * carry the same messages, so that none needs a thread of its own. Made by {@link
+ * CallStreams#feed}. Safe for use by any thread.
  *
  * @param <T> what is sent
  */
@@ -24,7 +24,7 @@ public final class CallFeed<T> {
 
   /**
    * Supplies the messages of a stream. Called by one thread at a time; does not block, since the
-   * thread is that of somebody who feeds others as well.
+   * same thread feeds other calls as well.
    *
    * @param <T> what is sent
    */
@@ -139,7 +139,7 @@ public final class CallFeed<T> {
     } catch (RpcException refusal) {
       end(refusal);
     } catch (Throwable failure) {
-      // Whatever it is, it is this call's and nobody else's; the host words and logs it.
+      // Any failure ends this call alone; the host logs it and chooses the status.
       try {
         finish();
       } finally {

@@ -26,8 +26,8 @@ import javax.net.ssl.SSLSession;
 /**
  * Determines who is at the other end of a connection. TLS has proved that the peer holds the key of
  * the certificate it showed; what the certificate is worth is decided here, for each call anew, so
- * that a change of trust also reaches connections that are open. That decision in the call, not in
- * the handshake, is also what lets a refusal be told in words.
+ * that a change of trust also reaches connections that are open. Since the call decides, not the
+ * handshake, the refused caller gets the reason as text.
  */
 final class CallIdentity {
   /**
@@ -179,7 +179,7 @@ final class CallIdentity {
   /**
    * Returns who calls.
    *
-   * @throws RpcException UNAUTHENTICATED if the peer showed something that nobody may show: several
+   * @throws RpcException UNAUTHENTICATED if the peer showed something that is not allowed: several
    *     certificates, another kind of key, a revoked certificate
    */
   Caller identify(Attributes connection) {

@@ -49,9 +49,9 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private Thread runner; // null while no handler runs
 
   private volatile CallIdentity.Caller caller = CallIdentity.Caller.unknown();
-  private volatile CallProvider provider; // null until somebody serves it
+  private volatile CallProvider provider; // null until one serves it
   private volatile Message request; // null until it has come
-  private volatile String requestText; // null until somebody logs it
+  private volatile String requestText; // null until a log needs it
   private volatile boolean announced; // whether the audit log has its beginning
   private volatile long auditTicket; // of its latest record; 0 while there is none to wait for
   private volatile Context.CancellableContext context; // null until the handler has it
@@ -152,7 +152,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     by.calls.add(this);
   }
 
-  /** Returns who serves it; null until somebody does. */
+  /** Returns the provider that serves it; null until one does. */
   CallProvider provider() {
     return provider;
   }
@@ -311,7 +311,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
         }
       }
     } catch (IllegalStateException endedByItself) {
-      // gRPC closes a call whose message it could not encode, and has told the caller so.
+      // gRPC closes a call whose message it could not encode, and has sent the reason.
     } finally {
       owner.leave(this);
     }
@@ -382,7 +382,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Interrupts a handler that runs although its caller left, or was told, just before. */
+  /** Interrupts a handler that runs although its caller has just left or got its status. */
   private void interruptIfOver(Context.CancellableContext own) {
     synchronized (state) {
       if (abandoned || own.isCancelled()) {
@@ -393,7 +393,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
 
   /**
    * Marks the handler as not running. It also clears an interrupt that came too late, since the
-   * thread goes on to other callbacks.
+   * thread runs other callbacks next.
    */
   private void left() {
     if (here) {
@@ -474,7 +474,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       try {
         callback.run();
       } catch (Throwable failure) {
-        // Whatever it is, it is this call's and nobody else's.
+        // Any failure ends this call alone.
         fail(failure);
       } finally {
         left();

@@ -36,9 +36,7 @@ record CallMethod(
         method.getServiceName(), tolerant(method), CallRule.of(method), new CallCounters());
   }
 
-  /**
-   * Returns the method that stands for all methods that nobody serves; its calls are not audited.
-   */
+  /** Returns the method that stands for all unknown methods; its calls are not audited. */
   static CallMethod unknown(MethodDescriptor<?, ?> method) {
     CallRule rule = new CallRule(method.getFullMethodName(), false, Set.of(), false, false);
     return new CallMethod("", tolerant(method), rule, new CallCounters());

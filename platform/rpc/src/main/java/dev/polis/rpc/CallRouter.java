@@ -59,7 +59,7 @@ final class CallRouter extends HandlerRegistry {
 
   // Calls read who serves them, and join or leave, side by side; who serves changes alone.
   private final StampedLock serving = new StampedLock();
-  // Guarded by serving; whoever reads it without may see it change at once.
+  // Guarded by serving; a value that is read without it may be out of date at once.
   private final Map<String, CallProvider> preferred = new ConcurrentHashMap<>();
   private final Set<CallInFlight> calls = ConcurrentHashMap.newKeySet();
   // Guarded by serving, written alone.
@@ -68,8 +68,8 @@ final class CallRouter extends HandlerRegistry {
   private boolean stopped;
   private int draining;
 
-  // Wakes calls that wait for a provider, and providers that wait for their calls. Nobody takes it
-  // who holds serving.
+  // Wakes calls that wait for a provider, and providers that wait for their calls. A thread that
+  // holds serving never takes it.
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
 
@@ -159,8 +159,7 @@ final class CallRouter extends HandlerRegistry {
         left = changed.awaitNanos(left);
       }
     } catch (InterruptedException e) {
-      // Whoever stops the provider is in a hurry; its calls are ended below, and the hurry is
-      // passed on.
+      // The interrupt asks for haste: the calls are ended below, and the interrupt is passed on.
       Thread.currentThread().interrupt();
     } finally {
       lock.unlock();
@@ -437,9 +436,9 @@ final class CallRouter extends HandlerRegistry {
   }
 
   /**
-   * Lets a call that was ended from outside leave once more, by its failure.
+   * Fails if the call was ended from outside, so that it leaves once more.
    *
-   * @throws RpcException if it was; nobody reads it
+   * @throws RpcException if it was; no caller gets this status
    */
   private void requireOpen(CallInFlight call) {
     if (call.isClosed()) {
@@ -545,7 +544,7 @@ final class CallRouter extends HandlerRegistry {
         limits.retryDelay());
   }
 
-  // ---- what nobody knows
+  // ---- unknown methods
 
   private ServerCall.Listener<Object> refuse(
       ServerCall<Object, Object> connection, Metadata headers) {

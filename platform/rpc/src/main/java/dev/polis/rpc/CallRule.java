@@ -18,7 +18,7 @@ import java.util.Set;
  * States who may call a method, read from the method's options.
  *
  * @param method full name
- * @param stated whether the method says anything; if not, nobody may call it
+ * @param stated whether the method has a rule; if not, every call is refused
  * @param need permissions the caller has to hold
  * @param open whether strangers may call it
  * @param mutating whether calls of it are audited
@@ -62,7 +62,7 @@ record CallRule(
   /**
    * Checks that the caller may call the method.
    *
-   * @throws RpcException INTERNAL, UNAUTHENTICATED or PERMISSION_DENIED, in words
+   * @throws RpcException INTERNAL, UNAUTHENTICATED or PERMISSION_DENIED, with the reason
    */
   void admit(CallIdentity.Caller caller) {
     if (!stated) {

@@ -12,7 +12,7 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Serves calls whose answer is a stream without end: each on a virtual thread of its own, or fed by
- * other threads. A caller that reads slowly delays nobody else.
+ * other threads. A caller that reads slowly delays no other caller.
  *
  * <p>An organ has one of these and closes it when its component deactivates, after its services are
  * unregistered. Safe for use by any thread.
@@ -54,7 +54,7 @@ public final class CallStreams implements AutoCloseable {
   private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
   private final Set<CallFeed<?>> feeds = ConcurrentHashMap.newKeySet();
 
-  // A thread that is known is one that was started: nobody can wait for another.
+  // Makes adding and starting a thread one step: close() cannot wait for one that has not started.
   private final Lock starting = new ReentrantLock();
 
   private volatile boolean closed;
@@ -135,7 +135,7 @@ public final class CallStreams implements AutoCloseable {
     } catch (RpcException refusal) {
       fail(call, refusal);
     } catch (Throwable failure) {
-      // Whatever it is, it is this call's and nobody else's; the host words and logs it.
+      // Any failure ends this call alone; the host logs it and chooses the status.
       call.onError(failure);
     } finally {
       threads.remove(Thread.currentThread());

@@ -26,7 +26,7 @@ public final class CallUpload<Q> implements StreamObserver<Q> {
     this.part = part;
   }
 
-  /** Returns what the caller sends. Whoever reads closes it; what comes later is dropped. */
+  /** Returns what the caller sends. The reader closes it; bytes that come later are dropped. */
   public InputStream bytes() {
     return bytes;
   }

@@ -52,7 +52,8 @@ public final class ComputingThreads implements AutoCloseable {
     /**
      * Computes on a thread that is not the caller's.
      *
-     * @throws InterruptedException if the thread is interrupted, as nobody waits for the result
+     * @throws InterruptedException if the thread is interrupted, since no caller waits for the
+     *     result
      */
     T run() throws InterruptedException;
   }

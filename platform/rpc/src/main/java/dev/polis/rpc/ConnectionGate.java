@@ -12,8 +12,8 @@ import java.util.function.Predicate;
 import javax.security.auth.x500.X500Principal;
 
 /**
- * Decides which connections of a port stay open. New ones are always a stranger's, since nobody is
- * known before the handshake, and have their place in the {@link StrangerRoom} that all ports
+ * Decides which connections of a port stay open. A new connection counts as a stranger's, since no
+ * peer is known before the handshake, and takes a place in the {@link StrangerRoom} that all ports
  * share. Members of the cluster have room of their own at each port, and are never displaced. Safe
  * for use by any thread.
  */
@@ -127,7 +127,7 @@ final class ConnectionGate {
       return ConnectionGate.this;
     }
 
-    /** Records that the handshake is over, with somebody who is no member. */
+    /** Records that the handshake is over and that the peer is no member. */
     void greeted() {
       synchronized (room) {
         if (state == State.NEW) {

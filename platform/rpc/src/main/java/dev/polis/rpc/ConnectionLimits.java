@@ -31,7 +31,7 @@ public record ConnectionLimits(int members, int strangers, int perSource, int pe
     return Math.max(1, members / 3);
   }
 
-  /** Refuses limits under which nobody could connect. */
+  /** Refuses limits that let no client connect. */
   public ConnectionLimits {
     if (members < 1 || strangers < 1 || perSource < 1 || perSecond < 1) {
       throw new IllegalArgumentException(

@@ -14,8 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Compares the fields of requests with the largest sizes that the protocol files state at them, so
- * that no handler, log or record gets a value of a size that nobody thought of. Safe for use by any
- * thread.
+ * that no handler, log or record gets a larger value. Safe for use by any thread.
  */
 final class FieldRules {
   /**

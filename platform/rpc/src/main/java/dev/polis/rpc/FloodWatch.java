@@ -3,8 +3,8 @@ package dev.polis.rpc;
 import dev.polis.logtree.Log;
 
 /**
- * Decides from time to time whether a listener is flooded, and says so in words. For one thread,
- * but for {@link #words}.
+ * Decides from time to time whether a listener is flooded, and describes the flood as text. For one
+ * thread, except {@link #words}.
  */
 final class FloodWatch {
   /** As many in one look are no client that starts, nor a probe of ports. */
@@ -31,7 +31,7 @@ final class FloodWatch {
     this.turnedAway = turnedAway;
   }
 
-  /** Returns who floods the listener; empty if nobody does. */
+  /** Returns the description of the flood, with its worst source; empty if there is none. */
   String words() {
     return words;
   }

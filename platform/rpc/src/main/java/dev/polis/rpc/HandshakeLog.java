@@ -20,7 +20,7 @@ import javax.net.ssl.SSLSession;
  * logged.
  */
 final class HandshakeLog {
-  /** Ten lines show what is wrong; what a flood adds to them is its number. */
+  /** Ten lines show the fault; a flood adds only its number of failures. */
   private static final int BURST = 10;
 
   private static final Duration INTERVAL = Duration.ofSeconds(1);

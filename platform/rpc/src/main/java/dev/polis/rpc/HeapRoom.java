@@ -64,7 +64,7 @@ final class HeapRoom implements AutoCloseable {
   }
 
   private void collected() {
-    // Not what is in use now: this thread may come late, when there is garbage again.
+    // Takes the use just after the collection: when this thread runs, there may be garbage again.
     long used = pools.stream().mapToLong(pool -> pool.getCollectionUsage().getUsed()).sum();
     boolean was = isFull();
     full = used >= limit() ? used : 0;
@@ -103,7 +103,7 @@ final class HeapRoom implements AutoCloseable {
     }
   }
 
-  /** Returns what a caller is told whose call is refused. */
+  /** Returns the status that a refused call gets. */
   Status refusal() {
     return Status.RESOURCE_EXHAUSTED.withDescription(words());
   }

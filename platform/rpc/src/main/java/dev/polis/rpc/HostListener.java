@@ -31,8 +31,7 @@ final class HostListener {
 
   /**
    * Bounds calls that are begun and reset at once: they cost the caller nothing and the node a call
-   * each. All streams of a connection, ended eight times in ten seconds, are still somebody's
-   * honest work.
+   * each. An honest client may still end all streams of a connection eight times in ten seconds.
    */
   private static final int RESETS = 2048;
 
@@ -40,9 +39,9 @@ final class HostListener {
 
   /**
    * Loggers of gRPC and Netty that write a stack trace for each fault of a caller, or for each
-   * connection that a flood displaces at once, on a thread that serves all of them. The callers are
-   * told, and our own log has the calls. Held, since the JDK forgets the level of a logger that
-   * nobody holds.
+   * connection that a flood displaces at once, on a thread that serves all of them. The callers get
+   * a status, and our own log has the calls. This list holds the loggers, since the JDK forgets the
+   * level of a logger without a reference.
    */
   private static final List<Logger> VERBOSE_LOGGERS =
       Stream.of(
@@ -207,7 +206,7 @@ final class HostListener {
   private static void shutdown(Server server) {
     server.shutdownNow();
     try {
-      // Calls are cancelled; what is left is their threads' way out.
+      // The calls are cancelled; their threads only need time to end.
       server.awaitTermination(2, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

@@ -43,7 +43,7 @@ final class HostSockets {
    * Creates the sockets of a listener.
    *
    * @param member returns the certificate of a peer that belongs to the cluster
-   * @param tls whether the listener speaks TLS; without it nobody is a member
+   * @param tls whether the listener speaks TLS; without it no peer is a member
    */
   HostSockets(
       ConnectionGate gate,

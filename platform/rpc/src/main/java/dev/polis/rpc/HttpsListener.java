@@ -11,7 +11,7 @@ import javax.net.ssl.SSLParameters;
 /**
  * Serves HTTPS at one address, each request on a virtual thread of its own. For organs that answer
  * clients which speak HTTP/1.1 instead of gRPC. Only members of the cluster finish the handshake.
- * Whoever opens it closes it.
+ * Its opener closes it.
  *
  * <p>The port belongs to the platform. While an organ is replaced, its next instance opens a
  * listener at the same address: from then on it gets all requests, on the same open port, and when
@@ -54,7 +54,7 @@ public final class HttpsListener implements ListenerTask.Open, AutoCloseable {
     return listener.address();
   }
 
-  /** Ends serving; if nobody else serves at the port, it is closed, with all connections. */
+  /** Ends serving; closes the port and all its connections if no other listener serves there. */
   @Override
   public void close() {
     listener.close();

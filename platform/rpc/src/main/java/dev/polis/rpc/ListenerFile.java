@@ -47,7 +47,7 @@ final class ListenerFile implements AutoCloseable {
     }
   }
 
-  /** A full disk is no reason to serve nobody; the file is for convenience. */
+  /** Writes the file, which is a convenience: a full disk does not stop the listeners. */
   private void write(List<RpcListenerStatus> all) {
     String text = all.stream().map(ListenerFile::line).collect(Collectors.joining());
     try {

@@ -377,7 +377,8 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     acceptors.shutdownGracefully(0, 2, TimeUnit.SECONDS);
     // Without the quiet period that netty waits by default: nothing is left to be quiet about.
     events.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3, TimeUnit.SECONDS);
-    // After those who pass the ends of connections to it: a call that is not told keeps its feed.
+    // After the event loops, which pass the ends of connections to it: a call that misses its end
+    // keeps its feed.
     executor.shutdownNow();
     heap.close();
     computing.close();

@@ -65,8 +65,8 @@ public final class LogCalls {
    * Answers one call: first the backlog, then, if it was asked for, the stream, which begins
    * exactly after it. What a slow caller missed is reported by a response of its own, at the place
    * where it is missing. Each response says where its caller is, so that a caller whose stream ends
-   * because the service is replaced goes on from there, without a gap and without getting anything
-   * twice.
+   * because the service is replaced continues from there, without a gap and without getting
+   * anything twice.
    *
    * @throws RpcException INVALID_ARGUMENT if the request makes no sense, naming the value;
    *     UNAVAILABLE if too many calls are being answered

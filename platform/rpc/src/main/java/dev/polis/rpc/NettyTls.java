@@ -70,9 +70,9 @@ final class NettyTls {
   }
 
   /**
-   * Agrees on keys with X25519 alone, which whoever serves this API has. Java's TLS would make a
-   * key pair on P-256 for each connection as well, and tables for that curve before the first.
-   * Servers take both.
+   * Agrees on keys with X25519 alone, which every server of this API supports. Java's TLS would
+   * make a key pair on P-256 for each connection as well, and tables for that curve before the
+   * first. Servers take both.
    */
   private static final class OnCurve25519 extends DelegatingSslContext {
     private static final String[] GROUPS = {"x25519"};

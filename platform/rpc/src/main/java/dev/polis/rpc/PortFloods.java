@@ -28,12 +28,12 @@ final class PortFloods {
     return !connections().isEmpty() || !calls().isEmpty();
   }
 
-  /** Returns who opens too many connections; empty if nobody does. */
+  /** Returns the description of a flood of connections; empty if there is none. */
   String connections() {
     return connections.words();
   }
 
-  /** Returns who begins too many calls; empty if nobody does. */
+  /** Returns the description of a flood of calls; empty if there is none. */
   String calls() {
     return calls.words();
   }

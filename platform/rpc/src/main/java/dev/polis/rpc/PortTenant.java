@@ -59,7 +59,7 @@ final class PortTenant<H> {
     notifyAll();
   }
 
-  /** Begins no more requests, waits for those that go on, and then interrupts them. */
+  /** Begins no more requests, waits for those in progress, and then interrupts the rest. */
   void finish(Duration within) {
     long end = System.nanoTime() + within.toNanos();
     synchronized (this) {
@@ -71,7 +71,7 @@ final class PortTenant<H> {
       } catch (InterruptedException hurried) {
         Thread.currentThread().interrupt();
       }
-      // Under the lock: a thread that has left does something else by then.
+      // Under the lock: a thread that has left may do other work, which must not be interrupted.
       busy.forEach(Thread::interrupt);
     }
   }

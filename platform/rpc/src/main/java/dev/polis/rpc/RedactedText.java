@@ -11,7 +11,7 @@ import java.util.Map;
 
 /**
  * Prints messages for logs: short, on one line, and without the fields that are marked as secret.
- * Unknown fields are left out, since nobody can tell what they hold.
+ * Unknown fields are left out, since they may hold a secret.
  */
 public final class RedactedText {
   /** A log line has room for 1024 bytes, of which the message is one part of several. */

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Opens gRPC channels to nodes. Whoever makes one shuts it down.
+ * Opens gRPC channels to nodes. The maker of a channel shuts it down.
  *
  * <p>A channel presents an identity, or none, and takes for the other side only whom its {@link
  * RpcTrust} says.
@@ -83,8 +83,8 @@ public final class RpcClients {
 
   /**
    * Opens a channel to the address that a name stands for at the time. While the name has no
-   * address, or nobody answers there, calls wait within their deadlines rather than fail: give each
-   * call one.
+   * address, or no server answers there, calls wait within their deadlines rather than fail: give
+   * each call a deadline.
    *
    * @param target the name, a URI whose scheme the resolver knows
    * @param names resolves it
@@ -113,8 +113,8 @@ public final class RpcClients {
   }
 
   /**
-   * Lets calls wait for a connection: a name may have no address yet, or one where nobody listens
-   * any more.
+   * Lets calls wait for a connection: a name may have no address yet, or one where no server
+   * listens any more.
    */
   private static final class Patient implements ClientInterceptor {
     @Override

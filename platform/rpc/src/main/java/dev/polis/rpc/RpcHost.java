@@ -71,7 +71,7 @@ public interface RpcHost {
    * Returns the revocation list that is in force, for organs with a listener of their own. Empty if
    * nothing was revoked yet.
    *
-   * @throws dev.polis.pki.IdentityException if the list is not known, so that nobody is accepted
+   * @throws dev.polis.pki.IdentityException if the list is not known, so that no peer is accepted
    */
   Optional<Crl> revoked();
 

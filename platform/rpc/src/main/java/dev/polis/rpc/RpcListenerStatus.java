@@ -8,11 +8,11 @@ import java.util.List;
  * @param name its name
  * @param address where it is or will be, {@code address:port}
  * @param open whether it accepts connections
- * @param detail why not, in words; empty if it does
- * @param flood who opens more connections than the listener bears, in words; empty if nobody does
- * @param callFlood who begins more calls than the listener bears, in words; empty if nobody does
+ * @param detail why it does not; empty if it does
+ * @param flood describes a flood of connections and names its worst source; empty if there is none
+ * @param callFlood describes a flood of calls and names its worst source; empty if there is none
  * @param services full names of the services it knows, sorted
- * @param away those of them that nobody provides at present
+ * @param away those of them without a provider at present
  */
 public record RpcListenerStatus(
     String name,

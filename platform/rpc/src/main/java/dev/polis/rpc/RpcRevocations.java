@@ -23,7 +23,7 @@ public sealed interface RpcRevocations {
    * @param reason why not, naming the file
    */
   record Unknown(String reason) implements RpcRevocations {
-    /** Returns what callers are told. */
+    /** Returns the reason that callers get. */
     public String describe() {
       return "this node does not know which certificates are revoked (%s), so it accepts none; it learns it as soon as consensus answers, call again then"
           .formatted(reason);

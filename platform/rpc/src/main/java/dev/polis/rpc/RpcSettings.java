@@ -24,7 +24,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
   /** Beyond it the files of a process end before the limit is reached. */
   private static final int MOST_CONNECTIONS = 65_536;
 
-  /** An hour: whoever waits longer for an organ has given up. */
+  /** An hour: no caller waits longer for an organ. */
   private static final long LONGEST_MILLIS = 3_600_000;
 
   /** Copies the list; refuses a name that occurs twice. */
@@ -137,7 +137,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
    * @param name what services name it by
    * @param address where it listens; port 0 lets the system choose
    * @param tls whether it speaks TLS and waits for credentials; otherwise it speaks plain text,
-   *     knows nobody, and opens with its first service
+   *     identifies no caller, and opens with its first service
    */
   public record Listener(String name, InetSocketAddress address, boolean tls) {}
 
@@ -148,7 +148,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
    *     are refused
    * @param holdTime how long each may wait
    * @param drainTime how long a provider that goes is kept for its calls in flight
-   * @param retryDelay what callers are told to wait before they try again
+   * @param retryDelay how long callers are asked to wait before they try again
    * @param messageBytes largest request
    * @param connections connections of each listener
    * @param strangerCalls calls of callers without a certificate of the cluster
@@ -176,8 +176,8 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
      * that has to find its feet, and are within the patience of a person. Five seconds of draining
      * let any unary call finish that is not stuck. 4 MiB is gRPC's own limit; the largest message,
      * a chunk of the node list, has 2 MiB. A handshake is two round trips and two signatures: 10 s
-     * are ample for the worst line. Nodes call each few seconds, so whoever is silent for five
-     * minutes has gone. Existing clients ask each 10 s and expect that each second is allowed.
+     * are ample for the worst line. Nodes call each few seconds, so a client that is silent for
+     * five minutes has gone. Existing clients ask each 10 s and expect that each second is allowed.
      */
     public static final Limits DEFAULT =
         new Limits(

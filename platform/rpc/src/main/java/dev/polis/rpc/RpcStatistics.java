@@ -50,7 +50,7 @@ public record RpcStatistics(List<Method> methods, int heldNow, List<Port> ports)
       List.of(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0);
 
   /**
-   * Counts the calls of one method on one listener. Methods that nobody ever served are counted
+   * Counts the calls of one method on one listener. Methods that were never served are counted
    * together under the name {@code unknown}, so that a caller cannot fill the memory with names.
    *
    * @param listener name of the listener

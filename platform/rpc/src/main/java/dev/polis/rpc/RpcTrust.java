@@ -23,8 +23,8 @@ public sealed interface RpcTrust {
   record Node(TlsTrust.Source source, NodeId node) implements RpcTrust {}
 
   /**
-   * Accepts whoever answers. For the first contact, when the cluster's CA is what the client wants
-   * to learn; send no secret over such a channel.
+   * Accepts any peer. For the first contact, when the cluster's CA is what the client wants to
+   * learn; send no secret over such a channel.
    */
   record Anybody() implements RpcTrust {}
 
@@ -38,7 +38,7 @@ public sealed interface RpcTrust {
     return new Node(TlsTrust.Source.of(ca), node);
   }
 
-  /** Returns the trust in whoever answers. */
+  /** Returns the trust that accepts any peer. */
   static RpcTrust anybody() {
     return new Anybody();
   }

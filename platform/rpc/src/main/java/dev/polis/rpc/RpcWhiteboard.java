@@ -18,9 +18,9 @@ import org.osgi.util.tracker.ServiceTrackerCustomizer;
  * Serves every {@link BindableService} of the framework that names a listener, from its
  * registration until it is unregistered.
  *
- * <p>Services are tracked here rather than bound by Declarative Services: whoever unregisters a
- * service has to wait until its calls are drained, and Declarative Services promises nothing about
- * how long an unbind may take.
+ * <p>Services are tracked here rather than bound by Declarative Services: the thread that
+ * unregisters a service has to wait until its calls are drained, and Declarative Services promises
+ * nothing about how long an unbind may take.
  */
 final class RpcWhiteboard implements ServiceTrackerCustomizer<BindableService, RpcRegistration> {
   private final BundleContext bundle;

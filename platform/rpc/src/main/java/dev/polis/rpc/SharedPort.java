@@ -13,9 +13,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Keeps one port open on behalf of whoever serves there. Several of one organ may serve at a port
- * for a moment, while one replaces the other: the newest gets all requests, and the port is closed
- * after the last one.
+ * Keeps one port open for its tenants. Several tenants of one organ may serve at a port for a
+ * moment, while one replaces the other: the newest gets all requests, and the port is closed after
+ * the last one.
  *
  * <p>All ports of the process are known here, and one lock guards them all: they are few, and
  * seldom change.
@@ -24,13 +24,13 @@ import java.util.stream.Stream;
  */
 abstract class SharedPort<H> {
 
-  /** How long requests that one who goes has begun may take to end. */
+  /** How long the requests of a leaving tenant may take to end. */
   private static final Duration DRAIN = Duration.ofSeconds(2);
 
   private static final Map<InetSocketAddress, SharedPort<?>> OPEN = new HashMap<>();
 
   /**
-   * Opens a port that nobody serves at.
+   * Opens a port that has no tenant yet.
    *
    * @param <P> the kind of port
    */
@@ -99,17 +99,16 @@ abstract class SharedPort<H> {
     }
   }
 
-  /** Begins to accept connections; there is somebody to answer. */
+  /** Begins to accept connections; there is a tenant to answer them. */
   abstract void start();
 
   /** Closes the port and all its connections. */
   abstract void stop();
 
   /**
-   * Serves at an address: at the port of the one before, if there is one of the same organ.
+   * Serves at an address: at the port of the tenant before, if there is one of the same organ.
    *
-   * @param kind what is served there; a port of another kind that nobody serves at any more is
-   *     closed first
+   * @param kind the class of the port; a port of another class without tenants is closed first
    * @param opening opens the port if there is none
    * @throws IOException if the port cannot be opened; the message says what to do
    */
@@ -195,10 +194,10 @@ abstract class SharedPort<H> {
   }
 
   /**
-   * Ends serving for one, after the requests it has begun.
+   * Ends serving for one tenant, after the requests it has begun.
    *
-   * @param keep how long the port stays open for the next one, if nobody else serves there;
-   *     requests wait meanwhile
+   * @param keep how long the port stays open for the next tenant, if this was the last; requests
+   *     wait meanwhile
    */
   final void leave(PortTenant<H> tenant, Duration keep) {
     boolean last;
@@ -242,7 +241,7 @@ abstract class SharedPort<H> {
     }
   }
 
-  /** Closes the port; the lock is held, so that whoever opens it anew finds it free. */
+  /** Closes the port; the lock is held, so that the next opening finds it free. */
   private void shut() {
     closed = true;
     OPEN.remove(address());

@@ -95,7 +95,7 @@ public final class StrangerRoom {
   }
 
   /**
-   * Returns a part of this room for connections of a port whose peers nobody can tell apart.
+   * Returns a part of this room for a port whose peers all look alike.
    *
    * @param size how many connections it has at most
    */

@@ -207,8 +207,8 @@ public final class TlsConnection implements AutoCloseable {
   }
 
   /**
-   * Returns whether a connection that nobody reads from is still open. A peer that has ended it, or
-   * has sent what was not asked for, makes it useless.
+   * Returns whether an idle connection is still usable. It is not if the peer has ended it, or has
+   * sent bytes that were not asked for.
    */
   public boolean usable() {
     try {
@@ -226,7 +226,7 @@ public final class TlsConnection implements AutoCloseable {
     }
   }
 
-  /** Sends what is written, and tells the peer that nothing follows; reading goes on. */
+  /** Sends the written bytes, and tells the peer that nothing follows; reading stays possible. */
   public void finishOutput() throws IOException {
     if (!finished) {
       finished = true;

@@ -18,7 +18,7 @@ public interface TlsHandler {
 
     /**
      * Passes all bytes to another connection and back until one of them ends. The platform does
-     * that, so it goes on while the code of the handler is replaced.
+     * that, so it continues while the code of the handler is replaced.
      *
      * @param other closed with the first one
      */
@@ -26,8 +26,8 @@ public interface TlsHandler {
 
     /**
      * Passes what another connection sends until it ends, as {@link Join} does, and nothing the
-     * other way: a byte of the peer, or its end, ends both. For an answer that goes on, behind
-     * which no request of the peer may reach the other side unread.
+     * other way: a byte of the peer, or its end, ends both. For a lasting answer, behind which no
+     * request of the peer may reach the other side unread.
      *
      * @param other closed with the first one
      */

@@ -9,8 +9,7 @@ import javax.net.ssl.SSLParameters;
 
 /**
  * Accepts TLS connections at one address, each on a virtual thread of its own. For organs whose
- * clients speak what the JDK's HTTP server does not, such as HTTP upgrades. Whoever opens it closes
- * it.
+ * clients speak what the JDK's HTTP server does not, such as HTTP upgrades. Its opener closes it.
  *
  * <p>The port and its connections belong to the platform. While an organ is replaced, its next
  * instance opens a listener at the same address: from then on it answers the next request of each
@@ -57,7 +56,7 @@ public final class TlsListener implements ListenerTask.Open, AutoCloseable {
     return port.address();
   }
 
-  /** Ends serving; if nobody else serves at the port, it is closed, with all connections. */
+  /** Ends serving; closes the port and all its connections if no other listener serves there. */
   @Override
   public void close() {
     close(Duration.ZERO);

@@ -17,8 +17,8 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Keeps one port open for TLS, and has each request of each connection answered by whoever is the
- * newest at the port. Between requests a connection belongs to nobody but the port.
+ * Keeps one port open for TLS. The newest tenant of the port answers each request of each
+ * connection; between requests a connection belongs to the port alone.
  */
 final class TlsPort extends SharedPort<TlsHandler> {
 
@@ -151,7 +151,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
         answer(connection, pass);
       }
     } catch (IOException gone) {
-      // A peer may go at any time, and nobody is left to be told.
+      // A peer may go at any time; there is no caller to answer.
     } catch (IllegalStateException stopped) {
       if (server.isOpen()) {
         throw stopped;
@@ -289,7 +289,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
     try {
       TlsConnection.copy(near, far);
     } catch (IOException gone) {
-      // The other direction cannot go on either; aborting both is what tells it.
+      // The other direction has to end as well; its thread notices the aborted connections.
       near.abort();
       far.abort();
     }

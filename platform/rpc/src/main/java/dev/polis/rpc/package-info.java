@@ -46,7 +46,7 @@
  * Strangers have little room, {@link dev.polis.rpc.StrangerRoom}, which all ports of the process
  * share: for connections ({@link dev.polis.rpc.ConnectionLimits}), for open calls and for bytes of
  * requests ({@link dev.polis.rpc.StrangerCalls}). They never fill it up: a new one takes the place
- * of the oldest of the source that has the most. So a flood from some addresses shuts nobody else
+ * of the oldest of the source that has the most. So a flood from some addresses shuts no other peer
  * out. A stranger without a call is disconnected soon, its call has a time, and its stream has no
  * handler before the first message. Members have room of their own, and no flood displaces them;
  * one member takes a third of it at most. A connection closes when the certificate that it showed
@@ -79,11 +79,10 @@
  * since only the caller knows whether that is safe.
  *
  * <p><b>Why not the JDK's HTTPS server.</b> It counts connections and not whose they are, so the
- * first thousand strangers shut everybody out; and it tells nobody of a connection before its first
- * byte.
+ * first thousand strangers shut all others out; and it reports no connection before its first byte.
  *
- * <p><b>Why not refuse new connections when there are too many.</b> Those that are there are the
- * flood; who comes to end it is new.
+ * <p><b>Why not refuse new connections when there are too many.</b> The connections that are open
+ * are the flood; the operator who comes to end it needs a new one.
  *
  * <p><b>Why not grpc-java's mutable registry and interceptors.</b> The registry answers
  * UNIMPLEMENTED during a gap, which callers take as final. Interceptors may throw, may forget to

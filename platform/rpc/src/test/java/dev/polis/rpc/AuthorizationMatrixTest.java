@@ -43,9 +43,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Every method of the wire format, called over TLS by every kind of caller, against a table that is
- * kept beside this test. A new method, or a changed rule, fails here until somebody has decided all
- * its cells.
+ * Calls every method of the wire format over TLS as every kind of caller, and compares the answers
+ * with a table beside this test. A new method, or a changed rule, fails here until all its cells
+ * are decided.
  */
 class AuthorizationMatrixTest {
   private static final String TABLE = "authorization-matrix.txt";

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Ends a stream with an answer on the way that nobody has read. */
+/** Ends a stream while an unread answer is on the way. */
 class BlockingStreamsTest {
 
   private static final Duration SOON = Duration.ofSeconds(10);

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is wrong before a message is one. */
+/** Decodes requests that are refused before there is a message. */
 class CallDecodingTest {
   private static final Metadata.Key<String> TIMEOUT =
       Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER);
@@ -93,7 +93,7 @@ class CallDecodingTest {
   @Tag("attack")
   @DisplayName("unknown fields are bounded together, however many messages they are spread over")
   void unknownFieldsOfManyMessages() {
-    // 250 labels, each with 60 empty groups that nobody knows.
+    // 250 labels, each with 60 unknown fields that are empty groups.
     CallMethod.Malformed malformed = labels(("0a78" + "2324".repeat(60)).repeat(250));
     assertTrue(malformed.reason().startsWith("labels.pairs[1]."), malformed.reason());
   }

@@ -420,7 +420,7 @@ class LogCallsTest {
     return follower;
   }
 
-  /** A caller that reads when it is told to. */
+  /** Reads as many messages as the test asks for. */
   private static final class Follower implements ClientResponseObserver<LogsRequest, LogsResponse> {
     private final List<LogEntry> backlog = new CopyOnWriteArrayList<>();
     private final List<LogEntry> stream = java.util.Collections.synchronizedList(new ArrayList<>());

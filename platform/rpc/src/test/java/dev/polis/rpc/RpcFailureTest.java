@@ -41,7 +41,7 @@ class RpcFailureTest {
     fixture.close();
   }
 
-  /** Fails as told. */
+  /** Throws the failure that the test sets. */
   private static final class Failing extends ManagementGrpc.ManagementImplBase {
     private Optional<Throwable> failure = Optional.empty();
 

@@ -58,7 +58,7 @@ class RpcHandshakeTest {
   /** Fit into a handshake, and read they take fifty times their bytes. */
   private static final int NAMES = 3000;
 
-  /** Of so many certificates a caller learns in words that one is taken. */
+  /** A caller with so many certificates still gets the reason: only one is accepted. */
   private static final int LONGEST_CHAIN = 2;
 
   private static final String FAILED = "TLS handshake with ";

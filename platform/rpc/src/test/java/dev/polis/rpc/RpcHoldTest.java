@@ -71,7 +71,7 @@ class RpcHoldTest {
         .build();
   }
 
-  /** Answers when it is told to. */
+  /** Answers when the test lets it. */
   private static final class Slow extends CuratorGrpc.CuratorImplBase {
     final CountDownLatch entered = new CountDownLatch(1);
     final CountDownLatch mayAnswer = new CountDownLatch(1);

@@ -209,7 +209,7 @@ class RpcMemberTest {
           Await.until(
               "the requests beyond the room to be refused",
               () -> {
-                // gRPC sends what is not whole only with something that is.
+                // gRPC sends an incomplete message only together with a complete one.
                 ask(greedy);
                 return ends.stream().filter(RpcMemberTest::isFull).count()
                     >= REQUESTS - HEAP / 4 / SENT;

@@ -122,7 +122,7 @@ final class RpcSwapTest {
           undisturbed.get(SWAPS * 99 / 100),
           slowestOfSwaps);
     } finally {
-      // Whatever failed, the callers do not go on calling what is gone.
+      // After any failure, too, the callers stop calling a service that is gone.
       over = true;
     }
   }

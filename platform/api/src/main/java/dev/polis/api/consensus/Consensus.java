@@ -18,8 +18,8 @@ public interface Consensus {
 
   /**
    * Begins to make this node the first member of a new cluster. It returns once the disk has been
-   * examined; what follows is told by {@link #status()}. A repeated call with the same identity,
-   * also after the machine was switched off in the middle, ends in the same place; if the member is
+   * examined; {@link #status()} reports the rest. A repeated call with the same identity, also
+   * after the machine was switched off in the middle, ends in the same place; if the member is
    * complete already, this is {@link #startExisting}.
    *
    * @param identity who this node is; its key becomes the key of the member's certificate
@@ -40,7 +40,7 @@ public interface Consensus {
 
   /**
    * Stops the member and its process, also one that an earlier instance left running: leadership
-   * moves away first if there is somebody to take it. Its data stays.
+   * first moves to another member that can take it. The data of the member stays.
    *
    * @throws InterruptedException if interrupted while waiting for the process to end
    */
@@ -57,8 +57,8 @@ public interface Consensus {
    * Hands out the way to etcd for one user, bound to the namespace of that user, which is all it
    * can read and write; {@code kube-apiserver} has no namespace, and can use only the keys of an
    * API server. It stays valid over restarts of etcd. When its certificate is renewed or this
-   * node's address changes, {@link ConsensusStatus.Running} is published anew; whoever holds an
-   * access for long asks again then.
+   * node's address changes, {@link ConsensusStatus.Running} is published anew; a consumer that
+   * keeps an access asks again then.
    *
    * @param user {@code curator}, {@code kubernetes} or {@code kube-apiserver}
    * @throws ConsensusException if there is no such user (the message names those there are), or no

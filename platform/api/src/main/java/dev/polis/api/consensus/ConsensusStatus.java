@@ -19,7 +19,7 @@ public sealed interface ConsensusStatus {
   /**
    * On its way.
    *
-   * @param waitingFor what is awaited, in words
+   * @param waitingFor what it waits for, as text
    */
   record Starting(String waitingFor) implements ConsensusStatus {
     @Override

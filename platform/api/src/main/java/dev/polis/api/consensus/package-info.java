@@ -15,7 +15,7 @@
  *
  * <p>The organ hands out access, not connections: each consumer opens, owns and closes its own
  * client, so that none of them can exhaust or close another's, and so that replacing the organ cuts
- * nobody off while etcd lives on.
+ * off no consumer while etcd lives.
  *
  * <p>Not promised: that {@code Running} means quorum. It says that this member has joined in and
  * answered once; calls made through an access fail or wait while the cluster has no quorum. Neither

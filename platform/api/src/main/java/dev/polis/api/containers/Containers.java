@@ -9,15 +9,16 @@ import org.osgi.annotation.versioning.ProviderType;
 
 /**
  * The container runtime of this node. All methods may be called from any thread. What was started
- * goes on when the service goes away; its successor adopts it when it is started again.
+ * keeps running when the service goes away; the next instance of the service adopts it in {@link
+ * #start}.
  */
 @Followed
 @ProviderType
 public interface Containers {
 
   /**
-   * Begins to make the runtime run as wanted, or adopts the one that runs. It returns at once; what
-   * follows is told by {@link #status()}. A repeated call that describes the same sandbox changes
+   * Begins to make the runtime run as wanted, or adopts the one that runs. It returns at once;
+   * {@link #status()} reports the rest. A repeated call that describes the same sandbox changes
    * nothing.
    *
    * @param request where and how
@@ -49,7 +50,7 @@ public interface Containers {
    * @throws ContainersException if the runtime is not running, or refuses the archive; the message
    *     holds its words
    * @throws IOException if the archive cannot be read, or there is no room for it
-   * @throws InterruptedException if interrupted; images that were complete by then stay
+   * @throws InterruptedException if interrupted; images that are complete stay
    */
   List<String> load(InputStream archive) throws IOException, InterruptedException;
 

@@ -1,6 +1,6 @@
 package dev.polis.api.containers;
 
-/** Says in words what the container runtime refused or could not do. */
+/** Reports what the container runtime refused or could not do. */
 public final class ContainersException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;

@@ -8,7 +8,7 @@ public sealed interface ContainersStatus {
   /** Returns it as one line for people. */
   String text();
 
-  /** Nobody asked for it, or it was stopped. */
+  /** It was not asked for, or it was stopped. */
   record Stopped() implements ContainersStatus {
     @Override
     public String text() {
@@ -19,7 +19,7 @@ public sealed interface ContainersStatus {
   /**
    * On its way.
    *
-   * @param waitingFor what is awaited, in words
+   * @param waitingFor what it waits for, as text
    */
   record Starting(String waitingFor) implements ContainersStatus {
     @Override

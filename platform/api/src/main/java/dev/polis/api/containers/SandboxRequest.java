@@ -41,7 +41,7 @@ public record SandboxRequest(
     folders = List.copyOf(folders);
   }
 
-  /** Describes a sandbox whose addresses nobody looks at beforehand. */
+  /** Describes a sandbox whose addresses are not checked beforehand. */
   public SandboxRequest(
       Isolation isolation,
       String name,

@@ -17,8 +17,8 @@
  * nothing of the machine's firewall, files and cgroups changes. On a machine that belongs to the
  * node it is the machine itself.
  *
- * <p>Containers outlive all code of a node: they are children of shims, which are children of
- * nobody. What runs is adopted by the next instance of the organ and by the next process.
+ * <p>Containers outlive all code of a node: they are children of shims, and no process of the node
+ * is the parent of a shim. The next instance of the organ, and the next process, adopt what runs.
  *
  * <p>Not promised: a second user. The organ serves one role at a time; what is asked of containers
  * themselves is asked at the runtime's own socket, by its own protocol (CRI).

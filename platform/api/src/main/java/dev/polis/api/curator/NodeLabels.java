@@ -60,7 +60,7 @@ public record NodeLabels(SortedMap<String, String> pairs) {
   /**
    * Says what is wrong with a key.
    *
-   * @return the problem in words; empty if the key is well-formed
+   * @return the problem as text; empty if the key is well-formed
    */
   public static Optional<String> problemOfKey(String key) {
     int slash = key.indexOf('/');
@@ -85,7 +85,7 @@ public record NodeLabels(SortedMap<String, String> pairs) {
   /**
    * Says what is wrong with a value.
    *
-   * @return the problem in words; empty if the value is well-formed
+   * @return the problem as text; empty if the value is well-formed
    */
   public static Optional<String> problemOfValue(String value) {
     return value.isEmpty() ? Optional.empty() : problemOfText(value);

@@ -7,7 +7,7 @@
  *                                            └── status: Idle · Campaigning · Leading · Following
  * </pre>
  *
- * <p>Whoever asks a question of the cluster asks the curator's gRPC services (Management, AAA,
+ * <p>A client with a question to the cluster asks the curator's gRPC services (Management, AAA,
  * Curator, CuratorLocal); this contract is only for the organ beside it, which creates the first
  * records of a cluster before any service can be called and says when serving may begin.
  *

@@ -15,7 +15,7 @@ public interface KubeconfigIssuer {
    * @param user the user's name in Kubernetes
    * @param groups the groups that the user belongs to; {@code system:masters} may do everything
    * @return the file's text, which holds the key
-   * @throws TimeoutException if there is no API server by then; the message says why
+   * @throws TimeoutException if no API server is ready within that time; the message says why
    * @throws InterruptedException if interrupted while waiting
    */
   String issue(String user, List<String> groups) throws TimeoutException, InterruptedException;

@@ -1,5 +1,5 @@
 /**
- * Credentials of Kubernetes for developers, from whoever has its authority.
+ * Credentials of Kubernetes for developers, from the organ that has its authority.
  *
  * <pre>
  *   debug ── issue(user, groups) ──▶ KubeconfigIssuer ◀── provided by ── kubernetes, where a controller may run

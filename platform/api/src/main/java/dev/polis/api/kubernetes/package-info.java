@@ -8,7 +8,7 @@
  * </pre>
  *
  * <p>A worker's certificates come from the curator, which knows the worker; the authority that
- * signs them belongs to the control plane. Whoever needs it first makes it: both call {@code
+ * signs them belongs to the control plane. The first organ that needs it makes it: both call {@code
  * PkiStore.ensureAuthority} with these names.
  *
  * <p>Not promised: an interface. What one organ does for another has a contract of its own.

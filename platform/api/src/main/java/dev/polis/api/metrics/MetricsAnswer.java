@@ -14,7 +14,7 @@ public sealed interface MetricsAnswer {
   /**
    * There are no metrics now.
    *
-   * @param reason why, and what to do, in words
+   * @param reason a text that says why, and what to do
    */
   record Unavailable(String reason) implements MetricsAnswer {}
 }

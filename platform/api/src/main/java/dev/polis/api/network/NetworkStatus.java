@@ -9,7 +9,7 @@ public sealed interface NetworkStatus {
   /**
    * It has none yet, or none any more.
    *
-   * @param reason what is waited for, in words
+   * @param reason what it waits for, as text
    */
   record Waiting(String reason) implements NetworkStatus {}
 

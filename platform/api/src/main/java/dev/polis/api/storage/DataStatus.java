@@ -6,7 +6,7 @@ public sealed interface DataStatus {
   /**
    * It cannot; files below {@code data/} must not be written.
    *
-   * @param reason what it waits for, or why it failed, in words
+   * @param reason what it waits for, or why it failed, as text
    */
   record NotMounted(String reason) implements DataStatus {}
 
@@ -14,7 +14,7 @@ public sealed interface DataStatus {
    * It can.
    *
    * @param security what the volume promises
-   * @param how by which means and with which limits, in words for a person
+   * @param how by which means and with which limits, as text for a person
    * @param shortfall what a stronger security needs that this machine lacks, and how to get it;
    *     empty if there is no stronger one
    */

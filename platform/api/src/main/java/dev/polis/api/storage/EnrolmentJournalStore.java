@@ -6,9 +6,9 @@ import dev.polis.wire.storage.EnrolmentJournal;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The journal of becoming a member, on {@code esp/}: written before each step, so that a node that
- * was killed goes on where it was. It holds keys until they have a better place, hence it is
- * erased, not deleted.
+ * Stores the journal of becoming a member on {@code esp/}. It is written before each step, so that
+ * a node that was killed continues where it was. It holds keys until they have a better place,
+ * hence it is erased, not deleted.
  */
 @ProviderType
 public interface EnrolmentJournalStore {

@@ -46,7 +46,7 @@ public sealed interface RecoveryStatus {
   /**
    * There is a recovery share, and it cannot be used.
    *
-   * @param reason why, in words
+   * @param reason why, as text
    */
   record Damaged(String reason) implements RecoveryStatus {
     @Override
@@ -68,8 +68,8 @@ public sealed interface RecoveryStatus {
   record Ready(String publicKey) implements RecoveryStatus {}
 
   /**
-   * There is a recovery share, and the private key lies in the state directory: whoever takes the
-   * disk has both.
+   * There is a recovery share, and the private key lies in the state directory: a thief of the disk
+   * has both.
    *
    * @param publicKey the recovery key it is sealed to: an X25519 public key, hexadecimal
    * @param key the file that holds the private key

@@ -57,8 +57,8 @@ public interface Storage {
   }
 
   /**
-   * What this machine can give, in words, for each security: asked before a security is promised to
-   * a cluster.
+   * Checks that this machine can give a security; called before the security is promised to a
+   * cluster.
    *
    * @throws StorageException UNSUPPORTED, naming the missing tool (and its Debian package),
    *     permission or kernel feature

@@ -4,8 +4,8 @@ package dev.polis.api.storage;
 public enum StorageSecurity {
   /** Nothing: a plain directory. */
   INSECURE,
-  /** Whoever holds the disk cannot read it. */
+  /** A holder of the disk cannot read it. */
   ENCRYPTED,
-  /** Whoever holds the disk can neither read it nor change a block unnoticed. */
+  /** A holder of the disk can neither read it nor change a block unnoticed. */
   AUTHENTICATED_ENCRYPTED
 }

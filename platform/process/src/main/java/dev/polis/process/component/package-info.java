@@ -5,7 +5,7 @@
  *   configuration "records" ──┐
  *                             ├──▶ ProcessComponent ──offers──▶ ProcessManager
  *   LogTree ──────────────────┘            │
- *                                          └── deactivated: tails end, processes go on
+ *                                          └── deactivated: tails end, processes keep running
  * </pre>
  *
  * <p>Not promised: that a process ends with this component. Children outlive the code that started

@@ -36,7 +36,9 @@ public final class AuditLog implements AutoCloseable {
   /** First sum after 10 s, so that a person sees an attack begin; 24 lines a day while it lasts. */
   private static final Duration REFUSALS_FIRST = Duration.ofSeconds(10);
 
-  /** A disk that has not taken the last records by then hangs, and the process has to end. */
+  /**
+   * A disk that has not taken the last records after this time hangs, and the process has to end.
+   */
   private static final Duration LAST_WRITE = Duration.ofSeconds(10);
 
   private static final Duration HOUR = Duration.ofHours(1);
@@ -90,7 +92,7 @@ public final class AuditLog implements AutoCloseable {
 
   // Of the writing thread.
   private AuditWriter writer; // null while no file is open
-  private Path known; // null until a directory was open: what is confirmed there is known
+  private Path known; // null until a directory was open; knownSequence is of its records
   private long knownSequence;
 
   /**
@@ -124,8 +126,8 @@ public final class AuditLog implements AutoCloseable {
   // ---- the volume
 
   /**
-   * Writes to this directory from now on; what is held is written first. Does nothing if it is open
-   * already, as when another instance of an organ says it again.
+   * Writes to this directory from now on; the held records are written first. Does nothing if it is
+   * open already, as when another instance of an organ calls this again.
    */
   public void open(Path directory) {
     lock.lock();
@@ -597,7 +599,10 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /** Writes what is held and ends the thread; what no disk takes is lost, and logged. */
+  /**
+   * Writes the held records and ends the thread; records that no disk takes are lost, which is
+   * logged.
+   */
   @Override
   public void close() {
     lock.lock();

@@ -16,7 +16,7 @@ import java.util.Optional;
  * @param time when it was made
  * @param kind what it tells
  * @param call number of the call; empty if it is about none
- * @param peer who called; empty if nobody did
+ * @param peer the caller; empty if there is none
  * @param method full name of the method; empty if it is about none
  * @param text the request, the outcome, or what happened
  */
@@ -35,7 +35,7 @@ public record AuditRecord(
 
   /**
    * Holds what a record tells before it has its place in the chain. Control characters, with which
-   * a caller could forge lines, become question marks; what is too long is cut.
+   * a caller could forge lines, become question marks; texts that are too long are cut.
    */
   record Draft(Instant time, AuditKind kind, String call, String peer, String method, String text) {
     Draft {

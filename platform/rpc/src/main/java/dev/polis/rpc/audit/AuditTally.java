@@ -75,7 +75,7 @@ final class AuditTally {
     period = began - ended < period ? Math.min(longest, period * 2) : shortest;
   }
 
-  /** Returns how long the period goes on, at least 0; empty if nothing was counted. */
+  /** Returns the time until the period ends, at least 0; empty if nothing was counted. */
   synchronized OptionalLong left() {
     return total == 0
         ? OptionalLong.empty()

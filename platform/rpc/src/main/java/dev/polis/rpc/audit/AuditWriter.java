@@ -19,7 +19,7 @@ import java.util.List;
  * thread. After an exception it is closed and opened anew, which cuts off what was not confirmed.
  */
 final class AuditWriter implements AutoCloseable {
-  /** The most that one append writes; what is torn is never longer. */
+  /** The most that one append writes; a torn end of a file is never longer. */
   static final int LONGEST_WRITE = 256 << 10;
 
   private final AuditFolder folder;

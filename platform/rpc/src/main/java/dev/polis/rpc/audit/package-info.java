@@ -20,13 +20,12 @@
  * whose outcome is not known, as after a loss of power.
  *
  * <p>What strangers are refused is counted, and written as one line for a period that grows from 10
- * seconds to an hour while refusals go on: no number of calls empties the log. Nodes' reports about
- * themselves, which come every few seconds, are counted too, and written once an hour.
+ * seconds to an hour while refusals continue: no number of calls empties the log. Nodes' reports
+ * about themselves, which come every few seconds, are counted too, and written once an hour.
  *
  * <p>While there is no data volume, or its disk is full, records stay in memory and are written
- * later; what is held then does not survive the process. When {@link
- * dev.polis.rpc.audit.AuditLog#HELD} records are held, further changes are refused: the log fails
- * closed.
+ * later; they do not survive the process. When {@link dev.polis.rpc.audit.AuditLog#HELD} records
+ * are held, further changes are refused: the log fails closed.
  *
  * <p>The platform owns the writer, which stands still while organs are replaced; the storage organ
  * says where the files are, and closes them before it unmounts the volume.
