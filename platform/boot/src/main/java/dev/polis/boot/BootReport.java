@@ -16,8 +16,8 @@ public interface BootReport {
   /**
    * Opens a wait, shown to the person at the keyboard by its name with its time until it ends.
    *
-   * @param name what is awaited, in words and without a verb of waiting: {@code "etcd to elect a
-   *     leader"}. Two open waits may bear one name.
+   * @param name the awaited event as a text for people, without a verb of waiting: {@code "etcd to
+   *     elect a leader"}. Two open waits may bear one name.
    * @return the wait; the caller ends it, best by try-with-resources
    */
   Wait waiting(String name);
@@ -25,7 +25,7 @@ public interface BootReport {
   /**
    * Returns the waits that have not ended yet.
    *
-   * @return the oldest first; empty where nobody keeps them
+   * @return the oldest first; empty where they are not kept
    */
   default List<OpenWait> openWaits() {
     return List.of();
@@ -71,15 +71,15 @@ public interface BootReport {
    * stopped from another thread. After another ending has begun it changes nothing.
    *
    * @param reason who wants it and why, for the person at the keyboard: one line
-   * @throws IllegalStateException where nobody could start the process again
+   * @throws IllegalStateException where nothing starts the process again
    */
   default void restart(String reason) {
     throw new IllegalStateException("nothing here starts the process again");
   }
 
   /**
-   * Returns why a power-off would lock the owner out, and what to do first. Whoever is asked for a
-   * power-off refuses it with these words.
+   * Returns why a power-off would lock the owner out, and what to do first. Code that is asked for
+   * a power-off refuses it with this text.
    *
    * @return empty if a power-off does no harm
    */
@@ -100,7 +100,7 @@ public interface BootReport {
    * Returns why an organ that is deactivated now is stopped. Organs ask it in their deactivate
    * method.
    *
-   * @return {@link StopReason#CODE_REPLACED} as long as the node goes on, then {@link
+   * @return {@link StopReason#CODE_REPLACED} as long as the node continues, then {@link
    *     StopReason#PROCESS_RESTART} or {@link StopReason#POWER_OFF}; never {@link
    *     StopReason#ROLE_REMOVED}, which concerns roles and not organs
    */

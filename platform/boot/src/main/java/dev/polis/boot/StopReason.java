@@ -3,8 +3,8 @@ package dev.polis.boot;
 /**
  * Says why work is stopped for good, and so what has to end with it.
  *
- * <p>This table is the contract between whoever stops something (the launcher, an organ, the role
- * server) and the code that is stopped. <em>Children</em> are processes of {@code
+ * <p>This table is the contract between the code that stops something (the launcher, an organ, the
+ * role server) and the code that is stopped. <em>Children</em> are processes of {@code
  * dev.polis.process}; <em>mounts</em> are file systems that the code mounted; <em>sockets</em> are
  * those that a child holds, or that lie in the file system for a successor; <em>records</em> say
  * that something runs or is mounted: process records, pid files, status values.
@@ -37,7 +37,9 @@ public enum StopReason {
   /** The cluster no longer wants this work on this node. There is no successor. */
   ROLE_REMOVED,
 
-  /** The node goes on; only this code is stopped, replaced or updated. A successor is expected. */
+  /**
+   * The node continues; only this code is stopped, replaced or updated. A successor is expected.
+   */
   CODE_REPLACED,
 
   /** The process of the node ends and a new one is expected soon. */

@@ -15,7 +15,7 @@
  * Organs take it as a mandatory reference. An organ that may take long opens a {@link
  * dev.polis.boot.Wait} under a name a person understands, says in its detail what is going on, and
  * ends it with a result. The organ that brings the node home calls {@link
- * dev.polis.boot.BootReport#home}. An organ that can not go on, and for which another try is
+ * dev.polis.boot.BootReport#home}. An organ that can not continue, and for which another try is
  * pointless, calls {@link dev.polis.boot.BootReport#fatal}, which ends the node.
  *
  * <p>The classes of this package lie on the launcher's class path and reach the bundles through the

@@ -243,7 +243,7 @@ final class CallGate {
     change(new Unasked(), null);
   }
 
-  /** Sends calls to a provider if nobody has asked for one before; returns whether it does. */
+  /** Sends calls to a provider if no user has asked for one before; returns whether it does. */
   boolean openFirst(ProviderCalls first) {
     lock.lock();
     try {
@@ -294,12 +294,12 @@ final class CallGate {
       Passage before = passage;
       passage = next;
       latest = provider;
-      // After the passage: who is refused by the provider looks at the passage again.
+      // After the passage: a call that the provider refuses looks at the passage again.
       switch (before) {
         case Open(ProviderCalls calls) when !(next instanceof GivenAway) -> calls.retire();
         case GivenAway(ProviderCalls calls, String _) -> calls.retire();
         case Open _, Unasked _, Held _, Closed _ -> {
-          // Nobody has entered, or who has may stay.
+          // No call has entered, or the calls that have may stay.
         }
       }
       changed.signalAll();
@@ -321,7 +321,7 @@ final class CallGate {
         left = changed.awaitNanos(left);
       }
     } catch (InterruptedException e) {
-      // Whoever retires the provider is in a hurry; the hurry is passed on.
+      // The caller must not wait longer; its interrupt is passed on.
       Thread.currentThread().interrupt();
     } finally {
       lock.unlock();

@@ -57,7 +57,7 @@ public record FollowedService(
     }
   }
 
-  /** Nobody provides it, and nobody can use it. */
+  /** No bundle provides it, and none can use it. */
   public record Absent() implements Provision {
     @Override
     public String text() {

@@ -14,9 +14,9 @@ public interface FollowedServices {
   Value<List<FollowedService>> all();
 
   /**
-   * Announces that a bundle is about to be replaced. From now on the proxies of what it provides
-   * stay, also while nobody provides: calls wait then, for a limited time. Nothing else changes
-   * until the swap says so.
+   * Announces that a bundle is about to be replaced. From now on the proxies of the contracts that
+   * it provides stay, also while no bundle provides them: calls wait then, for a limited time.
+   * Nothing else changes until the swap says so.
    *
    * @param predecessor the bundle; if it provides no contract that is followed, the swap does
    *     nothing

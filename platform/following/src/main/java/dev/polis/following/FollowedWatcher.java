@@ -9,7 +9,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
 
 /**
- * Watches the value of the present provider, and goes on with that of its successor. A state that
+ * Watches the value of the present provider, and continues with that of its successor. A state that
  * the successor has in common with its predecessor is not returned again.
  */
 final class FollowedWatcher<T> implements Watcher<T> {
@@ -20,7 +20,7 @@ final class FollowedWatcher<T> implements Watcher<T> {
 
   private Watcher<T> watcher; // null while none is open
   private ProviderCalls provider; // whose it is; null while none is open
-  private Thread reader; // null while nobody is in a get
+  private Thread reader; // the thread in a get; null if there is none
   private boolean closed;
 
   /** The newest state looked at; null before the first. Belongs to the reader. */
@@ -157,7 +157,7 @@ final class FollowedWatcher<T> implements Watcher<T> {
 
   private void attach(ProviderCalls entered, Watcher<T> opened) {
     synchronized (state) {
-      // Looked at under the lock that whoever retires the provider takes after having done so.
+      // Checked under the lock, which a thread takes after it has retired the provider.
       if (!closed && !entered.retired()) {
         watcher = opened;
         provider = entered;
@@ -178,7 +178,7 @@ final class FollowedWatcher<T> implements Watcher<T> {
     detach();
   }
 
-  /** Lets go of the provider; a get that waits goes on with the next one. */
+  /** Releases the provider; a get that waits continues with the next one. */
   void detach() {
     Watcher<T> former;
     synchronized (state) {

@@ -59,7 +59,7 @@ final class LocalFollowedServices
     this.exporters =
         new BundleTracker<>(
             context, Bundle.RESOLVED | Bundle.STARTING | Bundle.ACTIVE | Bundle.STOPPING, this);
-    // Before anything is followed: nobody may be bound to a provider meanwhile.
+    // Before anything is followed: no user may be bound to a provider meanwhile.
     this.hooks =
         context.registerService(
             new String[] {FindHook.class.getName(), EventListenerHook.class.getName()},

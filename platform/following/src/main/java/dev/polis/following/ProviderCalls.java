@@ -37,11 +37,11 @@ final class ProviderCalls {
   /** Counts a call in, to be counted out; returns false if the provider takes no new ones. */
   boolean enter() {
     underWay.incrementAndGet();
-    // Looked at after the call is counted, as whoever retires looks at the count afterwards.
+    // Read after the count: a thread that retires the provider reads the count afterwards.
     return !retired;
   }
 
-  /** Counts a call out; returns whether somebody may wait for it to be the last. */
+  /** Counts a call out; returns whether it was the last one of a retired provider. */
   boolean leave() {
     return underWay.decrementAndGet() == 0 && retired;
   }

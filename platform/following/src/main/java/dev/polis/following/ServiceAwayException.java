@@ -1,6 +1,6 @@
 package dev.polis.following;
 
-/** A service was called that nobody provides at present. The call did not reach any provider. */
+/** A service was called that no bundle provides at present. The call did not reach any provider. */
 public final class ServiceAwayException extends RuntimeException {
   private static final long serialVersionUID = 1;
 

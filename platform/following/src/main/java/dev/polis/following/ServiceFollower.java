@@ -61,7 +61,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   /** What hand-overs of the providers are called, once one was seen; written under the lock. */
   private volatile String organ = "";
 
-  private volatile ServiceReference<Object> present; // null while nobody provides
+  private volatile ServiceReference<Object> present; // null while no bundle provides
   private volatile FollowedService.Provision provision = new FollowedService.Absent();
   private volatile Instant since;
 
@@ -337,7 +337,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     changed.run();
   }
 
-  /** Returns a factory that the framework takes for one of somebody who knows the contract. */
+  /** Returns a factory whose class loader finds the contract, as the framework demands. */
   private ServiceFactory<?> factory() {
     Factory factory = new Factory();
     return (ServiceFactory<?>)
@@ -428,7 +428,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   }
 
   /**
-   * Says that whoever has given its state away has it back.
+   * Notes that the provider that gave its state away has it back.
    *
    * @param name what the hand-over is called
    */
@@ -495,7 +495,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   final class Swap {
     private final ServiceReference<Object> predecessor;
     private final ServiceProvider name;
-    private final Bundle successor; // null if whoever announced the swap names it later
+    private final Bundle successor; // null if it is named later
 
     private Swap(ServiceReference<Object> predecessor, Bundle successor) {
       this.predecessor = predecessor;
@@ -607,7 +607,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     }
   }
 
-  /** Ends what a swap has left: calls go to whoever is there, or the proxy goes. */
+  /** Cleans up after a swap: calls go to a provider, or the proxy goes if there is none. */
   private void settle() {
     boolean wasHeld = held || present != null && hasGiven(present);
     held = false;

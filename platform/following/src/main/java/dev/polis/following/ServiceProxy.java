@@ -53,8 +53,9 @@ final class ServiceProxy implements InvocationHandler {
   }
 
   /**
-   * Returns whether a default method is the provider's own. While nobody provides, the latest
-   * provider counts; one that is not known is called, which runs whichever method it has.
+   * Returns whether a default method is the provider's own. While no bundle provides, the answer
+   * for the latest provider counts. Without such an answer it is yes: the call then runs whichever
+   * method the next provider has.
    */
   private boolean overridden(Method method) throws Throwable {
     ProviderCalls present = gate.latest();

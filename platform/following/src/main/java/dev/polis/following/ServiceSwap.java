@@ -46,8 +46,8 @@ public interface ServiceSwap extends AutoCloseable {
   void revert();
 
   /**
-   * Ends the swap: calls no longer wait. A contract that nobody provides now loses its proxy, and
-   * its users are stopped. Further calls do nothing.
+   * Ends the swap: calls no longer wait. A contract without a provider now loses its proxy, and its
+   * users are stopped. Further calls do nothing.
    */
   @Override
   void close();

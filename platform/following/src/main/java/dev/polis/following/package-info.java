@@ -19,8 +19,8 @@
  *   <caption>Methods</caption>
  *   <tr><th>method</th><th>what happens</th></tr>
  *   <tr><td>returns a {@link dev.polis.event.Value}</td><td>the value follows the provider of the
- *   moment: an open watcher goes on with the successor's value, returns nothing twice that is equal
- *   to what it returned last, and misses no newest state</td></tr>
+ *   moment: an open watcher continues with the successor's value, returns nothing twice that is
+ *   equal to what it returned last, and misses no newest state</td></tr>
  *   <tr><td>returns another interface of the contract's package, has no parameters and throws
  *   nothing checked</td><td>the result is a proxy too</td></tr>
  *   <tr><td>a default method that the provider does not override</td><td>runs on the proxy, so what
@@ -30,9 +30,9 @@
  *
  * <p><b>Who provides.</b> The first provider stays in use until it goes. If another one is there
  * then, it takes over: new calls go to it, those under way on the first may end, and no user is
- * stopped. If nobody is there, the proxy goes, and its users are stopped, as they would be without
+ * stopped. If there is none, the proxy goes, and its users are stopped, as they would be without
  * it. A swap that is announced ({@link dev.polis.following.FollowedServices#begin}) changes this:
- * the proxy stays although nobody provides, and calls wait, for a limited time.
+ * the proxy stays without a provider, and calls wait, for a limited time.
  *
  * <p>While a provider gives its state to its successor ({@link
  * dev.polis.handover.HandOverListener}) neither decides, so calls wait: for the rest of the

@@ -23,7 +23,7 @@ import java.util.function.Consumer;
  */
 public final class HandOverTable implements HandOvers {
 
-  /** How long one who comes waits for a change that goes on. */
+  /** How long an instance that comes or leaves waits for another change of its organ. */
   private static final Duration TURN = SwapDeadline.TURN.limit();
 
   private final Log log;
@@ -37,7 +37,7 @@ public final class HandOverTable implements HandOvers {
   /** Lists the instances of one organ. Guarded by the lock. */
   private static final class Line {
     final List<Seat<?>> seats = new ArrayList<>();
-    Seat<?> incumbent; // null while nobody is in charge
+    Seat<?> incumbent; // null while no instance is in charge
     boolean changing;
     int closing; // instances that have left and are not closed
   }
@@ -279,7 +279,9 @@ public final class HandOverTable implements HandOvers {
       }
     }
 
-    /** Lets the predecessor go on, or closes what nobody has any more. */
+    /**
+     * Gives the state back to the predecessor, which continues; if it has left, closes the state.
+     */
     void giveBack(Throwable failure) {
       if (taken == null) {
         return;
@@ -346,7 +348,7 @@ public final class HandOverTable implements HandOvers {
     /** It had left before. */
     record Repeated() implements Withdrawal {}
 
-    /** Nobody gets its state. */
+    /** No instance gets its state. */
     record Plain() implements Withdrawal {}
 
     /** Its state has to go back to this one. */
@@ -354,9 +356,9 @@ public final class HandOverTable implements HandOvers {
   }
 
   /**
-   * Removes an instance, which is closing from now on. Waits until nobody asks it for its state or
-   * gives one back to it, and, if it has to give the state back, until no other change of its organ
-   * goes on.
+   * Removes an instance, which is closing from now on. Waits until no other thread asks it for its
+   * state or gives one back to it. If the instance has to give the state back, waits also until no
+   * other change of its organ is under way.
    */
   private Withdrawal withdraw(Seat<?> seat) {
     lock.lock();
@@ -412,7 +414,7 @@ public final class HandOverTable implements HandOvers {
     private boolean gave;
     private boolean busy; // asked for its state, or given one back: it does not leave meanwhile
 
-    private InstanceCall last = InstanceCall.none(); // for whoever changes the organ
+    private InstanceCall last = InstanceCall.none(); // for the thread that changes the organ
 
     Seat(String organ, I instance) {
       this.organ = organ;
@@ -468,7 +470,7 @@ public final class HandOverTable implements HandOvers {
       tolerate(InstanceCall.Request.RESUME, () -> instance.resume(state));
     }
 
-    /** Calls an instance that must go on, whatever happens: failures are logged. */
+    /** Calls an instance that must continue even if the call fails: failures are logged. */
     private void tolerate(InstanceCall.Request request, Runnable step) {
       try {
         call(

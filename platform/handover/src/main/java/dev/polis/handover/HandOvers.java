@@ -13,15 +13,15 @@ public interface HandOvers {
   /**
    * Starts an instance of an organ, which may take the state of the one before it.
    *
-   * <p>If the starter throws, a state that it has taken goes back to the predecessor, which goes on
-   * with it, before this method throws the same.
+   * <p>If the starter throws, a state that it has taken goes back to the predecessor, which
+   * continues with it, before this method throws the same.
    *
    * @param organ the organ's name, {@code "curator"}
    * @param starter makes the instance; called once, on the calling thread
    * @param <I> the class of the instance
    * @param <E> what the starter may throw
    * @return the instance and its membership, which its opener ends with {@link Membership#leave()}
-   * @throws HandOverException if another hand-over of this organ is still going on
+   * @throws HandOverException if another hand-over of this organ is still under way
    */
   <I extends OrganInstance, E extends Exception> Membership<I> join(
       String organ, Starter<I, E> starter) throws E;
@@ -55,8 +55,8 @@ public interface HandOvers {
      * Makes the predecessor give its state away; from now on the successor decides.
      *
      * @return {@link OrganState#NONE} if there is no predecessor
-     * @throws HandOverException if the predecessor does not give its state, and goes on; or if one
-     *     that has left is not closed in time
+     * @throws HandOverException if the predecessor does not give its state and continues, or if an
+     *     instance that has left is not closed in time
      */
     OrganState take();
   }
@@ -74,7 +74,7 @@ public interface HandOvers {
 
     /**
      * Ends the membership and closes the instance. If the predecessor is still there, the instance
-     * gives it the state back first and the predecessor goes on; then the instance leaves alone
+     * gives it the state back first and the predecessor continues; then the instance does not touch
      * what it gave. An instance that comes meanwhile and finds no predecessor begins when this one
      * is closed. Returns when that is done. Does nothing the second time.
      *

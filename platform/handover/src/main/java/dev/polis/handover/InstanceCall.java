@@ -30,7 +30,7 @@ final class InstanceCall {
     OrganState run() throws InterruptedException;
   }
 
-  /** Says how a call ended, or that nobody waits for it any more. */
+  /** Says how a call ended, or that its caller no longer waits. */
   private sealed interface Outcome {
     record Open() implements Outcome {}
 
@@ -70,7 +70,7 @@ final class InstanceCall {
     return "it has to " + request.words;
   }
 
-  /** Says who gets a state for which nobody waits any more. */
+  /** Names the receiver of a state that comes after the caller has stopped waiting. */
   InstanceCall orLate(Consumer<OrganState> receiver) {
     late = receiver;
     return this;
@@ -120,7 +120,7 @@ final class InstanceCall {
         late.accept(state);
       }
     } catch (Throwable failure) {
-      // Everything: it is the instance's failure, and whoever waits for it words it.
+      // Any failure of the instance: the thread that waits makes the message from it.
       outcome.getAndUpdate(now -> now instanceof Outcome.Open ? new Outcome.Thrown(failure) : now);
     }
   }

@@ -20,8 +20,8 @@ public interface OrganInstance {
 
   /**
    * Ends what is in progress, stops deciding, and returns the state. From now on this instance
-   * changes nothing of what it gave, also when it is closed, unless it is told to {@link #resume}.
-   * What it publishes stays as it is.
+   * changes nothing of what it gave, also when it is closed, unless {@link #resume} is called. What
+   * it publishes stays as it is.
    *
    * <p>If it throws, it decides as before.
    *

@@ -81,7 +81,7 @@ public final class OrganState {
     values.forEach((name, value) -> new ForeignTypes(organ, giver, name).require(value));
   }
 
-  /** Closes what nobody takes any more; failures are told and do not stop it. */
+  /** Closes the values, which no instance takes any more; reports failures and continues. */
   void close(Consumer<String> trouble) {
     values.forEach(
         (name, value) -> {

@@ -15,8 +15,8 @@ public enum SwapDeadline {
   /** The end of a bundle; {@code stop.ms}. */
   STOP(30, "a bundle is stopped", Set.of()),
   /**
-   * A call of a followed contract while nobody provides it. The successor of the slowest organ is
-   * there within ten seconds on a machine that is busy with other things.
+   * A call of a followed contract while no bundle provides it. The successor of the slowest organ
+   * is there within ten seconds on a machine that is busy with other things.
    */
   HOLD(30, "a call waits for a provider", Set.of(GATE)),
   /**
@@ -57,7 +57,7 @@ public enum SwapDeadline {
     return limit;
   }
 
-  /** Returns what is waited for, in words. */
+  /** Returns a description of the wait, for people. */
   public String words() {
     return wait;
   }

@@ -1,5 +1,5 @@
 /**
- * Lets a second instance of an organ go on from where the first one is.
+ * Lets a second instance of an organ continue where the first one is.
  *
  * <pre>
  *   first instance                       HandOvers                        second instance
@@ -19,16 +19,16 @@
  *        ▼  decides again                                                       ×
  * </pre>
  *
- * <p>Whoever has the state decides, and nobody else: an election is taken part in, a file is
- * written, a process is maintained by one instance at a time. An instance that gave its state away
- * stays able to take it back until it leaves, and touches nothing meanwhile.
+ * <p>Only the instance that has the state decides: one instance at a time takes part in an
+ * election, writes a file or maintains a process. An instance that gave its state away stays able
+ * to take it back until it leaves, and touches nothing meanwhile.
  *
- * <p>From the moment the first instance is asked for its state until the second one is active
- * nobody decides. A {@link dev.polis.handover.HandOverListener} learns of that, so that calls wait
+ * <p>From the moment the first instance is asked for its state until the second one is active,
+ * neither decides. A {@link dev.polis.handover.HandOverListener} learns of that, so that calls wait
  * instead of being refused: {@code dev.polis.following} does so for the contracts that it follows.
  *
  * <p>A hand-over is final when the first instance leaves, which is when its bundle is stopped.
- * Until then the second one's end, whatever its reason, makes the first one go on.
+ * Until then the first one continues if the second one ends for any reason.
  *
  * <p>State is a set of named values of platform types or of the JDK. Two versions of an organ see
  * the same class of such a value, and no class of the version that goes is kept: a value whose
@@ -37,7 +37,7 @@
  * with less state understand each other.
  *
  * <p>Deadlines: a predecessor has {@link dev.polis.handover.HandOvers#PATIENCE} to drain. If it
- * takes longer or throws, it goes on, and the second instance fails to start with a {@link
+ * takes longer or throws, it continues, and the second instance fails to start with a {@link
  * dev.polis.handover.HandOverException} that says so. A state that comes later all the same goes
  * back to the instance it came from. If the first instance leaves by itself before it is asked,
  * there is no predecessor, and the second one begins as if it were alone.
@@ -47,7 +47,8 @@
  * a component.
  *
  * <p>Not promised: a hand-over between processes; there the records on the disk serve. Nor between
- * an instance that ends first and one that begins later: then nobody would renew a lease meanwhile.
+ * an instance that ends first and one that begins later: then no instance would renew a lease
+ * meanwhile.
  *
  * <p>Why not a class of its own for the state of each organ: each field that a version adds would
  * need a new platform, and so a new process.

@@ -30,7 +30,7 @@ class HandOverTableTest {
 
   private final HandOverTable table = HandOverTable.open(LogTree.create(), SOON);
 
-  /** For instances that hang: nobody waits for them for long. */
+  /** For instances that hang: each call to them may take 200 ms at most. */
   private final HandOverTable hurried =
       HandOverTable.open(LogTree.create(), Duration.ofMillis(200));
 

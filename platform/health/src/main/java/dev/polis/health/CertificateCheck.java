@@ -37,7 +37,7 @@ public final class CertificateCheck implements SelfCheck.Look {
    * A certificate in a file.
    *
    * @param name what people call it, such as {@code the node's certificate}
-   * @param file where it is, in PEM; what is not there is not looked at
+   * @param file where it is, in PEM; a missing file is not checked
    * @param remedy what to do when it ends, if the clock is right
    */
   public record Watched(String name, Path file, String remedy) {}

@@ -391,7 +391,7 @@ public final class Explainer {
     };
   }
 
-  /** Returns what is worth showing although it is well. */
+  /** Returns the reasons of conditions that are UP, which are worth showing too. */
   private static List<String> facts(List<HealthCondition> conditions) {
     return conditions.stream()
         .filter(condition -> condition.level() == HealthLevel.UP)

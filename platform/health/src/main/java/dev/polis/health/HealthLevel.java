@@ -8,7 +8,7 @@ public enum HealthLevel {
   DEGRADED,
   /** It does not do its work yet: it waits for something that is expected to come. */
   WAITING,
-  /** It does not do its work: something has failed, or somebody has stopped it. */
+  /** It does not do its work: something has failed, or it was stopped. */
   DOWN;
 
   /**

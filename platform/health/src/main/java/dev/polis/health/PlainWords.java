@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** Says in words for people what failures say for programmers. */
+/** Turns the texts of failures, which are for programmers, into texts for people. */
 final class PlainWords {
   /** How the supervision tree joins a failure and its causes. */
   private static final String AND_CAUSE = "; caused by ";

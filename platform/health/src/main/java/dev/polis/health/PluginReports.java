@@ -13,7 +13,7 @@ public interface PluginReports {
   /**
    * Returns how plugins stand at this moment.
    *
-   * @return one status for each installed plugin, and for each one that somebody tried to bring in
+   * @return one status for each installed plugin, and for each one that a swap tried to bring in
    */
   List<PluginStatus> plugins();
 }

@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Joins what an organ or a role has published and what its runnables say, so that each cause is
- * told once and what to do follows from it.
+ * Joins what an organ or a role has published and what its runnables say, so that each cause
+ * appears once, and its remedy follows from it.
  *
  * @param name of the organ or role
  * @param kind which of the two

@@ -73,7 +73,7 @@ final class SupervisedHealth {
         remedy(runnable));
   }
 
-  /** Returns what is known to help against a failure; without that, the log is left. */
+  /** Returns the known remedy against a failure; if there is none, the advice to read the log. */
   static String remedy(RunnableStatus runnable) {
     return Remedies.of(runnable.lastError())
         .orElse("see its log: polisctl debug logs --dn " + runnable.dn());

@@ -16,7 +16,7 @@
  *   <caption>Levels, mildest first</caption>
  *   <tr><th>level</th><th>does its work</th><th>derived from</th></tr>
  *   <tr><td>UP</td><td>yes</td><td>all runnables HEALTHY or DONE, no condition worse than this</td></tr>
- *   <tr><td>DEGRADED</td><td>yes, with something to mend</td><td>a runnable that does not stop when told to; own conditions</td></tr>
+ *   <tr><td>DEGRADED</td><td>yes, with something to mend</td><td>a runnable that does not stop when it is cancelled; own conditions</td></tr>
  *   <tr><td>WAITING</td><td>not yet</td><td>a runnable that is NEW; an absent organ whose services are missing; own conditions</td></tr>
  *   <tr><td>DOWN</td><td>no</td><td>a runnable that is DEAD, or NEW again after it died; an organ that was stopped or could not be activated; own conditions</td></tr>
  * </table>
@@ -34,8 +34,8 @@
  *
  * <p><b>Roots and victims.</b> A condition says what it is due to, or leaves that to be found from
  * what the organ needs: {@link dev.polis.health.HealthCauses} blames what does not work below it.
- * What can be blamed on none is a root; screens begin with it and give each victim one line. What
- * an organ and its runnables say of the same failure is told once, in the organ's words. A
+ * What can be blamed on none is a root; screens begin with it and give each victim one line. If an
+ * organ and its runnables report the same failure, it appears once, in the organ's words. A
  * condition without a remedy gets the one that is known for its reason, and else that of reading
  * the log.
  *
@@ -44,7 +44,7 @@
  * organ is well because it says nothing: an organ without a scope is absent, and is listed as such.
  *
  * <p><b>Why not ask the organs?</b> An organ that is asked may hang, and then so does the answer.
- * Publishing turns this round: whoever reads, reads memory. Why not the framework's own condition
+ * Publishing turns this round: a reader only reads memory. Why not the framework's own condition
  * service ({@code org.osgi.service.condition})? It knows only that a condition holds, and has no
  * place for a reason or a remedy. Why not Felix Health Checks? They run checks on a schedule, on
  * threads of their own; the table of levels is theirs, the rest is not needed.

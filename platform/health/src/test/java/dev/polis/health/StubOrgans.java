@@ -10,7 +10,7 @@ import java.util.stream.Stream;
  *
  * @param needs which organs an organ needs, by its name
  * @param plugins the plugins of the node
- * @param absent organs that are absent as long as nobody opens a scope for them
+ * @param absent organs that are absent as long as no scope is open for them
  */
 record StubOrgans(Map<String, Set<String>> needs, List<PluginStatus> plugins, Absent... absent)
     implements OrganDirectory {

@@ -28,7 +28,7 @@ public interface Log {
   /** Logs that an operation failed. */
   void error(String format, Object... arguments);
 
-  /** Logs that the organ cannot go on. It does not end anything. */
+  /** Logs that the organ cannot continue. It does not end anything. */
   void fatal(String format, Object... arguments);
 
   /** Returns a log that appends only while the verbosity of this journal is at least {@code n}. */

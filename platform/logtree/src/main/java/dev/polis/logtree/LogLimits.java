@@ -7,7 +7,8 @@ import java.time.Duration;
  *
  * @param entriesPerJournal newest entries kept of each name
  * @param bytes bytes kept over all journals, estimated
- * @param timeToLive how long after its last entry the journal of a name that nobody holds is kept
+ * @param timeToLive how long after its last entry a journal is kept of which no {@link Log} or
+ *     {@link RawLog} is held
  */
 public record LogLimits(int entriesPerJournal, long bytes, Duration timeToLive) {
   /**

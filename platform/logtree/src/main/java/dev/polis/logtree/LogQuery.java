@@ -71,8 +71,8 @@ public record LogQuery(
   }
 
   /**
-   * Leaves out what comes up to this sequence number. To go on where another reader was, give its
-   * {@link LogReader#cursor} and ask for the whole backlog, which then is what came meanwhile.
+   * Leaves out what comes up to this sequence number. To continue where another reader was, give
+   * its {@link LogReader#cursor} and ask for the whole backlog, which then is what came meanwhile.
    */
   public LogQuery after(long sequence) {
     return new LogQuery(dn, children, backlog, sequence, kind, minimum, following);

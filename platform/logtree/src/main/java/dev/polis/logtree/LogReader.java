@@ -49,8 +49,8 @@ public interface LogReader extends AutoCloseable {
   /**
    * Waits for the next entries.
    *
-   * @return what is buffered, or nothing if the reader is closed and its buffer drained, or if its
-   *     query does not follow
+   * @return the buffered entries, or nothing if the reader is closed and its buffer drained, or if
+   *     its query does not follow
    * @throws InterruptedException if the waiting thread is interrupted; nothing is lost by that
    */
   Optional<LogBatch> next() throws InterruptedException;

@@ -8,8 +8,8 @@ import org.osgi.annotation.versioning.ProviderType;
  * Gives access to the journals of a node by distinguished name. Safe for use by any thread.
  *
  * <p>A name is made of parts joined by dots, {@code root.storage.mount}; the empty name is the root
- * of all. A journal lives as long as somebody holds a {@link Log} or {@link RawLog} of it; once
- * nobody does, and nothing was appended for the time to live, it is dropped with its entries.
+ * of all. A journal lives as long as a {@link Log} or {@link RawLog} of it is held. After that,
+ * once nothing was appended for the time to live, it is dropped with its entries.
  *
  * <p>A part may end with the number of an instance, {@code root.storage~2.mount}. It is left out
  * wherever a name is given: instances of one organ share their journals, see {@link Dn#journal}.

@@ -8,7 +8,7 @@ public enum Severity {
   WARNING('W'),
   /** An operation failed. */
   ERROR('E'),
-  /** The organ that logs this cannot go on. */
+  /** The organ that logs this cannot continue. */
   FATAL('F');
 
   private final char letter;

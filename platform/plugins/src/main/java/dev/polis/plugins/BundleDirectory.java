@@ -24,7 +24,7 @@ final class BundleDirectory {
   /**
    * @param name a symbolic name, or {@code name:version} where several versions are installed
    * @return the one bundle of that name
-   * @throws StatusException INVALID_ARGUMENT, NOT_FOUND; in words
+   * @throws StatusException INVALID_ARGUMENT or NOT_FOUND, with a message for people
    */
   Bundle named(String name) throws StatusException {
     if (name.isBlank()) {

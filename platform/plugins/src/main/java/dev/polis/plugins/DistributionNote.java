@@ -9,8 +9,8 @@ import dev.polis.plugins.swap.PluginsHealth;
 import java.util.List;
 
 /**
- * Shows in the node's health which plugins run in another version than the distribution has. That
- * is nothing to mend: somebody wanted it so.
+ * Shows in the node's health which plugins run in another version than the distribution has. Such a
+ * difference is no fault: an order for a swap caused it.
  */
 final class DistributionNote implements AutoCloseable {
   private static final String CODE = "distribution-differs";
@@ -34,7 +34,8 @@ final class DistributionNote implements AutoCloseable {
   }
 
   /**
-   * Returns what differs, in words: {@code dev.polis.metrics 0.1.5 (the distribution has 0.2.0)}.
+   * Returns each difference as a text, such as {@code dev.polis.metrics 0.1.5 (the distribution has
+   * 0.2.0)}.
    */
   static List<String> differences(LocalInventory inventory) {
     return inventory.distribution().stream()

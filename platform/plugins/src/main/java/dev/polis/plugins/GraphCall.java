@@ -80,7 +80,10 @@ final class GraphCall {
                         || provided.equalsIgnoreCase("role " + name));
   }
 
-  /** Asks whoever follows contracts, and lets it go: it needs swaps, which this bundle offers. */
+  /**
+   * Returns the followed contracts. The service that knows them is released at once, because it
+   * needs the swaps that this bundle offers.
+   */
   List<FollowedContract> contracts() {
     ServiceReference<FollowedContractSource> reference =
         context.getServiceReference(FollowedContractSource.class);

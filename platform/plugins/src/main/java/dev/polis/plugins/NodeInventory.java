@@ -161,7 +161,7 @@ final class NodeInventory implements LocalPlugins, AutoCloseable {
   /** Returns what a file of the store is; empty for a library. */
   private Optional<StoredPlugin> organ(Digest digest) {
     if (!organs.containsKey(digest)) {
-      // Only what is one is remembered: the manifest of another may still be on its way.
+      // Only an organ is remembered: the manifest of another file may still arrive.
       store
           .file(digest)
           .flatMap(file -> described(digest, file, ManifestEnvelope.beside(file)))

@@ -61,7 +61,7 @@ final class PluginReporter implements PluginReports {
   private final Supplier<List<FollowedContract>> contracts;
 
   /**
-   * @param trusted the keys that the cluster trusts; empty while nobody knows them
+   * @param trusted the keys that the cluster trusts; empty while this node does not know them
    * @param graph how bundles use each other
    * @param contracts who is behind the proxies
    */
@@ -194,7 +194,7 @@ final class PluginReporter implements PluginReports {
     };
   }
 
-  /** Says who vouches for a bundle, and adds a condition if nobody does any more. */
+  /** Says who vouches for a bundle, and adds a condition if no signer does any more. */
   private String signer(Bundle bundle, List<HealthCondition> conditions) {
     try {
       ManifestEnvelope envelope = InstalledManifests.read(bundle);
@@ -351,7 +351,7 @@ final class PluginReporter implements PluginReports {
         Instant.ofEpochMilli(bundle.getLastModified()));
   }
 
-  /** Reports on a plugin that somebody wanted to bring in, and that is not there. */
+  /** Reports on a plugin that is not installed although a swap was to bring it in. */
   private Optional<PluginStatus> absent(String name, Stored stored) {
     List<HealthCondition> swaps = swaps(name, stored);
     boolean wanted =

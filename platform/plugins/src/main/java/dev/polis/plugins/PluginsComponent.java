@@ -126,7 +126,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
             context, store, engine, verifier, this::knownRoots, graph::all, graph::contracts);
   }
 
-  /** Returns the keys that the cluster trusts; while nobody knows, those of the copy. */
+  /** Returns the keys that the cluster trusts; while no source knows them, those of the copy. */
   private TrustRoots roots() {
     trusted.stream().findFirst().map(TrustSource::roots).ifPresent(kept::update);
     return kept.roots();
@@ -161,7 +161,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
     listeners.remove(listener);
   }
 
-  /** Called by Declarative Services when somebody knows which keys the cluster trusts. */
+  /** Called by Declarative Services when a source of the cluster's trusted keys comes. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addTrust(TrustSource source) {
     trusted.add(source);

@@ -62,7 +62,10 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
     this.graph = graph;
   }
 
-  /** Ends the streams that give files to other nodes; they go on elsewhere, or later. */
+  /**
+   * Ends the streams that give files to other nodes. The receivers continue at another node, or
+   * later.
+   */
   void close() {
     streams.close();
   }

@@ -29,8 +29,8 @@ record PluginsSettings(
   private static final Duration SHORTEST = Duration.ofMillis(100);
 
   /**
-   * As long as nothing waits for the memory: by then most nodes have collected their whole heap by
-   * themselves, and the others do it once for a swap.
+   * Long, since nothing waits for the memory. Most nodes collect their whole heap by themselves
+   * within this time; the others do it once for a swap.
    */
   private static final Duration UNLOADED = Duration.ofMinutes(10);
 

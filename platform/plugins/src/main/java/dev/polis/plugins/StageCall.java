@@ -84,7 +84,7 @@ final class StageCall implements StreamObserver<StageRequest> {
 
   @Override
   public void onError(Throwable broken) {
-    // What has come stays; the sender asks how much that is and goes on there.
+    // The received bytes stay; the sender asks how many they are and continues there.
     refused = true;
   }
 

@@ -40,7 +40,7 @@ final class StartReport {
                   history.getLast().reason(),
                   "sign the plugin with a key that the cluster trusts (polisctl plugin trust list) and swap it in again, or accept what runs with any other swap"));
       default -> {
-        // It was ordered, so whoever ordered it knows.
+        // The swap was ordered, so its caller knows how it ended.
       }
     }
   }

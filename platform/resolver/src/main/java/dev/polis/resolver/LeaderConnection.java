@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Connects this node to the leader of its cluster's curator, whoever leads. Thread-safe; its
+ * Connects this node to the leader of its cluster's curator, whichever node leads. Thread-safe; its
  * creator closes it.
  */
 public final class LeaderConnection implements AutoCloseable {

@@ -65,7 +65,7 @@ final class RetryLoop {
       log.v(1).info("%s: %s", what, failure.getMessage());
       return false;
     } catch (RuntimeException unexpected) {
-      // An answer that nobody foresaw must not end the loop.
+      // An unforeseen answer must not end the loop.
       log.warning("%s cannot be used: %s", what, unexpected, unexpected);
       return false;
     }

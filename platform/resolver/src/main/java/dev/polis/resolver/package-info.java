@@ -21,8 +21,7 @@
  *
  * <p><b>Not promised.</b> The leader that is found may have stopped leading when a call arrives; it
  * then answers UNAVAILABLE, and the caller decides whether to call again. Answers of curators are
- * believed as far as their certificates are: whoever is a node of the cluster can lead its clients
- * astray.
+ * trusted as far as their certificates: each node of the cluster can mislead the cluster's clients.
  *
  * <p><b>Why not DNS, or a list of addresses with health checks.</b> There is no name server before
  * there is a cluster. A list would be tried one after the other after each change, and a follower

@@ -6,9 +6,9 @@ import java.util.Locale;
 /**
  * Says why a runnable was cancelled.
  *
- * @param wanted whether somebody asked for it, so that nothing that follows from it is a failure
+ * @param wanted whether it was asked for, so that its effects are no failures
  * @param stop why it shall not start again; null if it shall
- * @param reason in words that complete "cancelled because …"
+ * @param reason a text that completes "cancelled because …"
  */
 record Cause(boolean wanted, StopReason stop, String reason) {
 

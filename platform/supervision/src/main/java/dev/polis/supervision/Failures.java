@@ -37,8 +37,8 @@ final class Failures {
 
   /**
    * Tells whether a failure is a defect of the code, so that its stack trace is worth printing, or
-   * comes of one. An unchecked exception of a type of its own, as {@code ConsensusException} is,
-   * was made to be told and says what is wrong; one of Java's own was not foreseen.
+   * comes of one. An unchecked exception of a type of its own, such as {@code ConsensusException},
+   * is meant for people and says what is wrong; one of Java's own was not foreseen.
    */
   static boolean isPanic(Throwable failure) {
     return chain(failure).anyMatch(Failures::isDefect);

@@ -46,7 +46,7 @@ final class Outbox {
     }
   }
 
-  /** Delivers all messages up to a number, unless somebody did. */
+  /** Delivers all messages up to a number that are not delivered yet. */
   void deliver(long upTo) {
     delivery.lock();
     try {

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
  * tree's lock.
  */
 final class Overdue {
-  /** Long enough for an orderly end, short enough to be seen by somebody who waits for it. */
+  /** Long enough for an orderly end, short enough for a person who waits. */
   static final Duration REMINDER = Duration.ofSeconds(5);
 
   private final Timer timer;

@@ -14,8 +14,8 @@ import org.osgi.annotation.versioning.ProviderType;
 public interface Subtree {
 
   /**
-   * How long {@link #close(StopReason)} waits: long enough for whoever refuses to be named in the
-   * log twice.
+   * How long {@link #close(StopReason)} waits: long enough that the log names a runnable twice if
+   * it does not end.
    */
   Duration PATIENCE = Duration.ofSeconds(11);
 
@@ -82,9 +82,9 @@ public interface Subtree {
    *
    * <p>What was started last is cancelled first, and each runnable after its children; the members
    * of a group are cancelled together. When half of the patience is over, all that are left are
-   * cancelled at once. Nothing of this leaves a FATAL entry behind. Whoever has not returned when
-   * the patience is over is named in an ERROR entry and stays visible as {@code overdue} until it
-   * returns. An interrupted caller waits all the same and keeps its interrupt.
+   * cancelled at once. Nothing of this leaves a FATAL entry behind. A runnable that has not
+   * returned when the patience is over is named in an ERROR entry and stays visible as {@code
+   * overdue} until it returns. An interrupted caller waits all the same and keeps its interrupt.
    *
    * @param reason why, as for {@link #close(StopReason)}
    * @param patience how long to wait at most

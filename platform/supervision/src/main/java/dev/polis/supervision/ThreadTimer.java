@@ -12,7 +12,7 @@ import java.util.function.Consumer;
  * Measures real time, with one thread that sleeps until the next alarm.
  *
  * <p>It is a platform thread: virtual ones do not proceed while runnables that never block occupy
- * all carriers, which is just when somebody has to say so.
+ * all carriers, which is just when the tree has to report that.
  */
 final class ThreadTimer implements Timer {
 
@@ -90,7 +90,7 @@ final class ThreadTimer implements Timer {
         }
       }
     } catch (InterruptedException end) {
-      // Closed: nobody else interrupts this thread, and it ends here.
+      // Thrown only when the timer is closed: the thread ends here.
       Thread.currentThread().interrupt();
     }
   }

@@ -41,13 +41,13 @@
  * <p><b>Cancellation is interruption.</b> A cancelled runnable has its thread interrupted and
  * should return soon, normally or by {@link java.lang.InterruptedException}. One that does not is
  * named in the log every 5 s with the line of code it is at, and is marked {@code overdue} in the
- * list of runnables. It delays its own restart and nobody else's.
+ * list of runnables. It delays only its own restart.
  *
  * <p><b>Not promised.</b> That code which neither blocks nor checks its interrupt can be ended:
  * nothing in Java can. That such a loop costs nothing: each one occupies a carrier thread of the
  * virtual threads, and when all are occupied no other runnable proceeds. The tree's timer is the
- * one platform thread here for just that reason: it goes on naming the culprits in the log. That a
- * helper thread which a task starts by itself is known: who starts it ends it.
+ * one platform thread here for just that reason: it continues to name the culprits in the log. That
+ * a helper thread which a task starts by itself is known: who starts it ends it.
  *
  * <p><b>Why not {@code StructuredTaskScope} or an executor?</b> A structured scope ends when its
  * block ends and has no word for "again"; an executor forgets who asked for what. Restarting needs

@@ -8,8 +8,8 @@
  * <p>The table has nothing to close: it holds what instances have joined, and they leave by
  * themselves.
  *
- * <p>Not promised: that organs go on from each other after this component itself was replaced. It
- * belongs to the platform, which stands still while a node runs.
+ * <p>Not promised: that organs continue from each other's state after this component itself was
+ * replaced. It belongs to the platform, which stands still while a node runs.
  *
  * <p>Why not in the package of the table: tests of organs use tables without a framework.
  */

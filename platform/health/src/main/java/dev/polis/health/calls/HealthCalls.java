@@ -27,11 +27,11 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Answers the methods {@code GetHealth} and {@code Explain}, which two services have: for operators
- * with a certificate and for whoever reaches the debug listener.
+ * Answers the methods {@code GetHealth} and {@code Explain}, which two services have: one for
+ * operators with a certificate, one for clients of the debug listener.
  */
 public final class HealthCalls {
-  /** Longer than any name of anything here; what is longer is not repeated in an answer. */
+  /** Longer than any name of anything here; an answer does not repeat a longer one. */
   private static final int LONGEST_NAME = 256;
 
   private final HealthRegistry health;

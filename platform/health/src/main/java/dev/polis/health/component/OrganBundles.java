@@ -110,7 +110,7 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
         .toList();
   }
 
-  /** Names the plugins of which nobody knows more than that they are installed. */
+  /** Reports of each plugin only that it is installed, while {@link PluginReports} is missing. */
   private List<PluginStatus> unreported() {
     return provided().entrySet().stream()
         .map(

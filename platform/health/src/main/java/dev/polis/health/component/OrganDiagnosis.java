@@ -206,7 +206,7 @@ final class OrganDiagnosis {
           .distinct();
     }
 
-    /** Says what is wrong with a bundle itself; empty if it waits for others, or is well. */
+    /** Names the fault of a bundle itself; empty if it waits for others, or is well. */
     private Optional<String> broken(Bundle bundle) {
       if (!runs(bundle)) {
         return Optional.of(bundle.getSymbolicName() + " is stopped");
@@ -242,7 +242,7 @@ final class OrganDiagnosis {
           + String.join("; ", roots);
     }
 
-    /** Collects why services are missing, from the bundles that wait for nobody else. */
+    /** Collects why services are missing, from the bundles that wait for no other bundle. */
     private void roots(Bundle bundle, Set<String> roots, Set<Bundle> seen) {
       if (!seen.add(bundle)) {
         return;

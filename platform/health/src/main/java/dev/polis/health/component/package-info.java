@@ -12,7 +12,8 @@
  * <p>Which bundle provides which organ is said by its plugin manifest, which {@link
  * dev.polis.health.PluginDirectory} reads. An organ that has no open scope is absent. The reason is
  * looked for along the services: its component waits for a service, the bundle that declares to
- * provide it is stopped, failed, or waits itself, and so on until nobody waits any more.
+ * provide it is stopped, failed, or waits itself, and so on, down to a bundle that waits for no
+ * other.
  *
  * <p>Not promised: that an organ whose component is active is well; that is what its scope says.
  *

@@ -143,7 +143,7 @@ final class HealthComponentTest {
   private static final Part BROKEN =
       new Part("java.util.Optional", "java.lang.Runnable", List.of());
 
-  /** Its activation throws, as nobody may notify without the monitor. */
+  /** Its activation throws: a thread may not notify without the monitor. */
   private static final Part FAILING =
       new Part("java.lang.Thread", "java.lang.Runnable", List.of(), "activate=\"notify\"");
 

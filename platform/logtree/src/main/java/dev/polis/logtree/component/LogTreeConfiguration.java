@@ -16,13 +16,13 @@ public @interface LogTreeConfiguration {
   @AttributeDefinition(description = "Mebibytes kept over all names", min = "1")
   int mebibytes() default 32;
 
-  /** Minutes for which the entries of a name that nobody logs to any more are kept. */
+  /** Minutes for which the entries of a name are kept that no code logs to any more. */
   @AttributeDefinition(
       description = "Minutes for which the entries of a vanished name are kept",
       min = "0")
   int minutes_to_live() default 60;
 
-  /** Whether what is printed on standard output and error is logged too. */
+  /** Whether standard output and error are logged too. */
   @AttributeDefinition(
       description = "Log standard output and error too, as the names stdout and stderr")
   boolean capture_standard_streams() default true;

@@ -25,7 +25,7 @@ final class StreamCapture implements AutoCloseable {
     return capture;
   }
 
-  /** Restores the former streams, unless somebody else has replaced ours. */
+  /** Restores the former streams, unless other code has replaced ours. */
   @Override
   public void close() {
     if (System.out == out) {

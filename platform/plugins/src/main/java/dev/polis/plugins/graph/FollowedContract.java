@@ -8,8 +8,8 @@ import java.util.OptionalLong;
  * Tells who provides a contract whose users have a proxy.
  *
  * @param contract the name of the contract's interface
- * @param provider the number of the bundle that provides it, or did until it was held; empty if
- *     nobody does
+ * @param provider the number of the bundle that provides it, or did until it was held; empty if no
+ *     bundle does
  * @param held whether calls are made to wait, because the provider is being replaced
  * @param standing how it stands, in a few words
  * @param since since when it stands so

@@ -65,7 +65,7 @@ public record LocalInventory(
    * Returns how a plugin came to run, or to be taken away.
    *
    * @param symbolicName its name
-   * @return empty if it does not run and nobody took it away against the cluster's will
+   * @return empty if it does not run, unless it was removed against the cluster's will
    */
   public Optional<PluginOrigin> origin(String symbolicName) {
     return Optional.ofNullable(origins.get(symbolicName));

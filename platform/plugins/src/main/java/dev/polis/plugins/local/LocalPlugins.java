@@ -26,7 +26,7 @@ public interface LocalPlugins {
   Value<LocalInventory> inventory();
 
   /**
-   * Returns the newest swap, whoever ordered it.
+   * Returns the newest swap of this node, whichever caller ordered it.
    *
    * @return empty until there was one
    */
@@ -60,7 +60,7 @@ public interface LocalPlugins {
   Optional<Path> file(Digest digest);
 
   /**
-   * Begins a swap. It goes on whether or not anybody watches it.
+   * Begins a swap. It continues whether or not its status is watched.
    *
    * @param order what is wanted
    * @param options how

@@ -6,11 +6,11 @@
  *                              │
  *                              ├──▶ staged files, as Plugins.Stage fills them
  *                              ├──▶ what the cluster wants, kept beside the store
- *                              └──▶ SwapEngine: one swap at a time, whoever orders it
+ *                              └──▶ SwapEngine: one swap at a time, of all callers
  * </pre>
  *
  * <p>The service stands on the platform, so it stays while an organ that uses it is replaced by its
- * own order. An order goes on without whoever gave it.
+ * own order. An order continues without the caller that gave it.
  *
  * <p>Not promised: that the inventory is that of this instant; it is read after each change, and a
  * swap may begin meanwhile. The engine decides by the store, and not by the inventory.

@@ -22,7 +22,7 @@ public sealed interface BundlePlugin {
   /**
    * It has no manifest that can be read, or that of another bundle.
    *
-   * @param why in words
+   * @param why a text for people
    */
   record Undescribed(String why) implements BundlePlugin {}
 
@@ -43,7 +43,7 @@ public sealed interface BundlePlugin {
     }
   }
 
-  /** Returns whether a bundle came with the distribution, and from nobody who signed it. */
+  /** Returns whether a bundle came with the distribution, and so without a signature. */
   static boolean isOfDistribution(Bundle bundle) {
     if (bundle.getBundleId() == Constants.SYSTEM_BUNDLE_ID) {
       return true;
@@ -51,7 +51,7 @@ public sealed interface BundlePlugin {
     try {
       return InstalledManifests.read(bundle) instanceof DistributionManifest;
     } catch (PluginRefusedException | IOException e) {
-      // Nobody who came from outside can be without a manifest.
+      // A bundle from outside always has a manifest.
       return true;
     }
   }

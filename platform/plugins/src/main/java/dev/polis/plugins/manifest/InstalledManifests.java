@@ -50,7 +50,7 @@ public final class InstalledManifests {
     try {
       return read(bundle) instanceof SignedManifest signed && signed.keyId().equals(key);
     } catch (PluginRefusedException | IOException e) {
-      // It has no signature that could be told: then it is not this key's.
+      // Its signature cannot be read, so it is not this key's.
       return false;
     }
   }

@@ -7,7 +7,7 @@ import java.util.regex.Pattern;
 
 /**
  * Identifies a public key: the first half of the SHA-256 of its raw bytes. 128 bits are enough,
- * since nobody can make a second key with the same identifier.
+ * since no attacker can make a second key with the same identifier.
  *
  * @param hex 32 hexadecimal digits in lower case
  */

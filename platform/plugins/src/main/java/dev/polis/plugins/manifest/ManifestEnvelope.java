@@ -20,7 +20,7 @@ public sealed interface ManifestEnvelope permits SignedManifest, DistributionMan
   ByteString manifest();
 
   /**
-   * Reads the manifest, whoever vouches for it.
+   * Reads the manifest without verifying who vouches for it.
    *
    * @throws PluginRefusedException as of {@link PluginManifest#decode}
    */

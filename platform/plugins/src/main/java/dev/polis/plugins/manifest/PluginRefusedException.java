@@ -11,12 +11,12 @@ public final class PluginRefusedException extends Exception {
 
   private final RefusalReason reason;
 
-  /** Refuses in words. */
+  /** Refuses with a message for people. */
   public PluginRefusedException(RefusalReason reason, String message) {
     this(reason, message, null);
   }
 
-  /** Refuses in words, for a cause. */
+  /** Refuses with a message for people and a cause. */
   public PluginRefusedException(RefusalReason reason, String message, Throwable cause) {
     super(message, cause);
     this.reason = Objects.requireNonNull(reason, "reason");

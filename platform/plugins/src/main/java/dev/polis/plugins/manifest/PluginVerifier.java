@@ -90,7 +90,7 @@ public final class PluginVerifier {
   }
 
   /**
-   * Compares a bundle with a manifest, whoever vouches for it.
+   * Compares a bundle with a manifest, without verifying who vouches for it.
    *
    * @param bundle the bundle's file
    * @param manifest what it should be

@@ -2,7 +2,7 @@ package dev.polis.plugins.manifest;
 
 /** Names why a plugin is refused. */
 public enum RefusalReason {
-  /** There is no manifest, or nobody vouches for it. */
+  /** There is no manifest, or no signer vouches for it. */
   UNSIGNED,
   /** The manifest's bytes are no manifest. */
   UNREADABLE_MANIFEST,

@@ -1,8 +1,8 @@
 package dev.polis.plugins.manifest;
 
 /**
- * Holds a manifest that somebody trusted vouches for and this platform can run; its bundle was not
- * looked at.
+ * Holds a manifest that a trusted signer vouches for and that this platform can run; its bundle was
+ * not checked.
  *
  * @param manifest what it says
  * @param signer who vouches for it

@@ -12,7 +12,7 @@ import java.util.List;
  * @param many whether it takes a list
  * @param min the smallest number it takes
  * @param max the largest number it takes
- * @param fallback the value it has when nobody sets it, as a text; may be empty
+ * @param fallback the value it has when it is not set, as a text; may be empty
  * @param description for people; may be empty
  */
 public record ConfigurationKey(

@@ -30,7 +30,7 @@ public final class BootPlan {
    * @param bundles all bundles of the node; fragments are left out of the plan
    * @param given what is there before the first bundle starts
    * @return the plan
-   * @throws BootPlanException if a mandatory need is met by nobody, or bundles wait for each other
+   * @throws BootPlanException if nothing meets a mandatory need, or bundles wait for each other
    */
   public static BootPlan of(Collection<BundleManifest> bundles, Collection<Offer> given)
       throws BootPlanException {

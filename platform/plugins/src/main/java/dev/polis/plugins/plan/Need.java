@@ -16,7 +16,7 @@ import org.osgi.framework.InvalidSyntaxException;
  *
  * @param namespace {@code osgi.service} or {@code osgi.extender}
  * @param filter what the offer has to match, in the framework's filter language
- * @param optional whether the bundle works, with less, when nobody offers it
+ * @param optional whether the bundle works, with less, when no offer matches
  */
 public record Need(String namespace, String filter, boolean optional) {
   private static final Pattern TYPE =

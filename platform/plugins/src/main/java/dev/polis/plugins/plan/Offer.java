@@ -22,7 +22,9 @@ public record Offer(String namespace, Map<String, Object> attributes) {
   /** The name space in which a bundle says which contracts of its own are followed. */
   public static final String FOLLOWED = "polis.followed";
 
-  /** The extender that gives the users of a followed contract a proxy, whoever provides it. */
+  /**
+   * The extender that gives the users of a followed contract a proxy, whichever bundle provides it.
+   */
   public static final String FOLLOWER = "polis.following";
 
   private static final Set<String> KNOWN = Set.of(SERVICE, EXTENDER, FOLLOWED);

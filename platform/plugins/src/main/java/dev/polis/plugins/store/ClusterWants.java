@@ -36,7 +36,7 @@ public record ClusterWants(List<Wanted> here, Set<Digest> anywhere) {
    * A plugin that the cluster wants of this node.
    *
    * @param plugin which
-   * @param scope where it wants it, in words such as {@code on each node}
+   * @param scope where it wants it, such as {@code on each node}
    */
   public record Wanted(StoredPlugin plugin, String scope) {
     /** Refuses what is missing. */

@@ -11,11 +11,11 @@ public sealed interface PluginOrigin {
   /** The node brought it because the cluster wanted it. */
   record FromCluster() implements PluginOrigin {}
 
-  /** Somebody swapped it in on this node, and the cluster wanted nothing under its name. */
+  /** An operator swapped it in on this node, and the cluster wanted nothing under its name. */
   record ByHand() implements PluginOrigin {}
 
   /**
-   * Somebody swapped it in on this node although the cluster wanted another.
+   * An operator swapped it in on this node although the cluster wanted another.
    *
    * @param wanted the digest of what the cluster wanted then; it is left alone until the cluster
    *     wants something else

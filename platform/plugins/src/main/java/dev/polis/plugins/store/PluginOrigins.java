@@ -52,7 +52,7 @@ public final class PluginOrigins {
    *
    * @param current what runs
    * @param target what is to run
-   * @param byCluster whether the node does what the cluster wants; otherwise somebody ordered it
+   * @param byCluster whether the node does what the cluster wants; otherwise an operator ordered it
    * @param wants what the cluster wants of this node
    * @throws IOException if it cannot be written
    */
@@ -118,7 +118,7 @@ public final class PluginOrigins {
    *
    * @param running the generation that runs
    * @param distribution what came with the node's distribution
-   * @return also the names of plugins that somebody took away although the cluster wants them
+   * @return also the names of plugins that an operator removed although the cluster wants them
    * @throws IOException if it cannot be read
    */
   public synchronized Map<String, PluginOrigin> of(

@@ -12,7 +12,7 @@ public final class StoreFailure {
    * Describes a failure.
    *
    * @param failure of a file of the store
-   * @return in words, without a full stop
+   * @return a text for people, without a full stop
    */
   public static String words(IOException failure) {
     Problem problem = DiskTrouble.of(failure);

@@ -29,8 +29,8 @@ enum StoreStep {
   POINTER_RENAMED,
   /** The store's folder is forced to disk. */
   POINTER_SETTLED,
-  /** A generation nobody needs any more is deleted. */
+  /** A generation that is no longer needed is deleted. */
   GENERATION_DELETED,
-  /** A file nobody needs any more is deleted. */
+  /** A file that is no longer needed is deleted. */
   FILE_DELETED
 }

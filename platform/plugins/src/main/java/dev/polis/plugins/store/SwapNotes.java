@@ -206,7 +206,7 @@ public final class SwapNotes {
   }
 
   /**
-   * Says that the process came up, or was stopped because somebody asked for it.
+   * Notes that the process came up, or was stopped on request.
    *
    * @throws IOException if it can not be written
    */

@@ -16,11 +16,11 @@ import java.util.stream.Stream;
  *
  * @param began when it began
  * @param who who ordered it
- * @param what what was ordered, in words
+ * @param what the order, as a text for people
  * @param from the generation it began with
  * @param target the fingerprint of the generation it wants; 64 zeros if it never got that far
  * @param outcome in one word, such as {@code applied}; the stage of one that is under way
- * @param reason why it ended so, in words; may be empty
+ * @param reason why it ended so, as a text for people; may be empty
  * @param plugins the symbolic names of the plugins it is about, as far as they are known
  */
 public record SwapRecord(
@@ -96,7 +96,7 @@ public record SwapRecord(
    * Returns this record with another ending.
    *
    * @param word the outcome, or the stage
-   * @param why in words
+   * @param why a text for people
    * @return another record
    */
   public SwapRecord as(String word, String why) {

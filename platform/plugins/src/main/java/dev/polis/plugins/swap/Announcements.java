@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** Announces a swap to all listeners; what one throws keeps nobody else from being told. */
+/** Announces a swap to all listeners. If one throws, the others still get the announcement. */
 final class Announcements {
   private final Supplier<List<SwapListener>> listeners;
   private final SwapParts.Audit audit;

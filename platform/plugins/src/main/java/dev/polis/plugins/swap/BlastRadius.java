@@ -37,7 +37,7 @@ final class BlastRadius {
    * @param change what is to be done
    * @param bundles of the framework
    * @param components all of the node
-   * @param children the child processes of the node, in words
+   * @param children descriptions of the node's child processes
    */
   static List<BlastLine> of(
       SwapChange change,

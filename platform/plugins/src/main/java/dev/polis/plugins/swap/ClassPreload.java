@@ -63,7 +63,8 @@ final class ClassPreload {
       // The constructors are of no interest: the JVM verifies a class before it lists them.
       return type.getDeclaredConstructors().length >= 0;
     } catch (ClassNotFoundException | LinkageError unusable) {
-      // Whoever needs this class fails in the activation, which says so; others are not used.
+      // A component that needs this class fails in its activation, which says so. No other
+      // code uses it.
       return false;
     }
   }

@@ -25,7 +25,7 @@ final class Components {
    * A component that is not active.
    *
    * @param name of the component, which both versions of a bundle share
-   * @param reason in words
+   * @param reason a text for people
    * @param failed whether its activation threw an exception, so that waiting does not help
    */
   record Idle(String name, String reason, boolean failed) {}
@@ -142,7 +142,7 @@ final class Components {
                     component.name + " waits for " + missing(component, each),
                     false));
         default -> {
-          // Active, or to be activated when somebody asks for its service.
+          // Active, or activated at the first request for its service.
         }
       }
     }

@@ -71,7 +71,7 @@ final class FrameworkBundles {
     return context.installBundle(location);
   }
 
-  /** Wires bundles that were installed; returns what they lack, in words, or nothing. */
+  /** Wires installed bundles; returns a text for each thing that they lack. */
   List<String> resolve(Collection<Bundle> bundles) {
     if (wiring.resolveBundles(bundles)) {
       return List.of();
@@ -223,7 +223,7 @@ final class FrameworkBundles {
     }
   }
 
-  /** Stops a bundle; says what went wrong, in words, if it did. */
+  /** Stops a bundle; returns the reason if that fails. */
   Optional<String> stop(Bundle bundle, Duration limit) throws InterruptedException {
     if (bundle.getState() == Bundle.UNINSTALLED) {
       return Optional.empty();
@@ -238,7 +238,7 @@ final class FrameworkBundles {
         });
   }
 
-  /** Uninstalls a bundle; says what went wrong, in words, if it did. */
+  /** Uninstalls a bundle; returns the reason if that fails. */
   Optional<String> uninstall(Bundle bundle, Duration limit) throws InterruptedException {
     if (bundle.getState() == Bundle.UNINSTALLED) {
       return Optional.empty();

@@ -20,8 +20,8 @@ import java.nio.file.Path;
  * Keeps a copy of the keys that the cluster trusts beside the store, so that plugins are verified
  * while the cluster is away. Thread-safe.
  *
- * <p>A key that the cluster no longer trusts counts on this node until the node hears of it.
- * Whoever can write the copy can write the store too, so it adds no way in.
+ * <p>A key that the cluster no longer trusts counts on this node until the node hears of it. A
+ * process that can write the copy can write the store too, so the copy adds no way in.
  */
 public final class KeptTrust {
   private final Path file;

@@ -37,7 +37,7 @@ final class Leftovers implements AutoCloseable {
   /**
    * Remembers those of some bundles that are still installed.
    *
-   * @param why what keeps them, in words
+   * @param why the reason for each bundle, as a text for people
    */
   synchronized void add(Collection<Bundle> maybe, Map<Bundle, String> why) {
     maybe.stream()
@@ -54,7 +54,9 @@ final class Leftovers implements AutoCloseable {
     return bundles.containsKey(bundle);
   }
 
-  /** Tries once more to remove what is left. One that is still being stopped is left alone. */
+  /**
+   * Tries once more to remove the bundles that are left, except one that is still being stopped.
+   */
   synchronized void remove() throws InterruptedException {
     for (Bundle each : Set.copyOf(bundles.keySet())) {
       // Another try would only be one more thread that waits for the one that hangs.

@@ -17,8 +17,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Refuses to remove a plugin whose role the node still has. A run whose code goes leaves its child
- * processes to the next version of the code; here there is none, so nobody would end them.
+ * Refuses to remove a plugin whose role the node still has. A run whose code is replaced leaves its
+ * child processes to the next version of the code. A removed plugin has no next version, so its
+ * child processes would never end.
  */
 final class RemovalCheck {
   private final PluginStore store;

@@ -51,7 +51,7 @@ final class ResourceGuard {
     before = new Usage(heap(), metaspace(), threads());
   }
 
-  /** Returns what there is too much of, in words; empty while all limits are kept. */
+  /** Returns a text that names an exceeded limit; empty while all limits are kept. */
   Optional<String> excess() {
     return threadsExcess().or(this::metaspaceExcess).or(this::heapExcess);
   }
@@ -95,8 +95,8 @@ final class ResourceGuard {
     if (heap() - before.heap() <= allowed) {
       return Optional.empty();
     }
-    // Old objects that nobody holds count until the JVM collects them, so they have to go first.
-    // This pauses the node, and so is done on a suspicion alone.
+    // Unreachable old objects count until the JVM collects them, so it collects them first. The
+    // collection pauses the node, so it is done only on a suspicion.
     System.gc();
     long now = heap();
     if (now - before.heap() <= allowed) {

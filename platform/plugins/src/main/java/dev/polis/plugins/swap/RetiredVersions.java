@@ -89,7 +89,7 @@ final class RetiredVersions implements AutoCloseable {
   private void follow() {
     try {
       while (look()) {
-        // A tenth of the patience: nobody waits for it, and each look is a few instructions.
+        // A tenth of the patience: no caller waits for it, and each look is a few instructions.
         Thread.sleep(patience.dividedBy(10));
       }
     } catch (InterruptedException end) {
@@ -97,7 +97,7 @@ final class RetiredVersions implements AutoCloseable {
     }
   }
 
-  /** Forgets what is unloaded and shows what is held; returns whether anything is followed. */
+  /** Forgets unloaded versions and shows held ones; returns whether any are still followed. */
   private synchronized boolean look() {
     for (Object gone = unloaded.poll(); gone != null; gone = unloaded.poll()) {
       followed.remove(gone);

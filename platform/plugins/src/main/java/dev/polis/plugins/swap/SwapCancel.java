@@ -11,7 +11,7 @@ final class SwapCancel {
   private boolean possible = true;
   private boolean waiting;
 
-  /** Who cancelled; null while nobody has. */
+  /** Who cancelled; null while the swap is not cancelled. */
   private String who;
 
   SwapCancel(Thread swap) {
@@ -40,7 +40,7 @@ final class SwapCancel {
   /**
    * Runs a part that waits. Called by the swap's thread.
    *
-   * @throws InterruptedException if somebody cancelled before it or meanwhile
+   * @throws InterruptedException if the swap was cancelled before it or meanwhile
    */
   <T> T during(Part<T> part) throws SwapFailedException, InterruptedException {
     synchronized (this) {
@@ -58,9 +58,9 @@ final class SwapCancel {
   }
 
   /**
-   * Ends the swap here if somebody has cancelled it. Called by the swap's thread.
+   * Ends the swap here if it was cancelled. Called by the swap's thread.
    *
-   * @throws InterruptedException if somebody has
+   * @throws InterruptedException if it was cancelled
    */
   synchronized void check() throws InterruptedException {
     if (who != null) {
@@ -70,9 +70,9 @@ final class SwapCancel {
   }
 
   /**
-   * Lets nobody cancel from now on. Called by the swap's thread.
+   * Makes the swap impossible to cancel from now on. Called by the swap's thread.
    *
-   * @throws InterruptedException if somebody has cancelled already
+   * @throws InterruptedException if it was cancelled already
    */
   synchronized void tooLate() throws InterruptedException {
     check();
@@ -80,7 +80,8 @@ final class SwapCancel {
   }
 
   /**
-   * Lets nobody cancel, and forgets an interrupt. Called by the swap's thread before it reverts.
+   * Makes the swap impossible to cancel, and forgets an interrupt. Called by the swap's thread
+   * before it reverts.
    */
   synchronized void settle() {
     possible = false;

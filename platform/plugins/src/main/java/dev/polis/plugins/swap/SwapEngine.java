@@ -86,7 +86,7 @@ public final class SwapEngine implements AutoCloseable {
   }
 
   /**
-   * Begins a swap. It goes on whether or not anybody watches it.
+   * Begins a swap. It continues whether or not its status is watched.
    *
    * @param order what is wanted
    * @param options how
@@ -131,7 +131,7 @@ public final class SwapEngine implements AutoCloseable {
    *
    * @param bundle an organ's or a role's
    * @param who who wants it
-   * @return what went wrong, in words; empty if it has stopped
+   * @return why it failed, as a text for people; empty if the bundle has stopped
    * @throws SwapRefusedException if the node stops
    * @throws InterruptedException if interrupted; a stop under way is interrupted too
    */
@@ -149,7 +149,7 @@ public final class SwapEngine implements AutoCloseable {
    *
    * @param bundle an organ's or a role's
    * @param who who wants it
-   * @return what went wrong, in words; empty if it has started
+   * @return why it failed, as a text for people; empty if the bundle has started
    * @throws SwapRefusedException if it may not run, or the node stops
    * @throws InterruptedException if interrupted; a start under way is interrupted too
    */
@@ -244,7 +244,7 @@ public final class SwapEngine implements AutoCloseable {
     } catch (RuntimeException | Error e) {
       outcome = new SwapOutcome.CouldNotRevert("the swap failed: " + RootCauses.of(e));
     } finally {
-      // Whatever was thrown: the next swap may begin, and whoever waits for this one is told.
+      // After any failure the next swap may begin, and callers that wait for this one get its end.
       end(status, outcome);
     }
     parts.audit().note(ordered + ": " + outcome.name() + ": " + outcome.reason());

@@ -27,8 +27,8 @@ import org.osgi.framework.Bundle;
  */
 final class SwapGate {
   /**
-   * How often components are asked for: their states are announced by nobody. Short against the
-   * time everything has to be well.
+   * The pause between two looks at the components, whose states no event announces. Short compared
+   * with the time for which everything has to be well.
    */
   private static final Duration POLL = Duration.ofMillis(50);
 
@@ -41,7 +41,7 @@ final class SwapGate {
   /**
    * A thing that is not well.
    *
-   * @param reason in words
+   * @param reason a text for people
    * @param hopeless whether waiting does not help
    */
   private record Trouble(String reason, boolean hopeless) {}
@@ -75,8 +75,8 @@ final class SwapGate {
   /**
    * Waits until successors are well beside their predecessors.
    *
-   * @return what was found, in words
-   * @throws SwapFailedException if they are not, in words
+   * @return the findings, as a text for people
+   * @throws SwapFailedException if they are not; its message says why
    */
   String beside(Collection<Bundle> successors, Baseline before)
       throws SwapFailedException, InterruptedException {
@@ -109,8 +109,8 @@ final class SwapGate {
    * Waits until the whole node is well without the predecessors, and has read new configurations.
    *
    * @param values what components have to have read
-   * @return what was found, in words
-   * @throws SwapFailedException if it is not, in words
+   * @return the findings, as a text for people
+   * @throws SwapFailedException if it is not; its message says why
    */
   String whole(
       Collection<Bundle> successors, Map<ConfigurationSet.Key, Object> values, Baseline before)
@@ -131,7 +131,7 @@ final class SwapGate {
   /**
    * Waits until what ran before a swap is active again and has read its former configuration.
    *
-   * @throws SwapFailedException if that does not come about, in words
+   * @throws SwapFailedException if that does not happen; its message says why
    */
   void back(
       Collection<Bundle> predecessors, Map<ConfigurationSet.Key, Object> values, Baseline before)

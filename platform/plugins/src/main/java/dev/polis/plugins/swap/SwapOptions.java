@@ -9,7 +9,7 @@ import java.util.Objects;
  * @param dryRun stop when the blast radius is known; nothing is changed
  * @param force try a generation again that failed before; by hand also overrule the cluster
  * @param older accept a version that is older than the one that runs
- * @param byCluster the node does what the cluster wants; otherwise somebody ordered it by hand
+ * @param byCluster the node does what the cluster wants; otherwise an operator ordered it by hand
  */
 public record SwapOptions(
     String who, boolean dryRun, boolean force, boolean older, boolean byCluster) {

@@ -10,11 +10,11 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** What somebody wants the node to run. */
+/** Says what the node shall run. */
 public sealed interface SwapOrder {
 
   /**
-   * Returns the order in words.
+   * Returns the order as a text for people.
    *
    * @return such as {@code swap of plugin.jar}
    */

@@ -13,7 +13,7 @@ public sealed interface SwapOutcome {
   /**
    * Returns why it ended so.
    *
-   * @return in words; may be empty
+   * @return a text for people; may be empty
    */
   String reason();
 

@@ -21,8 +21,8 @@ import org.osgi.service.component.runtime.ServiceComponentRuntime;
  * @param components the state of components
  * @param configurations the configurations of organs
  * @param commandLine the configurations the process was started with
- * @param listeners are told of each swap; asked for anew each time
- * @param children the node's child processes, in words
+ * @param listeners supplies the listeners of swaps, anew for each announcement
+ * @param children supplies descriptions of the node's child processes
  * @param audit receives a line for each swap that begins or ends
  */
 public record SwapParts(
@@ -44,7 +44,7 @@ public record SwapParts(
     /**
      * Receives one line.
      *
-     * @param line in words
+     * @param line a text for people
      */
     void note(String line);
   }

@@ -8,7 +8,7 @@ import java.util.Locale;
 public sealed interface SwapStage {
 
   /**
-   * Returns what was done, in words.
+   * Returns what was done, as a text for people.
    *
    * @return one line
    */
@@ -31,7 +31,7 @@ public sealed interface SwapStage {
   record Fetched(String words) implements SwapStage {}
 
   /**
-   * The files are what their manifests say, and somebody vouches for them.
+   * The files are what their manifests say, and a trusted signer vouches for them.
    *
    * @param words who does
    */

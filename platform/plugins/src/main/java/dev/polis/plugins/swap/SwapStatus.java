@@ -40,7 +40,7 @@ public final class SwapStatus {
    * Returns the status of a swap that begins.
    *
    * @param number counts the swaps of this process up from 1
-   * @param what what was ordered, in words
+   * @param what the order, as a text for people
    * @param plugins symbolic names of the plugins that the order names
    * @param who who ordered it
    * @param began when
@@ -80,7 +80,7 @@ public final class SwapStatus {
     return number;
   }
 
-  /** Returns what was ordered, in words. */
+  /** Returns the order, as a text for people. */
   public String what() {
     return what;
   }

@@ -43,7 +43,7 @@ final class SwapTargets {
    * A generation that is wanted.
    *
    * @param generation with the number of the present one
-   * @param verified who vouches for its bundles, in words
+   * @param verified who vouches for its bundles, as a text for people
    */
   record Target(Generation generation, String verified) {}
 

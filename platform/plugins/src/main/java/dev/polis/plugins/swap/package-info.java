@@ -13,10 +13,10 @@
  * generation of the plugin store. What differs from the present one is replaced, all of it in one
  * swap: so a new version, a changed configuration and a way back are one and the same procedure.
  *
- * <p>Successors are installed beside their predecessors, which go on serving. They are stopped when
- * the successors are active and healthy, and stay installed until the node as a whole has been
- * healthy for a while without them: until then a revert starts them again. The generation is
- * committed before anything is uninstalled, so that a full disk reverts too.
+ * <p>Successors are installed beside their predecessors, which continue to serve. Predecessors are
+ * stopped when the successors are active and healthy, and stay installed until the node as a whole
+ * has been healthy for a while without them: until then a revert starts them again. The generation
+ * is committed before anything is uninstalled, so that a full disk reverts too.
  *
  * <p>While successors are activated and judged, the process may use some more memory and threads
  * than before, up to limits that are configured; beyond them the swap is reverted. The heap counts
@@ -34,8 +34,8 @@
  * successor. It is left where it is, the node's health says so, and it is removed when it ends; so
  * is a successor that could not be taken back. A revert keeps the successor of a predecessor that
  * does not run again: an organ in another version goes before none. Whatever a stage throws, the
- * swap ends, listeners are told of the end, and the next swap may begin. Of each version that was
- * uninstalled the class loader is followed: one that stays in memory is named.
+ * swap ends, listeners are notified of the end, and the next swap may begin. Of each version that
+ * was uninstalled the class loader is followed: one that stays in memory is named.
  *
  * <p>A single bundle is stopped and started through the engine too, so that neither happens in the
  * middle of a swap.

@@ -45,7 +45,7 @@ final class ClassPreloadTest {
     }
   }
 
-  /** Returns a bundle with a class, a file that is none, and a class of somebody else. */
+  /** Returns a bundle with a class, a file that is no class, and a class from another package. */
   private static byte[] jar() throws Exception {
     Manifest manifest = new Manifest();
     Attributes headers = manifest.getMainAttributes();

@@ -88,7 +88,7 @@ public final class SwapFixture {
   public final List<SwapListener> listeners = new CopyOnWriteArrayList<>();
   public SwapEngine engine;
 
-  /** A part of the path of bundles for which nobody vouches any more. */
+  /** A part of the path of bundles that no signer vouches for any more. */
   volatile String untrusted = "no bundle";
 
   /** Makes the threads that swap. */

@@ -7,8 +7,8 @@
  *                                    └── deactivated: every runnable is cancelled and awaited
  * </pre>
  *
- * <p>Not promised: a second tree. Two would have two runnables of one name, and nobody could say
- * which of them a line of the log is about.
+ * <p>Not promised: a second tree. With two trees, two runnables could have the same name, and a
+ * line of the log would not say which of them it is about.
  *
  * <p>Why not in the package of the tree: its tests, the benchmarks and the command line use trees
  * without a framework, and as many as they like.
