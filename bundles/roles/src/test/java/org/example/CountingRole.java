@@ -6,7 +6,7 @@ import dev.polis.supervision.Context;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** A role of somebody else, which records when its runs begin and why they end. */
+/** A third party's role, which records when its runs begin and why they end. */
 public final class CountingRole implements RolePlugin {
 
   private final List<String> events = new CopyOnWriteArrayList<>();

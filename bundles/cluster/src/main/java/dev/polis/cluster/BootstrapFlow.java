@@ -58,7 +58,7 @@ final class BootstrapFlow {
   }
 
   /**
-   * Creates the cluster, or goes on where an earlier run was interrupted.
+   * Creates the cluster, or continues where an earlier run was interrupted.
    *
    * @return the node's credentials; everything they need is on disk
    * @throws EnrolmentException if a step fails; names it

@@ -95,7 +95,7 @@ public final class ClusterComponent implements ClusterManager {
     subtree.run("trust", StatusHealth.task(rpc.revocations(), health, ClusterHealth::of));
   }
 
-  /** Goes on from the instance before, or leaves nothing behind. */
+  /** Continues from the instance before, or leaves nothing behind. */
   private HandOvers.Membership<ClusterService> joined(
       HandOvers handOvers, Function<OrganState, ClusterService> start) {
     try {
@@ -116,7 +116,7 @@ public final class ClusterComponent implements ClusterManager {
         onManagement);
   }
 
-  /** Stops enrolling or following; what was started goes on. */
+  /** Stops enrolling or following; what was started keeps running. */
   @Deactivate
   void deactivate() {
     membership.leave(this::close);

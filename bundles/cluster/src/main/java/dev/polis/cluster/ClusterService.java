@@ -58,7 +58,7 @@ final class ClusterService implements ClusterManager, OrganInstance {
     this(organs, machine, parameters, bootstrap, join, steps, OrganState.NONE);
   }
 
-  /** Goes on from another instance, if that gave something. */
+  /** Continues from another instance, if that gave something. */
   ClusterService(
       EnrolmentOrgans organs,
       EnrolmentMachine machine,
@@ -179,8 +179,8 @@ final class ClusterService implements ClusterManager, OrganInstance {
   // ---- one instance after the other
 
   /**
-   * Gives the membership to another instance. An enrolment that goes on is not given: it writes its
-   * journal step by step, and ends in this instance.
+   * Gives the membership to another instance. An enrolment that is under way is not given: it
+   * writes its journal step by step, and ends in this instance.
    */
   @Override
   public OrganState give() throws InterruptedException {

@@ -62,7 +62,7 @@ final class CredentialRenewal {
     }
   }
 
-  /** Waits for a renewal that goes on, and makes no more: another instance does. */
+  /** Waits for a renewal that is under way, and makes no more: another instance does. */
   void hold() throws InterruptedException {
     lock.lockInterruptibly();
     try {

@@ -107,7 +107,7 @@ final class JoinFlow {
   private void mount(SealedConfiguration sealed) throws FileException, InterruptedException {
     boolean mounted = organs.storage().data().peek().orElseThrow() instanceof DataStatus.Mounted;
     if (mounted || sealed.security() == StorageSecurity.INSECURE) {
-      // Needs no key; checks that what is mounted is this node's own.
+      // Needs no key; checks that the mounted volume is this node's own.
       organs.storage().mountExisting(sealed);
       return;
     }

@@ -51,7 +51,7 @@ record NodeParameterSource(String name, Path file, Form form, boolean required) 
   /**
    * Reads the place.
    *
-   * @return what is there; empty if there is nothing
+   * @return the content; empty if there is nothing
    * @throws NodeParametersException if something is there that cannot be read, or a required file
    *     is missing
    */

@@ -18,7 +18,8 @@ import java.util.Optional;
 
 /**
  * Finds and reads the node parameters. The first source that has any wins, the others are warned
- * about; what is wrong is refused with the file and the field, never ignored.
+ * about; a wrong value fails with a message that names the file and the field, and is never
+ * ignored.
  */
 final class NodeParametersLoader {
 

@@ -15,11 +15,11 @@
  *          Value&lt;ClusterStatus&gt;  UNKNOWN … HOME ⇄ SPLIT
  * </pre>
  *
- * <p>The manager runs once for every start of its component. What must not happen twice is guarded
- * by what is on disk, not by memory: each step of a bootstrap is written to the journal on the ESP
- * before the next begins, each step may be repeated, and the journal is erased only after the
- * sealed configuration is written. A kill at any point therefore ends in the same cluster with the
- * same node id. A node with a sealed configuration never bootstraps, however its parameters read.
+ * <p>The manager runs once for every start of its component. The disk, and not memory, guards what
+ * must not happen twice: each step of a bootstrap is written to the journal on the ESP before the
+ * next begins, each step may be repeated, and the journal is erased only after the sealed
+ * configuration is written. A kill at any point therefore ends in the same cluster with the same
+ * node id. A node with a sealed configuration never bootstraps, however its parameters read.
  *
  * <p>While a cluster is being created, the cluster's half of the volume key has no other home than
  * the journal; it is erased there as soon as the curator holds it.

@@ -162,7 +162,7 @@ class ClusterServiceTest {
         steps);
   }
 
-  /** Makes a second instance, which goes on from what a first one gave. */
+  /** Makes a second instance, which continues from what a first one gave. */
   private ClusterService after(RecordingOrgans recording, OrganState taken) {
     EnrolmentOrgans organs = recording.organs(SOON);
     EnrolmentSteps steps = new EnrolmentSteps(organs.boot(), log);

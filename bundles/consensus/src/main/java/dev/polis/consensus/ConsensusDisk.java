@@ -26,7 +26,7 @@ final class ConsensusDisk {
   }
 
   /**
-   * Allows a bootstrap to begin or go on; writes the record if there is none.
+   * Allows a bootstrap to begin or to continue; writes the record if there is none.
    *
    * @return the record, of either stage
    */
@@ -95,9 +95,9 @@ final class ConsensusDisk {
   /**
    * Removes the data of a bootstrap that was cut short. etcd does not get past what the end of a
    * machine or a full disk leaves of its first start: a database that is cut off, or a log without
-   * the entry that makes it a voter of its own cluster, in which nobody is ever elected. Until the
-   * record is complete, nothing was confirmed to anybody, and a new start makes all of it again. To
-   * be called only while etcd does not run.
+   * the entry that makes it a voter of its own cluster, in which no member is ever elected. Until
+   * the record is complete, nothing was confirmed to a caller, and a new start makes all of it
+   * again. Call this only while etcd does not run.
    */
   void removeUnfinishedData(ConsensusRecord record) throws FileException {
     if (record.stage() != Stage.BOOTSTRAPPING || !files.etcd().data().exists()) {

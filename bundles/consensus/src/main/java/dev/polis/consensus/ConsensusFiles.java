@@ -7,7 +7,7 @@ import dev.polis.files.layout.Root;
 
 /**
  * Names the organ's own files in {@code data/etcd/pki/}. Only the node's user can read them, the
- * certificates too, so that nobody has to know which file is secret.
+ * certificates too, so that it does not matter which file is secret.
  */
 final class ConsensusFiles extends DirectoryPlacement {
 

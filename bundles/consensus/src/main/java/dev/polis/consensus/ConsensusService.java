@@ -109,7 +109,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
             health, ConsensusHealth.certificates(this.parts.files(), this.parts.clock())));
   }
 
-  /** Starts an instance, which goes on from the one before it if there is one. */
+  /** Starts an instance, which continues from the one before it if there is one. */
   static ConsensusService start(
       ConsensusSettings settings, Parts parts, HandOvers.Predecessor predecessor) {
     OrganState taken = predecessor.take();

@@ -25,11 +25,12 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Starts the etcd of a complete member as soon as the data volume is open and the node has an
- * address. Nobody uses it before the member is asked for: the run of the member makes all of its
+ * address. No client uses it before the member is asked for: the run of the member makes all of its
  * checks and adopts what runs already. So etcd opens its database and elects itself while the other
  * organs start.
  *
- * <p>What is not certainly right is left to the run, which mends it or refuses it in words.
+ * <p>It leaves all that is not certainly right to the run, which repairs it or fails with the
+ * reason.
  */
 final class EarlyStart {
 
@@ -63,7 +64,7 @@ final class EarlyStart {
     context.done();
   }
 
-  /** Lets nothing be started from now on; waits for a start that goes on. */
+  /** Prevents each later start; waits for a start that is under way. */
   void end() throws InterruptedException {
     lock.lockInterruptibly();
     over = true;

@@ -27,9 +27,9 @@ record EtcdCommandLine(
     boolean alone) {
 
   /**
-   * The heartbeat of a member that is alone. Nobody hears it, so it only is the unit in which etcd
-   * waits before it elects itself at each start: one to five of them, where it would be one to ten
-   * of 100 ms. etcd at rest takes 0.6 % of a core with it, and 0.25 % with 100 ms.
+   * The heartbeat of a member that is alone. No other member hears it, so it only is the unit in
+   * which etcd waits before it elects itself at each start: one to five of them, where it would be
+   * one to ten of 100 ms. etcd at rest takes 0.6 % of a core with it, and 0.25 % with 100 ms.
    */
   private static final int ALONE_HEARTBEAT_MILLIS = 20;
 
@@ -74,7 +74,7 @@ record EtcdCommandLine(
         "--listen-peer-urls=" + peerUrl(),
         "--initial-advertise-peer-urls=" + peerUrl(),
         // With HTTP at a socket of its own, gRPC's own server serves the client port. On a shared
-        // port watches starve while somebody reads much (etcd issue 15402).
+        // port watches starve while a client reads much (etcd issue 15402).
         (binary.version().atLeast(EtcdVersion.SEPARATE)
                 ? "--listen-client-http-urls="
                 : "--listen-metrics-urls=")

@@ -71,8 +71,8 @@ final class MemberSetup {
   }
 
   /**
-   * Makes again what somebody has taken from etcd since an earlier start completed it. It comes
-   * after the member serves, because a dozen calls usually find that nothing is missing.
+   * Makes again what was removed from etcd after an earlier start completed it. It comes after the
+   * member serves, because a dozen calls usually find that nothing is missing.
    */
   void check() throws InterruptedException {
     if (checksLater) {
@@ -82,9 +82,9 @@ final class MemberSetup {
   }
 
   /**
-   * Makes users, roles and rights again that somebody has taken from etcd, and says so for a while:
-   * those that use them were told something less clear meanwhile. Called by the run and, later, by
-   * the maintenance.
+   * Makes users, roles and rights again that were removed from etcd, and says so for a while: the
+   * errors that their users got meanwhile are less clear. Called by the run and, later, by the
+   * maintenance.
    */
   synchronized void checkRights() throws InterruptedException {
     List<String> made = new EtcdAuthSetup(root.admin()).ensure();

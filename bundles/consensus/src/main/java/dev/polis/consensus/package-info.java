@@ -22,19 +22,19 @@
  *
  * <pre>
  *   no record ──startNew──▶ BOOTSTRAPPING ──ready, users made, CA stored──▶ MEMBER
- *                             │      ▲ kill -9: the next startNew goes on     │ data or keys gone:
- *                             └──────┘                                        ▼ refused in words
+ *                             │      ▲ kill -9: the next startNew continues   │ data or keys gone:
+ *                             └──────┘                                        ▼ refused with reason
  * </pre>
  *
  * <p>The etcd of a complete member starts as soon as the data volume is open and the node has an
  * address, before the cluster manager asks for the member ({@link dev.polis.consensus.EarlyStart}).
  * It needs its record, its data, its keys and the command line that follows from them. The run of
- * the member makes all checks and adopts it; nobody gets access before.
+ * the member makes all checks and adopts it; no client gets access before.
  *
- * <p>While the cluster has one member, nobody hears its heartbeat, and etcd waits for up to ten of
- * them at each start before it elects itself. So a member that is alone has a short one ({@link
- * dev.polis.consensus.EtcdCommandLine}). Maintenance sees a second member when it is added, as a
- * learner without a vote, and starts etcd again with the heartbeat of the configuration.
+ * <p>While the cluster has one member, no other one hears its heartbeat, and etcd waits for up to
+ * ten of them at each start before it elects itself. So a member that is alone has a short one
+ * ({@link dev.polis.consensus.EtcdCommandLine}). Maintenance sees a second member when it is added,
+ * as a learner without a vote, and starts etcd again with the heartbeat of the configuration.
  *
  * <p>etcd knows each user by the common name of its certificate; there are no passwords. It keeps
  * each user within its prefix, so that a stolen Kubernetes certificate cannot read the curator's

@@ -889,7 +889,7 @@ class ConsensusTest {
     put(instance, "/bar");
     long several = instance.pid();
 
-    // Alone again: etcd goes on, and the next start is a short one.
+    // Alone again: etcd keeps running, and the next start is a short one.
     try (EtcdClient root = root(instance)) {
       root.admin().remove(second);
     }

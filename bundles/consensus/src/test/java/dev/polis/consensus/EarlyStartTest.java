@@ -51,7 +51,7 @@ class EarlyStartTest {
     harness.close();
   }
 
-  /** Holds an organ as the framework makes it: nobody has asked for the member yet. */
+  /** Holds an organ as the framework makes it: the member is not asked for yet. */
   private final class Organ implements AutoCloseable {
     final ProcessManager.OpenManager processes =
         ProcessManager.open(harness.root.ephemeral().processes().path(), harness.logs);

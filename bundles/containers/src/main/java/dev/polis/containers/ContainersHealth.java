@@ -9,7 +9,7 @@ final class ContainersHealth {
 
   private ContainersHealth() {}
 
-  /** Returns what is to be mended; a runtime that nobody asked for is well. */
+  /** Returns the condition to repair; a runtime that was not asked for is well. */
   static Optional<HealthCondition> of(ContainersStatus status) {
     return switch (status) {
       case ContainersStatus.Stopped _, ContainersStatus.Running _ -> Optional.empty();

@@ -76,7 +76,7 @@ final class ContainersService implements Containers, OrganInstance {
     subtree.run("health", StatusHealth.task(state.status(), health, ContainersHealth::of));
   }
 
-  /** Starts an instance, which goes on from the one before it if there is one. */
+  /** Starts an instance, which continues from the one before it if there is one. */
   static ContainersService start(
       ContainersSettings settings, Parts parts, HandOvers.Predecessor predecessor) {
     OrganState taken = predecessor.take();
@@ -195,7 +195,7 @@ final class ContainersService implements Containers, OrganInstance {
   }
 
   /**
-   * Ends the run and leaves alone what it runs: what is to end is ended in order by the removal.
+   * Ends the run and leaves its programs alone: the removal ends them in order where they must end.
    */
   private void endRun() {
     if (started != null) {

@@ -14,8 +14,8 @@ import java.util.TreeMap;
  * @param programs folder of containerd and the programs it needs; blank for none
  * @param mirrors URL of the mirror, by registry
  * @param restrictOom {@code yes}, {@code no} or {@code auto}
- * @param imageMebibytes size of the ext4 image; 0 for three quarters of what is free, where one is
- *     needed
+ * @param imageMebibytes size of the ext4 image; 0 for three quarters of the free space, where an
+ *     image is needed
  * @param leastFreeMebibytes room that the first start needs
  * @param ready how long containerd may take to become ready
  */

@@ -105,7 +105,7 @@ final class ImageStore {
 
   /**
    * Takes the images of an archive in; returns their names. An archive that comes slowly delays no
-   * other: only what is complete is imported, one after the other.
+   * other: only complete archives are imported, one after the other.
    */
   List<String> load(InputStream in) throws IOException, InterruptedException {
     if (!loading.uploads().tryAcquire()) {

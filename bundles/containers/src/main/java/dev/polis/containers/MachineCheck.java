@@ -16,8 +16,8 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Looks whether containers can run on this machine, and refuses in words before anything is
- * started. What the kernel can do is tried, in namespaces that end with the trial.
+ * Checks whether containers can run on this machine, and refuses with the reason before anything
+ * starts. It tries what the kernel can do, in namespaces that end with the trial.
  */
 final class MachineCheck {
 

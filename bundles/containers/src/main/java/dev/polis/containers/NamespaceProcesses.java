@@ -9,7 +9,7 @@ import java.util.Collection;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Finds processes by their namespaces, and ends processes that are nobody's children. */
+/** Finds processes by their namespaces, and ends processes that are not this node's children. */
 final class NamespaceProcesses {
 
   private static final Path PROC = Path.of("/proc");

@@ -17,7 +17,7 @@ import java.util.List;
  */
 final class PauseImage {
 
-  /** The image's name; nobody else has names of this registry. */
+  /** The image's name; no other software uses names of this registry. */
   static final String NAME = "polis.local/pause:1";
 
   /**

@@ -96,7 +96,7 @@ record RuntimeConfiguration(
   }
 
   private String common() {
-    // NRI would listen for plugins that nobody gave us; opt would make /opt/containerd on the
+    // NRI would listen for plugins, of which there are none; opt would make /opt/containerd on the
     // machine.
     return """
     root = %s

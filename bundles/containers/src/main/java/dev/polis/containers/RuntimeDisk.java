@@ -25,7 +25,7 @@ final class RuntimeDisk {
 
   private static final long MEBI = 1L << 20;
 
-  /** The rest of what is free is for everybody else on the volume. */
+  /** The rest of the free space is for all other data on the volume. */
   private static final int SHARE_NUMERATOR = 3;
 
   private static final int SHARE_DENOMINATOR = 4;

@@ -38,7 +38,7 @@ final class RuntimeProcess implements AutoCloseable {
   /** Its end is an event; this is how often its answers and the sandbox are looked at. */
   private static final Duration PACE = Duration.ofSeconds(1);
 
-  /** Whether it answers is asked each tenth time: a second of a stopped containerd harms nobody. */
+  /** Whether it answers is asked each tenth time: a second of a stopped containerd does no harm. */
   private static final int ASK_EVERY = 10;
 
   /** It answers in a millisecond; on a machine that swaps, in seconds. */
@@ -144,7 +144,7 @@ final class RuntimeProcess implements AutoCloseable {
         && !hasEnded(status, Duration.ZERO);
   }
 
-  /** Returns what is waited for while containerd is silent. */
+  /** Describes the wait for a silent containerd. */
   String silence() {
     return "an answer: %s; after %d s it is ended and started again"
         .formatted(
@@ -153,7 +153,7 @@ final class RuntimeProcess implements AutoCloseable {
   }
 
   /**
-   * Ends a silent containerd if it goes on not to answer.
+   * Ends a silent containerd if it still does not answer.
    *
    * @return whether it answers again; if not, it has ended by itself
    * @throws ContainersException if it was ended

@@ -14,8 +14,8 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * Finds the runtime's programs in their folder, and refuses what is missing, cannot be run, or is
- * of a version that this organ has no configuration for.
+ * Finds the runtime's programs in their folder. It refuses a program that is missing, cannot be
+ * run, or is of a version that this organ has no configuration for.
  *
  * @param folder with {@code bin/}, {@code cni/} and perhaps {@code root/usr}
  * @param containerd its version

@@ -28,8 +28,8 @@ final class SandboxNamespaces {
 
   /**
    * Enters the namespaces of the process that a file names, or makes new ones; then sleeps. What
-   * the machine unmounts goes inside too, so that nobody's disk is held; nothing goes the other
-   * way.
+   * the machine unmounts goes inside too, so that the namespace holds no disk; nothing goes the
+   * other way.
    */
   private static final String SCRIPT =
       """

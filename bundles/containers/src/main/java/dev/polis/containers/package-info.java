@@ -19,9 +19,9 @@
  * <p>The sandbox is a network and a mount namespace, which a sleeping child process keeps. Inside,
  * {@code /usr} has the programs that the machine lacks laid over it, {@code /var} and {@code /etc}
  * are written to in memory, and {@code /run} is empty; so everything that programs of Kubernetes
- * leave behind there goes with the namespace, also when the machine is switched off. Whoever runs a
- * program inside enters through two links in the organ's folder, whose names never change: a
- * command line that holds them is the same after the keeper was replaced.
+ * leave behind there goes with the namespace, also when the machine is switched off. A program that
+ * is run inside enters through two links in the organ's folder, whose names never change: a command
+ * line that holds them is the same after the keeper was replaced.
  *
  * <pre>
  *   keeper killed ─▶ containerd, a shim or another process still inside? ─yes─▶ a new keeper enters through it
@@ -39,7 +39,7 @@
  * and the registries that Pods name.
  *
  * <p>Why not {@code ip netns}: it mounts {@code /sys} anew, which hides the cgroups. Why not
- * namespaces kept by a bound file: they would be mounts of the machine, which somebody has to
+ * namespaces kept by a bound file: they would be mounts of the machine, which an operator has to
  * remove after a crash. Why not a machine of its own for each worker: a developer has one.
  *
  * <ul>

@@ -62,7 +62,7 @@ final class ContainersHarness implements AutoCloseable {
   final SandboxRequest request;
   private Optional<Instance> present = Optional.empty();
 
-  /** Skips the test, in words, where containers cannot run. */
+  /** Skips the test with a reason where containers cannot run. */
   ContainersHarness() throws IOException {
     this("");
   }
@@ -239,9 +239,7 @@ final class ContainersHarness implements AutoCloseable {
     return Files.write(plain, bytes);
   }
 
-  /**
-   * Everything of this node that is left on the machine, in words; the files on the disk are not.
-   */
+  /** Describes everything of this node that is left on the machine, except files on the disk. */
   List<String> leftovers() throws Exception {
     TreeSet<String> left = new TreeSet<>();
     String cgroup = SandboxRecord.cgroup(request);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What an operator sets is checked, and refused in words. */
+/** Tests that an operator's settings are checked, and refused with a reason. */
 class ContainersSettingsTest {
 
   @Test

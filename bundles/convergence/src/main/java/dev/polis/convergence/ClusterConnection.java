@@ -41,9 +41,7 @@ final class ClusterConnection implements AutoCloseable {
     return PluginSetGrpc.newBlockingV2Stub(leader.channel());
   }
 
-  /**
-   * Opens a channel to one node, which takes nobody else for that node. The caller shuts it down.
-   */
+  /** Opens a channel to one node, which accepts no other peer. The caller shuts it down. */
   ManagedChannel dial(NodeId node, InetSocketAddress address) {
     return RpcClients.authenticated(
             () -> newest.get().tls(), RpcTrust.node(newest.get().ca(), node))

@@ -85,7 +85,7 @@ final class ConvergenceService {
     }
   }
 
-  /** Ends all runnables. A swap that was ordered goes on. */
+  /** Ends all runnables. A swap that was ordered continues. */
   void close(StopReason reason) {
     health.close();
     subtree.close(reason);

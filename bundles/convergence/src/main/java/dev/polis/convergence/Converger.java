@@ -51,7 +51,7 @@ import java.util.stream.Collectors;
 final class Converger {
   private static final String NOT_AS_WANTED = "plugin-not-as-wanted";
 
-  /** A swap takes seconds; so a look each second is soon enough after somebody else's. */
+  /** A swap takes seconds; so a look each second is soon enough after another caller's. */
   private static final Duration BUSY = Duration.ofSeconds(1);
 
   /** Longer than any wait has a reason for; what changes ends it. */
@@ -86,9 +86,9 @@ final class Converger {
   /**
    * An attempt that failed.
    *
-   * @param why in words
+   * @param why the reason
    * @param again when it is worth another attempt although nothing changed, by {@code nanoTime}
-   * @param isFinal whether it is not
+   * @param isFinal whether it is worth another attempt only after a change
    */
   private record Failed(Basis basis, String why, long again, boolean isFinal) {
     /** Returns whether this plugin failed and the cluster wants the same one anew. */
@@ -291,7 +291,7 @@ final class Converger {
   }
 
   /**
-   * Lets a removal wait while this node has a role of the plugin: nobody would end what it runs.
+   * Lets a removal wait while this node has a role of the plugin: nothing would end what it runs.
    */
   private void requireNoRole(StoredPlugin plugin) throws SwapRefusedException {
     Set<RoleName> roles =

@@ -32,17 +32,17 @@ import java.util.stream.Collectors;
 
 /**
  * Fetches plugins' files from other nodes. What has come of a file stays when a node goes away, and
- * the next node goes on there. A file whose digest is another is thrown away, and who gave all of
+ * the next node continues there. A file with another digest is deleted. The node that gave all of
  * it is named and not asked again.
  */
 final class PluginFetch {
   /** Port of the management listener where a holder's address names none. */
   private static final int MANAGEMENT_PORT = 7839;
 
-  /** A node that gives nothing for so long is left; another one, or a later attempt, goes on. */
+  /** A node that gives nothing for so long is left; another one, or a later attempt, continues. */
   private static final Duration SILENCE = Duration.ofSeconds(10);
 
-  /** Opens a channel to one node; who calls it shuts the channel down. */
+  /** Opens a channel to one node; the caller shuts the channel down. */
   @FunctionalInterface
   interface Dialer {
     ManagedChannel dial(NodeId node, InetSocketAddress address);
@@ -127,7 +127,7 @@ final class PluginFetch {
       }
       List<PluginHolder> order = new ArrayList<>(holders);
       // A node that gives wrong bytes costs two beginnings at most: one together with others, in
-      // which nobody can be blamed, and one alone.
+      // which no single node can be blamed, and one alone.
       int most = 2 * holders.size() + 1;
       while (beginnings <= most) {
         Result result = turn(order);
@@ -155,7 +155,7 @@ final class PluginFetch {
           if (finished(holder)) {
             return Result.WHOLE;
           }
-          // It gives the next beginning alone, so that it can be told whether it is wrong.
+          // It gives the next beginning alone, which shows whether it is wrong.
           order.remove(holder);
           order.addFirst(holder);
           return Result.FURTHER;

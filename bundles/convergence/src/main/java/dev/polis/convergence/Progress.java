@@ -10,7 +10,7 @@ import java.util.TreeMap;
  *
  * @param known whether the cluster has said since this organ started what it wants
  * @param wants what it wants, by symbolic name
- * @param whyNot why what is wanted does not run yet, by symbolic name, in words
+ * @param whyNot the reason why a wanted plugin does not run yet, by symbolic name
  * @param failed the symbolic names of those that are not tried again until something changes
  */
 record Progress(

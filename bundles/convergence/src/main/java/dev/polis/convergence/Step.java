@@ -45,7 +45,7 @@ sealed interface Step {
    *
    * @param inventory what the node runs
    * @param wants what the cluster wants of it
-   * @return by symbolic name; nothing for plugins that run as wanted, or that somebody overruled
+   * @return by symbolic name; nothing for plugins that run as wanted, or that an operator overruled
    */
   static SortedMap<String, Step> plan(LocalInventory inventory, SortedMap<String, Want> wants) {
     SortedMap<String, Step> plan = new TreeMap<>();
@@ -67,7 +67,9 @@ sealed interface Step {
     return runs || isOverruled(inventory, want) ? Optional.empty() : Optional.of(new Bring(want));
   }
 
-  /** Returns whether somebody runs another on this node although the cluster wanted this one. */
+  /**
+   * Returns whether an operator runs another one on this node although the cluster wanted this one.
+   */
   static boolean isOverruled(LocalInventory inventory, Want want) {
     return inventory
         .origin(want.plugin().symbolicName())

@@ -23,7 +23,7 @@ import org.osgi.framework.Version;
  *
  * @param plugin which
  * @param decision who decides: the node's own pin, one of its roles, or everywhere
- * @param scope the same in words, such as {@code on each node}
+ * @param scope the same as text, such as {@code on each node}
  * @param older accept it in place of a newer version
  * @param sinceMillis since when; it changes when the plugin is wanted anew, to be tried again
  * @param manifest the content of its manifest's file

@@ -21,7 +21,7 @@
  * <p><b>What counts.</b> A pin on this node goes before its roles, a role before what is wanted
  * everywhere, and that before the distribution. Of several roles that want different versions the
  * newest counts. When the cluster wants a plugin no more, the node goes back to its distribution's
- * version, or removes a plugin that the distribution does not have; what somebody swapped in by
+ * version, or removes a plugin that the distribution does not have; what an operator swapped in by
  * hand stays.
  *
  * <p><b>By hand.</b> A swap by hand that brings another version than the cluster wants is refused

@@ -49,8 +49,8 @@ import java.util.function.Supplier;
  * Writes the first records of a cluster, and campaigns for leadership once it has the node's
  * credentials. Thread-safe.
  *
- * <p>Another instance goes on from it without an election: it serves the calls first, which wait at
- * its gate; then this one ends its calls and gives its place in the election away.
+ * <p>Another instance continues in its place without an election: it serves the calls first, which
+ * wait at its gate; then this one ends its calls and gives its place in the election away.
  */
 final class CuratorService implements Curator, OrganInstance {
 
@@ -112,7 +112,7 @@ final class CuratorService implements Curator, OrganInstance {
     this(settings, parts, new CuratorStatus.Idle());
   }
 
-  /** Starts a curator, which goes on from the instance before it if there is one. */
+  /** Starts a curator, which continues from the instance before it if there is one. */
   static CuratorService start(
       CuratorSettings settings, Parts parts, HandOvers.Predecessor predecessor) {
     if (!predecessor.exists()) {
@@ -350,7 +350,7 @@ final class CuratorService implements Curator, OrganInstance {
     parts.endpoints().withdraw();
     try {
       OrganState state = standing.get().give().with(CREDENTIALS, serving());
-      // Whoever still asks this instance is refused at once, and asks again.
+      // A client that still asks this instance is refused at once, and asks again.
       gate.dismiss();
       markGave(true);
       return state;

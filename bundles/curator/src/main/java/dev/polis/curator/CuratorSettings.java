@@ -16,7 +16,7 @@ record CuratorSettings(Duration leaderTtl, int port) {
   // Below two seconds, one slow disk write of etcd costs a healthy leader its lock.
   private static final Duration SHORTEST_TTL = Duration.ofSeconds(2);
 
-  // Nobody leads for so long after a leader died.
+  // After a leader has died, no node leads for so long.
   private static final Duration LONGEST_TTL = Duration.ofMinutes(1);
 
   /**

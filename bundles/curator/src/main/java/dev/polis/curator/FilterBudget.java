@@ -32,7 +32,7 @@ final class FilterBudget implements CelEvaluationListener {
   /** Time for all nodes of a list. */
   static final Duration TIME = Duration.ofSeconds(2);
 
-  /** Ends an evaluation; it is thrown many times, as CEL goes on with other parts. */
+  /** Ends an evaluation; it is thrown many times, as CEL continues with other parts. */
   private static final class Spent extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -92,7 +92,7 @@ final class FilterBudget implements CelEvaluationListener {
     }
   }
 
-  /** Returns the size of a value, or a number beyond what is left if it is larger than that. */
+  /** Returns the size of a value, or a number above {@code left} if it is larger than that. */
   private static int size(Object value, int left) {
     return switch (value) {
       case String text -> text.length();

@@ -26,7 +26,7 @@ final class HeartbeatMonitor {
     this(nanoTime, nanoTime.getAsLong(), Map.of());
   }
 
-  /** Goes on from what another monitor on the same clock has heard. */
+  /** Continues from what another monitor on the same clock has heard. */
   HeartbeatMonitor(LongSupplier nanoTime, long leaderSince, Map<String, Long> heard) {
     this.nanoTime = nanoTime;
     this.leaderSince = leaderSince;

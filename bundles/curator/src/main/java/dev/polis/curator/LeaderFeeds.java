@@ -15,8 +15,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * Tells any number of callers who leads, at each change. One thread wakes the streams of all of
- * them: whoever reaches the node may open one. Thread-safe.
+ * Tells any number of callers who leads, at each change. One thread wakes all streams, as each
+ * client that reaches the node may open one. Thread-safe.
  */
 final class LeaderFeeds {
 

@@ -136,7 +136,7 @@ final class ManagementApi extends ManagementGrpc.ManagementImplBase implements N
     streams.serve("curator nodes", caller, sink -> sendNodes(request, sink));
   }
 
-  /** Returns all nodes if memory has them, and so few that nobody waits for them to be listed. */
+  /** Returns all nodes if memory has them, and so few that no client waits for the list. */
   private static Optional<List<dev.polis.wire.api.Node>> fewNodes(LeaderTerm term) {
     return term.records()
         .readAtOnce()

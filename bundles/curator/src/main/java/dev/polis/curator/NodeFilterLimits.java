@@ -15,8 +15,8 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
 /**
- * Says what is too large about an expression that was parsed. What counts is what would cost more
- * than in proportion to its length, in the compiler or at one step of its evaluation.
+ * Finds what is too large in a parsed expression. It counts the parts that cost more than in
+ * proportion to their length, in the compiler or at one step of its evaluation.
  */
 final class NodeFilterLimits extends CelExprVisitor {
   /**
@@ -54,7 +54,7 @@ final class NodeFilterLimits extends CelExprVisitor {
   private int depth;
   private int deepest;
   private int maps;
-  private String pattern = ""; // what is wrong with the first bad one; empty while none is
+  private String pattern = ""; // the fault of the first bad one; empty while there is none
 
   private NodeFilterLimits() {}
 

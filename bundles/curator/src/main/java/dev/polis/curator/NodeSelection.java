@@ -1,6 +1,6 @@
 package dev.polis.curator;
 
-/** Says which nodes somebody watches. */
+/** Says which nodes a client watches. */
 sealed interface NodeSelection {
 
   /** Returns whether a node is one of them. */

@@ -26,7 +26,7 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * Holds a plugin that somebody wants somewhere, and checks it against the cluster's records.
+ * Holds a plugin that a caller wants in a scope, and checks it against the cluster's records.
  *
  * @param scope where
  * @param file the content of its manifest's file
@@ -60,8 +60,8 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
   }
 
   /**
-   * Returns the manifest itself as listed if a node says that its distribution has the bundle:
-   * nobody signed it, and what came with a node may be wanted on it.
+   * Returns the manifest itself as listed if a node says that its distribution has the bundle. Such
+   * a bundle has no signature, and the cluster may want on a node what came with it.
    */
   private static Set<Digest> reported(DistributionManifest given, PluginRecords records)
       throws PluginRefusedException {

@@ -44,7 +44,7 @@ final class PluginSetWatch implements AutoCloseable {
     /** The record that holds the set is damaged. */
     record Damaged(RpcException reason) implements State {}
 
-    /** Nobody follows the set here any more. */
+    /** This node does not follow the set any more. */
     record Ended(String reason) implements State {}
   }
 
@@ -160,7 +160,7 @@ final class PluginSetWatch implements AutoCloseable {
     return node.getStatus().getExternalAddress();
   }
 
-  /** Returns what a node can give to others; empty without files, and while nobody can ask it. */
+  /** Returns what a node can give to others; empty without files, and while it has no address. */
   private static Optional<PluginHolder> holder(
       String id, PluginReport report, String address, Set<String> digests) {
     List<String> files =
@@ -185,7 +185,7 @@ final class PluginSetWatch implements AutoCloseable {
       } catch (EtcdClosedException e) {
         throw e;
       } catch (EtcdException | RpcException e) {
-        // The report is in nobody's way, and the next change tries again.
+        // The report does no harm, and the next change tries again.
         log.warning("The report of the former node %s cannot be deleted: %s", id, e.getMessage());
       }
     }

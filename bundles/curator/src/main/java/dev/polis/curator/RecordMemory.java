@@ -19,8 +19,8 @@ import java.util.function.Consumer;
  * listings of all records, a watch of etcd, and the writes that this leader has made. Thread-safe.
  *
  * <p>Everything in it was committed by etcd, and no record ever goes back to an older state: a
- * listing or a change that is older than what is known is ignored. Whoever reads records or watches
- * them gets them from here, so that a watch shows nothing that a read does not show yet.
+ * listing or a change that is older than the known state is ignored. All readers and watches get
+ * records from here, so that a watch shows nothing that a read does not show yet.
  */
 final class RecordMemory {
 

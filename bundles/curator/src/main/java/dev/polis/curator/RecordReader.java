@@ -10,7 +10,7 @@ import java.util.function.BooleanSupplier;
  * Reads records: from memory while this node certainly leads, and otherwise from etcd, with one
  * listing for all callers that wait at the same time. Reads are linearizable.
  *
- * <p>Memory is read first, and the leadership checked afterwards: if it held then, nobody else
+ * <p>Memory is read first, and the leadership checked afterwards: if it held then, no other node
  * could write before memory was read, and what this leader wrote was in memory before it was
  * acknowledged. It does not matter how late the answer comes: it was true when memory was read,
  * which was after the call was made. A listing begins after the calls that it answers, and the

@@ -24,7 +24,7 @@ final class RecordSnapshot {
 
   private final long version;
   private final NavigableMap<String, RecordState> states;
-  private volatile List<dev.polis.wire.api.Node> forOperators; // null until somebody asks
+  private volatile List<dev.polis.wire.api.Node> forOperators; // null until a caller asks
 
   /**
    * Creates a snapshot.

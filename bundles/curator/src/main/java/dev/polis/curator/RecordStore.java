@@ -42,7 +42,7 @@ final class RecordStore implements AutoCloseable {
    * Creates the store of a leader, which reads from memory.
    *
    * @param kv fenced
-   * @param memory filled by nobody else than a watch of the same records
+   * @param memory filled only by a watch of the same records
    * @param leads whether this node certainly leads
    */
   RecordStore(KeyValues kv, RecordMemory memory, BooleanSupplier leads) {

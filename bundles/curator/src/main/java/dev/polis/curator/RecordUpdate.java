@@ -67,7 +67,7 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
         states.put(key, state(before.revision(), updated));
       }
     } catch (Throwable refusal) {
-      // Whatever it is, it is this caller's and nobody else's in the batch.
+      // Whatever it is, only this caller of the batch gets it.
       outcome = () -> fail(refusal);
     }
   }

@@ -19,9 +19,9 @@ import java.util.Set;
 /**
  * Updates records with group commit and optimistic concurrency. The updates of a batch are computed
  * one after the other, each on the result of those before, and written in one etcd transaction that
- * compares the revisions of the records with those in memory: one exchange with etcd. If a record
- * was written by somebody else meanwhile, the same exchange lists all records, and the batch is
- * computed again on them.
+ * compares the revisions of the records with those in memory: one exchange with etcd. If another
+ * writer changed a record meanwhile, the same exchange lists all records, and the batch is computed
+ * again on them.
  *
  * <p>What was written is in memory before the callers are answered. If etcd does not say whether it
  * was written, memory is not used until it was listed anew.

@@ -14,8 +14,8 @@ import java.util.concurrent.Semaphore;
  * Groups concurrent requests into batches, so that any number of callers costs one etcd transaction
  * at a time (group commit). Requests that arrive while a batch is handled form the next one. A
  * batch is begun after each of its requests was submitted, and ends before any of their callers
- * continues. A caller that finds nobody else handles its request on its own thread, which saves two
- * changes of threads. Thread-safe; its creator closes it.
+ * continues. A caller that finds no other one handles its request on its own thread, which saves
+ * two changes of threads. Thread-safe; its creator closes it.
  *
  * @param <R> the type of the requests
  */
@@ -83,7 +83,8 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
   }
 
   private final BlockingQueue<R> waiting = new LinkedBlockingQueue<>();
-  // Held by whoever handles a batch; the thread of the batcher gets it before new callers do.
+  // Held by the thread that handles a batch; the thread of the batcher gets it before new callers
+  // do.
   private final Semaphore turn = new Semaphore(1, true);
   private final Handler<R> handler;
   private final Thread thread;
@@ -146,7 +147,7 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
     unanswered--;
     notifyAll();
     if (closed) {
-      // The request has failed with that; the thread is the caller's, who is to go on with it.
+      // The request has failed with that; the thread is the caller's, which continues with it.
       Thread.interrupted();
     }
     return !closed;

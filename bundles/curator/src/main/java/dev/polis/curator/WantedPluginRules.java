@@ -74,7 +74,9 @@ final class WantedPluginRules {
     }
   }
 
-  /** Returns whether a version is older than another one; what is no version is never older. */
+  /**
+   * Returns whether a version is older than another one; a text that is no version is never older.
+   */
   static boolean isOlder(String version, String than) {
     try {
       return Version.parseVersion(version).compareTo(Version.parseVersion(than)) < 0;
@@ -96,7 +98,10 @@ final class WantedPluginRules {
     }
   }
 
-  /** Returns what is wanted in a scope, or refuses with what is wanted instead. */
+  /**
+   * Returns the plugin that is wanted in a scope, or fails and names what the cluster wants
+   * instead.
+   */
   static WantedPlugin require(WantedPlugins record, PluginScope scope, String symbolicName) {
     return find(record.getWantedList(), scope, symbolicName)
         .orElseThrow(() -> notWanted(record, scope, symbolicName));

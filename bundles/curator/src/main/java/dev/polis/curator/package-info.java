@@ -33,7 +33,7 @@
  *       as the service {@code TrustSource}, by which this node verifies plugins. The service
  *       appears with the first keys that were read.
  *   <li>{@code RecordMemory}, while leading. In: the leader's own writes, one etcd watch on all
- *       records, and listings. Out: all records, to whoever reads or watches them.
+ *       records, and listings. Out: all records, to all readers and watches.
  *   <li>{@code NodeWatchBroadcaster}, while leading. In: changes in memory. Out: the streams of
  *       {@code Curator.Watch}, for nodes; records without their keys.
  *   <li>{@code PluginSetWatch}, while leading. In: changes in memory. Out: the streams of {@code
@@ -105,10 +105,10 @@
  * <p>Not promised: heartbeats across leaders. Only the present leader knows them, by design: if
  * each were written to etcd, the number of nodes would be the load of the store.
  *
- * <p>Not promised either: that a read sees at once what somebody wrote to etcd without the curator;
- * the watch brings it within moments. Nor that a read is right while somebody deletes the leader's
- * lock or revokes its lease by hand, until the leader sees that; and nobody can notice that a
- * virtual machine's host has stopped all clocks of the machine.
+ * <p>Not promised either: that a read sees at once what another client wrote to etcd without the
+ * curator; the watch brings it within moments. Nor that a read is right after an operator deletes
+ * the leader's lock or revokes its lease by hand, until the leader sees that; and no program can
+ * notice that a virtual machine's host has stopped all clocks of the machine.
  *
  * <p>Why not ask etcd for each read, as before: a read cost two hops over TLS and two to four times
  * the time of a read of bare etcd. Why not trust the watch alone: it has no deadline, so a leader

@@ -115,7 +115,7 @@ public final class CuratorFixture implements AutoCloseable {
   /** The running plugins by the key that has signed them, as the curator finds them. */
   final Map<KeyId, List<String>> signed = new ConcurrentHashMap<>();
 
-  /** The keys that the curator told this node to trust. */
+  /** The keys that the curator makes this node trust. */
   final MutableValue<TrustRoots> trusted = new MutableValue<>();
 
   /** Counts the leases of this curator by a clock that can be stepped. */
@@ -380,7 +380,7 @@ public final class CuratorFixture implements AutoCloseable {
     return new HostEndpoints();
   }
 
-  /** Starts another curator on the same node, which goes on from the one that leads. */
+  /** Starts another curator on the same node, which continues from the one that leads. */
   HandOvers.Membership<CuratorService> startNext(CuratorService.Endpoints served) {
     return handOvers.join("curator", predecessor -> start(served, predecessor));
   }
@@ -474,7 +474,7 @@ public final class CuratorFixture implements AutoCloseable {
     }
   }
 
-  /** Stores the record of a node that nobody runs, and returns its id. */
+  /** Stores the record of a node that does not run, and returns its id. */
   public String storeNode() throws InterruptedException {
     String node = NodeId.of(Ed25519.generate().getPublic()).text();
     try (EtcdClient records = records()) {

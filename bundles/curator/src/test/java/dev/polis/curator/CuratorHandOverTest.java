@@ -35,7 +35,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Two instances of the curator in one node: one goes on from where the other one is. */
+/** Tests two instances of the curator in one node: one continues where the other one is. */
 class CuratorHandOverTest {
 
   private static final int WRITERS = 8;

@@ -87,7 +87,7 @@ final class DebugService {
     organ.run("shell", new ShellServer(folder, bundle, audit, kept::note)::run);
   }
 
-  /** Returns what is to be served on the debug listener; nothing if the organ is switched off. */
+  /** Returns the services of the debug listener; none if the organ is switched off. */
   List<BindableService> endpoints() {
     return endpoints;
   }

@@ -106,7 +106,7 @@ final class ShellCommands implements AutoCloseable {
     @Override
     public Object convert(Class<?> type, Object in) {
       if (type != Bundle.class) {
-        return null; // Gogo's word for: ask somebody else
+        return null; // Gogo's word for: ask another converter
       }
       String name = in.toString();
       return NUMBER.matcher(name).matches()

@@ -18,9 +18,9 @@ sealed interface ShellPeer {
   record Owner(String user) implements ShellPeer {}
 
   /**
-   * It is somebody else, or nobody can tell.
+   * It is another user, or an unknown one.
    *
-   * @param why in words
+   * @param why the reason, as a message
    */
   record Stranger(String why) implements ShellPeer {}
 

@@ -77,7 +77,7 @@ final class ShellServer {
 
   private void makePrivate() throws IOException {
     Files.createDirectories(folder);
-    // Also if it was there: whoever may enter it may connect.
+    // Also if it was there: each user who may enter it may connect.
     Files.setPosixFilePermissions(folder, Mode.PRIVATE_DIRECTORY.permissions());
   }
 

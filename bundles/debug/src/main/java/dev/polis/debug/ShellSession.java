@@ -65,7 +65,7 @@ final class ShellSession {
         out.println(END + execute(line, session, out));
       }
     } catch (IOException e) {
-      // The client has gone, or the organ has ended the connection: nobody is left to be told.
+      // The client has gone, or the organ has ended the connection: no client is left to answer.
       audit.accept("(the connection has ended: " + e.getMessage() + ")");
     }
   }

@@ -7,7 +7,7 @@
  *            NodeDebugEndpoint ────┤ Logs ──▶ LogCalls ─────────▶ log tree
  *                                  │ LoadImage ──▶ DebugImages ◀┈┈ containers (off unless images=true)
  *                                  │ GetDebugKubeconfig ──▶ DebugKubeconfig ◀┈┈ kubernetes (off unless kubeconfig=true)
- *                                  │ Trace: refused in words
+ *                                  │ Trace: refused with the reason
  *                DebugEndpoint ────┤ GetComponentLogs ─▶ DebugLogs ──▶ log tree
  *                                  │ GetHealth, Explain ─▶ HealthCalls ──▶ health table
  *                                  │ ListImages ──▶ DebugImages
@@ -27,8 +27,8 @@
  * <p>It looks at the process of the node as well: how its last run ended, and whether its
  * descriptors suffice ({@link dev.polis.debug.DescriptorCheck}), also while {@code enabled=false}.
  *
- * <p>Whoever reaches the listener reads the log, of which the organ warns once when it starts.
- * Credentials of Kubernetes are any right in it, so they are handed out only with {@code
+ * <p>Each client that reaches the listener can read the log; the organ warns of this once when it
+ * starts. Credentials of Kubernetes are any right in it, so they are handed out only with {@code
  * kubeconfig=true}. Images are what Pods run, so the listener takes them only with {@code
  * images=true}; the listener "management" takes them from callers with the permission to change the
  * software of the node, also while {@code enabled=false}. Nothing else can be changed. The listener
@@ -42,11 +42,11 @@
  * unless {@code shell=true}, which is itself a change of the generation, and each line is written
  * to the log {@code audit}. It listens on a Unix socket with mode 0600 in a folder with mode 0700,
  * and asks the kernel which user is at the other end: only the user that the node runs as gets in.
- * The owner's key is not asked for: who is that user reads the node's keys and may attach a
- * debugger to its process, so a key would keep nobody out. Each instance of the organ has a socket
- * of its own, since two of them live beside each other during a swap; an open shell ends with its
- * instance. Commands that would install or update bundles are left out: what comes is verified, and
- * comes by {@code polisctl plugin}.
+ * The owner's key is not asked for: that user can read the node's keys and attach a debugger to its
+ * process, so a key would add no protection. Each instance of the organ has a socket of its own,
+ * since two of them live beside each other during a swap; an open shell ends with its instance.
+ * Commands that would install or update bundles are left out: what comes is verified, and comes by
+ * {@code polisctl plugin}.
  *
  * <p>Not promised: secrecy of the log from other users of the same machine. Set {@code
  * enabled=false} to have no debug service.

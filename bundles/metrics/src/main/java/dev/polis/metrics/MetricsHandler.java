@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import javax.net.ssl.SSLPeerUnverifiedException;
 
-/** Answers requests: with the page that the path names, or in words. */
+/** Answers requests with the page that the path names, or with the reason why there is none. */
 final class MetricsHandler implements HttpHandler {
   /** What the JDK's server takes for "no body". */
   private static final int NO_BODY = -1;

@@ -41,7 +41,7 @@ import java.util.concurrent.TimeoutException;
  * Provides the machine's metrics, which Prometheus' node exporter reads from the kernel.
  *
  * <p>The exporter is a child process. It is started when its page is first asked for, so that a
- * node that nobody scrapes does not pay for it; from then on it runs under supervision and outlives
+ * node that is not scraped does not pay for it; from then on it runs under supervision and outlives
  * this organ. It listens at a loopback address.
  */
 final class NodeExporter implements MetricsExporter {
@@ -76,7 +76,7 @@ final class NodeExporter implements MetricsExporter {
     /**
      * It does not serve.
      *
-     * @param reason in words
+     * @param reason as a message
      */
     record Down(String reason) implements State {}
 

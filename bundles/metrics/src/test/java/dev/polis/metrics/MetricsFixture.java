@@ -293,7 +293,7 @@ final class MetricsFixture implements AutoCloseable {
         .findFirst();
   }
 
-  /** Calls a method that nobody may call on the plain listener. */
+  /** Calls a method that no client may call on the plain listener. */
   void refusedCall() throws InterruptedException {
     try (RpcRegistration _ =
         host.serve(RpcHost.DEBUG, new NodeManagementGrpc.NodeManagementImplBase() {})) {

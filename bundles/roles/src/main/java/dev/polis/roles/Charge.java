@@ -20,7 +20,7 @@ final class Charge {
     }
   }
 
-  /** Waits for a step that goes on, and does no more of them. */
+  /** Waits for a step that is under way, and does no more of them. */
   void give() throws InterruptedException {
     lock.lockInterruptibly();
     try {

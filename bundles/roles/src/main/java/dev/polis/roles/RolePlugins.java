@@ -29,8 +29,8 @@ import java.util.function.Supplier;
 /**
  * Runs one plugin for each wanted role that has one. Thread-safe.
  *
- * <p>Another instance of this organ may go on with the runs: they are given to it with their
- * subtree, and neither stopped nor started.
+ * <p>Another instance of this organ may continue the runs: it gets them with their subtree, and
+ * neither stops nor starts them.
  */
 final class RolePlugins {
 
@@ -160,7 +160,7 @@ final class RolePlugins {
     return Map.copyOf(all);
   }
 
-  /** Goes on with the runs that another instance gives back, for the roles that are wanted now. */
+  /** Continues the runs that another instance gives back, for the roles that are wanted now. */
   void resume(OrganState given, Set<RoleName> roles) {
     locked(
         () -> {
@@ -184,7 +184,7 @@ final class RolePlugins {
     }
   }
 
-  // ---- what is wanted, and what there is
+  // ---- wanted roles, and plugins that there are
 
   /**
    * Adds a plugin. Of several for one role, the one with the highest ranking runs, and among those

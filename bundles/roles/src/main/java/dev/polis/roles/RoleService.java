@@ -78,7 +78,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     this(settings, parts, OrganState.NONE);
   }
 
-  /** Goes on from another instance: what it ran runs on. */
+  /** Continues from another instance: its runs keep running. */
   RoleService(RoleSettings settings, Parts parts, OrganState taken) {
     this.settings = settings;
     this.parts = parts;

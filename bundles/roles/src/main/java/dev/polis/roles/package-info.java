@@ -30,10 +30,10 @@
  * the record no longer names it, and the launcher's reason when its plugin, this organ or the node
  * goes. Of several plugins of one role one runs; a newer one takes over, and two never run at once.
  *
- * <p><b>Another instance of this organ goes on with the runs</b> of the roles: they are moved into
- * its subtree of the supervision tree, neither stopped nor started, and keep their names there. A
- * run refers to its plugin only, so the code of the former instance can go. When a plugin is
- * replaced, its run ends with CODE_REPLACED, and the next one adopts what stays.
+ * <p><b>Another instance of this organ continues the runs</b> of the roles: they are moved into its
+ * subtree of the supervision tree, neither stopped nor started, and keep their names there. A run
+ * refers to its plugin only, so the code of the former instance can go. When a plugin is replaced,
+ * its run ends with CODE_REPLACED, and the next one adopts what stays.
  *
  * <p><b>Not promised</b>: that a plugin which refuses to end does not delay the others; it does, by
  * {@link RolePlugins#PATIENCE} at most, and supervision names it. That the record of running roles

@@ -340,7 +340,7 @@ class RoleServiceTest {
                     .equals(Optional.of(new TreeSet<>(List.of(roles)))));
   }
 
-  /** Two instances of the organ, of which the second goes on from the first. */
+  /** Holds two instances of the organ; the second continues from the first. */
   private final class Two implements AutoCloseable {
     final CountingRole plugin = new CountingRole();
     final HandOverTable handOvers = HandOverTable.open(curator.logs);

@@ -73,8 +73,8 @@ final class StorageService implements Storage, OrganInstance {
   }
 
   /**
-   * Does the same, and goes on from the instance before if there is one: what that has mounted must
-   * be found mounted.
+   * Does the same, and continues from the instance before if there is one: what that one has
+   * mounted must be found mounted.
    */
   static StorageService open(
       StorageSettings settings,

@@ -15,7 +15,10 @@ interface Volume {
   enum Presence {
     /** Nothing. */
     ABSENT,
-    /** It is mounted, but whoever served it is gone: {@link #close} before it is opened again. */
+    /**
+     * It is mounted, but the program that served it is gone: {@link #close} it before it is opened
+     * again.
+     */
     STALE,
     /** It is mounted and works. */
     ALIVE
@@ -27,10 +30,10 @@ interface Volume {
   /** What it promises. */
   StorageSecurity security();
 
-  /** By which means and with which limits, in words. */
+  /** Describes its means and its limits. */
   String how();
 
-  /** Where its bytes are, for words. */
+  /** Says where its bytes are, for messages. */
   String backing();
 
   /** Names what it gives and by which means, for refusals: "an ENCRYPTED volume with …". */

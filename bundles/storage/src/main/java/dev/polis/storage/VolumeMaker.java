@@ -15,7 +15,7 @@ import java.util.Optional;
  * </pre>
  *
  * <p>Only a volume with a marker is ever discarded, and only for the keys that the marker names. A
- * kill at any point leaves a state from which the next attempt with the same keys goes on.
+ * kill at any point leaves a state from which the next attempt with the same keys continues.
  */
 final class VolumeMaker {
 

@@ -44,7 +44,7 @@ final class VolumeManager {
     return status;
   }
 
-  /** Waits for an operation that goes on, and does no more: another instance does. */
+  /** Waits for an operation that is under way, and starts no more: another instance does. */
   void hold() throws InterruptedException {
     one.lockInterruptibly();
     try {

@@ -28,7 +28,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** System programs as the volumes use them: probed in words before, failing in words after. */
+/**
+ * Runs the system programs that volumes use. A probe names what is missing; a failure has its
+ * reason.
+ */
 final class VolumeTools {
 
   // Making a file system or a key slot takes seconds; a minute tells a slow disk from one that
@@ -252,7 +255,7 @@ final class VolumeTools {
     }
   }
 
-  /** Unmounts what is mounted on a directory; does nothing if nothing is. */
+  /** Unmounts a directory; does nothing if nothing is mounted there. */
   void unmount(Path point) throws FileException {
     if (mounted(point).isPresent()) {
       try {

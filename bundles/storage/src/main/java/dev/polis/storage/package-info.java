@@ -20,9 +20,9 @@
  * </pre>
  *
  * <p>The kernel's device-mapper is used where there is one; the two ways in user space are for
- * kernels without. A machine that can give neither is refused the mode in words; no mode is ever
- * replaced by a weaker one. {@link dev.polis.storage.VolumeMaker} alone makes and discards volumes,
- * so that the guard against formatting a disk that is in use is one page and not four.
+ * kernels without. A machine that can give neither is refused the mode with the reason; no mode is
+ * ever replaced by a weaker one. {@link dev.polis.storage.VolumeMaker} alone makes and discards
+ * volumes, so that the guard against formatting a disk that is in use is one page and not four.
  *
  * <p>Keys reach programs through standard input, or, where a program reads only files, through a
  * file on a tmpfs that is wiped when it has been read. They are in no argument list, which every

@@ -17,7 +17,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is said of a volume that is weaker than it could be, on machines that lack something. */
+/** Tests the report on a volume that is weaker than it could be, as the machine lacks something. */
 class VolumeCatalogTest {
 
   @TempDir Path directory;

@@ -34,9 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/**
- * kill -9 at each step of making a volume, for real: another JVM is killed, then this one goes on.
- */
+/** Kills another JVM with kill -9 at each step of making a volume; then this one continues. */
 class VolumeKillTest {
 
   private static final int KILLED = CrashAgent.KILLED;
@@ -144,7 +142,7 @@ class VolumeKillTest {
     return System.getProperty("surefire.test.class.path", "");
   }
 
-  /** Goes on as the next start does, and returns what the state directory holds at the end. */
+  /** Continues as the next start does, and returns what the state directory holds at the end. */
   private List<String> resume(Path state, StorageSecurity security) throws Exception {
     bench = new VolumeBench(state, security);
     bench.manager.adopt();

@@ -158,7 +158,7 @@ public final class Ctl implements Runnable {
   private static final class Quiet {
     /**
      * Libraries that log what they also throw, and what no operator can do anything about. Held,
-     * since the JDK forgets the level of a logger that nobody holds.
+     * since the JDK forgets the level of a logger without a reference.
      */
     private static final List<Logger> LIBRARIES =
         List.of(Logger.getLogger("io.netty"), Logger.getLogger("io.grpc"));

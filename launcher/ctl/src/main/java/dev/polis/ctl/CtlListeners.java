@@ -85,7 +85,7 @@ record CtlListeners(String state, List<Listener> all) {
     return all.stream().filter(listener -> listener.name().equals(name)).findFirst();
   }
 
-  /** Tells whether this very node does not listen there, whoever else may. */
+  /** Tells whether this very node does not listen there; another program may. */
   boolean areClosed(InetSocketAddress address) {
     return nodeIsDown() || atPort(address.getPort()).filter(each -> !each.open()).isPresent();
   }

@@ -20,7 +20,7 @@ import java.util.stream.Stream;
  * @param folder where the operator's key and certificates are
  * @param endpoint address of a node
  * @param nodeCa the cluster's certificate as a node on this machine keeps it; trusted at first
- *     contact, since whoever can read it is on the node
+ *     contact, since a user who can read it is on the node
  * @param stateOrNull the state directory of the node; null if it is not on this machine
  * @param listeners where the node listens, if it runs on this machine
  */

@@ -100,7 +100,7 @@ final class LogPrinter {
         cause);
   }
 
-  /** Prints a log until it ends, or nobody reads what is printed. */
+  /** Prints a log until it ends, or until its output has no reader. */
   static Void print(LogsRequest request, LogStream.Opener opener, PrintWriter out)
       throws StatusException, InterruptedException {
     new LogStream(opener, request).read(response -> print(response, out));

@@ -12,7 +12,7 @@ import java.util.function.Predicate;
 
 /**
  * Reads the log of a node. A stream that is followed and ends because the service behind it is
- * replaced, or the node's process restarts, goes on where it was: nothing is left out, nothing
+ * replaced, or the node's process restarts, continues where it was: nothing is left out, nothing
  * comes twice.
  */
 final class LogStream {
@@ -37,7 +37,7 @@ final class LogStream {
 
   private final Opener opener;
   private final LogsRequest request;
-  private long position; // 0 until the node has told one
+  private long position; // 0 until the node has sent one
   private long heard = System.nanoTime();
   private Duration pause = FIRST_PAUSE;
 

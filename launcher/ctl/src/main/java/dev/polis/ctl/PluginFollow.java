@@ -26,7 +26,7 @@ final class PluginFollow {
   /**
    * What a node says of the plugin.
    *
-   * @param text in words
+   * @param text for the operator
    * @param runs whether it runs what is wanted
    * @param failed whether it has failed and is not tried again for now
    */

@@ -31,7 +31,7 @@ final class PluginScopeOptions {
         .build();
   }
 
-  /** Returns a scope in words. */
+  /** Describes a scope as text. */
   static String words(PluginScope scope) {
     return switch (scope.getKindCase()) {
       case EVERYWHERE -> "everywhere";

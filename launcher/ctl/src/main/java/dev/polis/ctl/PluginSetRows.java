@@ -16,7 +16,7 @@ import java.util.Set;
 final class PluginSetRows {
   private static final String NOBODY = "nobody";
 
-  /** Who decides where the cluster says nothing and nobody has swapped. */
+  /** The deciders where the cluster says nothing and no operator has swapped. */
   private static final Set<String> UNDECIDED = Set.of("distribution", NOBODY);
 
   private PluginSetRows() {}

@@ -20,7 +20,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /**
- * Sends a plugin's file to the node, and goes on where a former attempt was broken off.
+ * Sends a plugin's file to the node, and continues where a former attempt was broken off.
  *
  * @param file the bundle
  * @param header what it is, with its manifest

@@ -396,7 +396,10 @@ final class Session implements AutoCloseable {
     return target.isRestarting();
   }
 
-  /** Returns how the node stands: as it tells its owner, or whoever asks its debug service. */
+  /**
+   * Returns the node's health: as its owner sees it, or as its debug service shows it to every
+   * client.
+   */
   GetHealthResponse ownHealth() throws InterruptedException {
     GetHealthRequest request = GetHealthRequest.getDefaultInstance();
     if (mayAskManagement()) {

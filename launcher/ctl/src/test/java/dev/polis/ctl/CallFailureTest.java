@@ -298,7 +298,7 @@ class CallFailureTest {
         run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "closed the connection");
   }
 
-  /** How a node that stops may leave a connection whose handshake goes on. */
+  /** How a node that stops may leave a connection during its handshake. */
   private enum BrokenOff {
     CLOSE_NOTIFY {
       @Override

@@ -22,7 +22,9 @@ final class BootScreen implements BootProgress.Listener, AutoCloseable {
   /** Ten times a second is smooth in tenths of seconds. */
   private static final Duration TICK = Duration.ofMillis(100);
 
-  /** At home nobody watches a wait from its first moment, and ten polls a second are not free. */
+  /**
+   * At home no operator watches a wait from its first moment, and ten polls a second are not free.
+   */
   private static final Duration REST = Duration.ofSeconds(1);
 
   private final Terminal terminal;

@@ -89,8 +89,8 @@ final class GenerationAtStart {
   }
 
   /**
-   * Refuses a swap from now on that has ended the process more than once: whoever orders it again
-   * would end the process again.
+   * Refuses a swap from now on that has ended the process more than once: another order of it would
+   * end the process again.
    */
   private void rememberCutOff(SwapRecord swap) throws IOException {
     long times = notes.cutOff(swap);
@@ -144,7 +144,7 @@ final class GenerationAtStart {
         .collect(Collectors.toSet());
   }
 
-  /** Says that the process came up, or was stopped because somebody asked for it. */
+  /** Says that the process came up, or was stopped on request. */
   void cameUp() {
     try {
       notes.cameUp();

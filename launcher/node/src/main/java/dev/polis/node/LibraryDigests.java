@@ -21,7 +21,8 @@ import java.util.stream.Stream;
  * Compares the jars of the class path, {@code lib/}, with the digests that the build wrote down.
  *
  * <p>It finds damage: a jar that a disk or a copy has changed, one that is missing, and one that no
- * build put there. It finds nobody who may write the distribution, since he writes the list, too.
+ * build put there. It does not find an attacker who may write the distribution, since he can write
+ * the list, too.
  *
  * @param distribution a built one
  */

@@ -28,7 +28,7 @@ final class Node {
    */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
-  /** After this long without HOME, what is missing is printed. */
+  /** After this long without HOME, the node prints what is missing. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
@@ -36,7 +36,7 @@ final class Node {
    *
    * @param untilHome power off as soon as the node is home
    * @param next printed below the summary at home; may be empty
-   * @param homeWithin give up if it is not home by then; zero waits for ever
+   * @param homeWithin give up if it is not home after this time; zero waits for ever
    * @param stopWithin how long its organs may take to stop; then the process ends
    * @param hung ends the process of a node that does not stop; gets why it was to stop
    */

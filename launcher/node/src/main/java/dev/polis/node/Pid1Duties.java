@@ -52,7 +52,7 @@ final class Pid1Duties implements AutoCloseable {
    * process ends the container.
    *
    * @param exitCode what the node ended with
-   * @param log gets the reason if the machine goes on
+   * @param log gets the reason if the machine keeps running
    */
   static void endMachine(int exitCode, Consumer<String> log) {
     try {

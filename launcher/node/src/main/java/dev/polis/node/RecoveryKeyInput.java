@@ -77,7 +77,7 @@ final class RecoveryKeyInput extends InputStream {
     return one & 0xff;
   }
 
-  /** Erases what nobody has read. */
+  /** Erases the text that was not read. */
   synchronized void wipe() {
     Arrays.fill(text, (byte) 0);
     next = text.length;

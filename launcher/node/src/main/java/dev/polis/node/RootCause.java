@@ -15,7 +15,7 @@ final class RootCause {
 
   /**
    * @param error any
-   * @return the message of the innermost cause of our own, which says in words what a library's or
+   * @return the message of the innermost cause of our own, which states clearly what a library's or
    *     the system's below it only hints at; of the innermost cause if none is ours. With its type
    *     unless the message speaks for itself; one line
    */

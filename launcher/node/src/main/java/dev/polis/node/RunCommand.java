@@ -322,7 +322,7 @@ final class RunCommand implements Callable<Integer> {
   private static void handleSignals(
       NodeDirectory directory, BootProgress progress, Terminal terminal) {
     // SIGHUP comes when the terminal of a node in the foreground closes. A JVM that was started
-    // with it ignored, as under nohup, goes on ignoring it.
+    // with it ignored, as under nohup, keeps ignoring it.
     for (String name : List.of("TERM", "HUP")) {
       Signals.on(name, signal -> stop(signal, directory, progress, terminal));
     }

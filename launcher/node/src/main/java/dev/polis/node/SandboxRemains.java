@@ -78,7 +78,7 @@ final class SandboxRemains {
   /**
    * Removes everything, as far as it is there.
    *
-   * @return what is still there, in words; empty if nothing is
+   * @return a message for each thing that is still there; empty if there is none
    */
   List<String> remove() throws IOException, InterruptedException {
     List<String> left = new ArrayList<>();

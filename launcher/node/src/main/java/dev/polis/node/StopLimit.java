@@ -57,7 +57,7 @@ final class StopLimit implements AutoCloseable {
       }
       report();
     } catch (InterruptedException e) {
-      // Nobody interrupts it; if the JVM does, the process ends all the same.
+      // No code interrupts it; if the JVM does, the process ends all the same.
       Thread.currentThread().interrupt();
     } catch (RuntimeException | Error e) {
       e.printStackTrace();

@@ -174,7 +174,7 @@ class HungNodeTest {
       node.await("HOME after");
       record("etcd");
       if (readOnly) {
-        // The same directory as another mount shows it: nobody can make this one read-only.
+        // The same directory as another mount shows it: this one cannot be made read-only.
         seen = Files.createDirectories(folder.resolve("seen"));
         mount("--bind", state.toString(), seen.toString());
         mount("-o", "remount,bind,ro", seen.toString());

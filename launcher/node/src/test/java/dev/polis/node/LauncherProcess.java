@@ -25,8 +25,7 @@ final class LauncherProcess implements AutoCloseable {
   private final List<String> seen = new ArrayList<>();
 
   LauncherProcess(List<String> properties, String... arguments) throws IOException {
-    // Whoever runs the tests in the background of a shell, or under nohup, passes on that SIGINT or
-    // SIGHUP is ignored.
+    // Tests in the background of a shell, or under nohup, pass on that SIGINT or SIGHUP is ignored.
     List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT,HUP"));
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(

@@ -64,7 +64,7 @@ public final class HostAddress {
    * Notes that a role needs the address, and puts it on the device unless it is there, where no
    * neighbour of the machine reaches it.
    *
-   * @return empty if it is there now, else why not, in words
+   * @return empty if it is there now, else the reason
    * @throws FileException if the claim cannot be noted
    * @throws InterruptedException if interrupted; claim it again
    */
@@ -88,7 +88,7 @@ public final class HostAddress {
   /**
    * Forgets the claim of a role, and takes the address away if no other role claims it.
    *
-   * @return empty if it is gone or still needed, else why it is not gone, in words
+   * @return empty if it is gone or still needed, else the reason why it is not gone
    * @throws FileException if the claim cannot be deleted
    * @throws InterruptedException if interrupted; release it again
    */

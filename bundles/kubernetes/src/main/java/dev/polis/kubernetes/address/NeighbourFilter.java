@@ -59,12 +59,12 @@ final class NeighbourFilter {
     this.address = address;
   }
 
-  /** Hides the address; returns why it could not be done, in words. */
+  /** Hides the address; returns the reason if that fails. */
   Optional<String> hide(Duration within) throws InterruptedException {
     return run(within, RULES);
   }
 
-  /** Takes the rules away; returns why it could not be done, in words. */
+  /** Removes the rules; returns the reason if that fails. */
   Optional<String> remove(Duration within) throws InterruptedException {
     return run(within, NO_RULES);
   }

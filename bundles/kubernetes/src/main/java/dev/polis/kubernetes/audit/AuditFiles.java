@@ -25,8 +25,8 @@ import java.util.Map;
 public record AuditFiles(Path folder) {
 
   /**
-   * Where they are on the data volume. It is the API server's own folder, so what is read there is
-   * a file of the log and never what a link leads to.
+   * Folder of the log on the data volume. It belongs to the API server, so a read there gets a file
+   * of the log and never the target of a link.
    */
   public static final OrganFolder FOLDER =
       new OrganFolder("kubernetes-audit", Mode.PRIVATE_DIRECTORY);

@@ -16,8 +16,8 @@
  * it is read. A place that is there no more is followed by the oldest record that is.
  *
  * <p>A record has 8 MiB at most: a head of HTTP has one, and a character of it takes up to six
- * bytes in JSON. What is larger for what it quotes of requests and answers is written without
- * these; so no request is too large to be recorded. A reader is sent the first 256 KiB of a record.
+ * bytes in JSON. A record that is larger with its quotes of requests and answers is written without
+ * them; so no request is too large to be recorded. A reader is sent the first 256 KiB of a record.
  *
  * <p>Not promised: that a request is refused when it cannot be recorded, as the node's own audit
  * log does it. On a full disk the API server continues, and says so in its log. Nor a chain of

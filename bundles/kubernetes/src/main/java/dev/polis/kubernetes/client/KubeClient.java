@@ -104,8 +104,7 @@ public final class KubeClient implements AutoCloseable {
   }
 
   private Connections connections(Optional<TlsIdentity> now) {
-    // A context of its own: a TLS session that is resumed goes on with the certificate it began
-    // with.
+    // A context of its own: a TLS session that is resumed keeps the certificate it began with.
     SSLContext tls = TlsContexts.context(new TlsKeys(user), trust);
     return new Connections(
         now.orElse(null),
@@ -266,7 +265,7 @@ public final class KubeClient implements AutoCloseable {
     try {
       body.close();
     } catch (IOException closed) {
-      // The reader is told the same.
+      // The reader gets the same failure.
     }
     return null;
   }
@@ -310,7 +309,7 @@ public final class KubeClient implements AutoCloseable {
           late);
     } catch (ExecutionException failed) {
       if (failed.getCause() instanceof ConnectException wordless) {
-        // The JDK's client does not say where nobody listens, nor that nobody does.
+        // The JDK's client says neither that nothing listens nor at which address.
         throw new IOException("no connection to the API server at " + server, wordless);
       }
       throw failed.getCause() instanceof IOException broken

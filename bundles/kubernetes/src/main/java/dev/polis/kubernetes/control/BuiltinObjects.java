@@ -27,7 +27,7 @@ final class BuiltinObjects {
   private static final String POLICIES = ADMISSION + "validatingadmissionpolicies";
   private static final String POLICY_BINDINGS = ADMISSION + "validatingadmissionpolicybindings";
 
-  /** Who makes a policy for Pods' connections is told that nothing enforces it. */
+  /** Warns the author of a policy for Pods' connections that nothing enforces it. */
   private static final String UNENFORCED = "polis-network-policies";
 
   private static final String RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses";
@@ -165,7 +165,10 @@ final class BuiltinObjects {
         """);
   }
 
-  /** A warning and no refusal: the objects are of use to whoever moves them to another cluster. */
+  /**
+   * Returns a policy that warns and does not refuse: an operator may move the objects to another
+   * cluster.
+   */
   private static KubeObject networkPolicyWarning() {
     return object(
         POLICIES,

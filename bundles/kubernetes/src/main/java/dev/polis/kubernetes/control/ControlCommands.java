@@ -150,7 +150,7 @@ record ControlCommands(
             "--cluster-cidr=" + settings.pods(),
             "--node-cidr-mask-size=" + NODE_MASK,
             "--service-cluster-ip-range=" + settings.services(),
-            // Certificates come from the curator; nobody else is given the authority's key.
+            // Certificates come from the curator; no other program gets the authority's key.
             "--controllers=*,-certificatesigningrequest-signing-controller",
             "--flex-volume-plugin-dir=" + files.flexVolumes()));
     return List.copyOf(line);

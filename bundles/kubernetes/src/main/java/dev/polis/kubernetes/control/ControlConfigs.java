@@ -39,8 +39,8 @@ final class ControlConfigs {
       """;
 
   /**
-   * Whoever shows neither a certificate nor a token is told whether the server is well, and nothing
-   * else: not even which API it has.
+   * A client without a certificate and a token learns whether the server is well, and nothing else:
+   * not even which API it has.
    */
   private static final String AUTHENTICATION =
       """

@@ -14,7 +14,7 @@ import java.util.List;
  * @param node whose they are
  * @param address of the node
  * @param server at which the API server listens
- * @param advertised the API server's address as the cluster is told it
+ * @param advertised the API server's address that the cluster learns
  * @param port of the API server
  */
 record ControlPlace(
@@ -37,7 +37,7 @@ record ControlPlace(
   }
 
   /**
-   * Returns the address of programs that nobody but this node asks: a loopback address that is this
+   * Returns the address of programs that only this node asks: a loopback address that is this
    * node's own, if it has one, since several nodes may share a machine.
    */
   InetAddress local() {

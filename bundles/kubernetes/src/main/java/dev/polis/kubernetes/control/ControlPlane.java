@@ -171,8 +171,8 @@ public final class ControlPlane {
   }
 
   /**
-   * Ends what runs of the control plane, in order, whoever started it, and takes the host address
-   * away. To be called when no run goes on.
+   * Stops the control plane's programs in order, also those of an earlier instance, and removes the
+   * host address. Call it only while no run is active.
    *
    * @param forGood whether the role is gone, so that its files go too
    */

@@ -9,7 +9,9 @@ public interface ControlProbe {
   /** Returns whether it answers at all, although what it depends on may not. */
   boolean alive() throws InterruptedException;
 
-  /** Returns what does not work that it cannot do without, in words; empty if nothing is known. */
+  /**
+   * Returns a message that names what the program needs and does not work; empty if none is known.
+   */
   default String missing() throws InterruptedException {
     return "";
   }

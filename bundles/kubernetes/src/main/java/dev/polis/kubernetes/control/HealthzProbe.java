@@ -3,9 +3,9 @@ package dev.polis.kubernetes.control;
 import dev.polis.kubernetes.client.KubeClient;
 
 /**
- * Asks the controller manager or the scheduler how it is.
+ * Asks the controller manager or the scheduler for its health.
  *
- * @param api the API server, without which neither of them goes on
+ * @param api the API server, without which neither of them works
  */
 record HealthzProbe(KubeClient program, KubeClient api) implements ControlProbe {
 

@@ -18,8 +18,8 @@ import java.util.Set;
 /**
  * Gives the cluster the objects that every cluster has, again and again: makes those that are
  * missing, corrects those that differ, and deletes those of its label that are not wanted any more.
- * An object of a wanted name without the label belongs to somebody else and is left alone. Of
- * several controllers one does so, the holder of a lease.
+ * An object with a wanted name and without the label belongs to another owner and stays as it is.
+ * Of several controllers only the holder of a lease does this.
  */
 final class Reconciler {
 
@@ -95,7 +95,7 @@ final class Reconciler {
     }
   }
 
-  /** Does it once, whoever holds the lease. */
+  /** Does it once, whichever controller holds the lease. */
   void once(Log log) throws IOException, InterruptedException {
     for (KubeObject each : wanted) {
       ensure(each, log);

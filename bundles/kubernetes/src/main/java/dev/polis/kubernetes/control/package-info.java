@@ -14,15 +14,15 @@
  * </pre>
  *
  * <p>The programs outlive this code: their command lines and the digests of what they read only
- * once are the same after a restart, so they are adopted. What rotates is read again by them and
- * restarts nobody: the API server's certificate, its certificates as a client of etcd, kubelets and
- * other servers, the clients' certificates in kubeconfigs, and the configuration of encryption.
- * What is read once restarts those that read it: the certificates of authorities, after some six
+ * once are the same after a restart, so they are adopted. They read again what rotates, without a
+ * restart: the API server's certificate, its certificates as a client of etcd, kubelets and other
+ * servers, the clients' certificates in kubeconfigs, and the configuration of encryption. A change
+ * of what a program reads only once restarts it: the certificates of authorities, after some six
  * years, in the controller manager and the scheduler; the service account key (never); and another
  * program under the same path. The essay of {@code pki} has a row for each.
  *
- * <p>Who shows neither certificate nor token is answered at the paths of the API server's health
- * alone. What others ask for is in the API server's audit log, which is beside this folder, as the
+ * <p>A client without certificate and token gets answers only at the paths of the API server's
+ * health. What others ask for is in the API server's audit log, which is beside this folder, as the
  * role's end does not end what was recorded. A namespace takes Pods of the standard "baseline"
  * unless its labels say otherwise; {@code kube-system} takes all.
  *

@@ -53,7 +53,7 @@ public final class KubePki {
   /**
    * Returns everything as it is to be used now.
    *
-   * @throws dev.polis.pki.PkiException if what is stored cannot be read; it is left alone
+   * @throws dev.polis.pki.PkiException if stored data cannot be read; it stays as it is
    * @throws dev.polis.etcd.EtcdException if etcd does not answer; try again
    */
   public KubeKeys ensure() throws InterruptedException {

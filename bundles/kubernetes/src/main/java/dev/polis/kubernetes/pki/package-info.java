@@ -42,25 +42,25 @@
  *   kubelet, kube-proxy, DNS: client      30 d    curator          reread within 5 min, with new connections
  *   volume provisioner: client            30 d    curator          KubeClient: the next request
  *   id-ca, aggregation-ca                 10 a    PkiStore         see below
- *   service account key, encryption key   no end  nobody           -
+ *   service account key, encryption key   no end  none             -
  * </pre>
  *
  * <p>RotationTest shows each row of a controller, KubernetesRotationIT each one of a worker.
  *
  * <p><b>Authorities.</b> With a third of its life left, more than three years, an authority is
  * certified anew for the same key and name. So whatever it has signed stays good, and no program
- * has to be told in time: one that keeps the former certificate in memory can use it to its end.
- * The API server rereads both. The controller manager and the scheduler read them once and are
- * started again, which fails no call. Programs of workers go on: newer releases replace them long
- * before the former certificate ends. An authority with another key, after a theft, is not
+ * has to learn of it in time: one that keeps the former certificate in memory can use it to its
+ * end. The API server rereads both. The controller manager and the scheduler read them once and are
+ * started again, which fails no call. Programs of workers keep running: newer releases replace them
+ * long before the former certificate ends. An authority with another key, after a theft, is not
  * promised: that is a new cluster.
  *
  * <p><b>Keys without end.</b> Not promised: a new service account key or encryption key from time
  * to time. Neither is a certificate, so neither ends. A new service account key would make tokens
  * invalid that Pods have, unless all API servers know it before the first one signs with it; a new
- * encryption key would have to encrypt each secret anew. Both are kept where nobody but controllers
- * reads them: whoever has both etcd's data and the key of the namespace can read secrets; etcd's
- * user of the API server has not.
+ * encryption key would have to encrypt each secret anew. Only controllers can read the two keys: it
+ * takes etcd's data and the key of the namespace to read secrets, and the API server's user of etcd
+ * does not have both.
  *
  * <p>Why TLS keys are Ed25519 and the service account key is not: Kubernetes signs its tokens with
  * RSA or ECDSA only.

@@ -17,7 +17,10 @@ import java.util.concurrent.TimeoutException;
 /** Finds the API server of this node's control plane. Thread-safe. */
 public final class ControlBackend implements ProxyBackend.Source {
 
-  /** Code that was replaced has found the running API server again by then, also on a busy node. */
+  /**
+   * After a replacement, the new code finds the running API server within this time, also on a busy
+   * node.
+   */
   private static final Duration WAIT = Duration.ofSeconds(10);
 
   private static final String NOT_READY =

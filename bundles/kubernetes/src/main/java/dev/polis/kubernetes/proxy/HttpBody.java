@@ -109,7 +109,7 @@ sealed interface HttpBody {
   /**
    * Passes the body on, in the framing of {@link #fields}, and flushes when nothing more has come.
    *
-   * @param progress told before each part
+   * @param progress runs before each part
    * @throws HttpSyntaxException if chunks are not well-formed
    * @throws EOFException if it ends too early
    */
@@ -190,7 +190,7 @@ sealed interface HttpBody {
     }
   }
 
-  /** Reads the length of the next chunk; extensions, which nobody uses, are refused. */
+  /** Reads the length of the next chunk; refuses extensions, which no client uses. */
   private static long length(InputStream in) throws IOException {
     String digits = line(in);
     if (!CHUNK_LENGTH.matcher(digits).matches()) {

@@ -32,7 +32,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
 
   private static final Set<String> TRUE = Set.of("1", "t", "true");
 
-  /** Parameters of requests whose answer goes on: watches and followed logs. */
+  /** Parameters of requests whose answer has no end of its own: watches and followed logs. */
   private static final Set<String> LASTING = Set.of("watch", "follow");
 
   /**
@@ -119,7 +119,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
     return !body.empty() && !head.values("Expect").isEmpty();
   }
 
-  /** Returns whether the answer goes on until somebody ends it. */
+  /** Returns whether the answer lasts until one side ends it. */
   boolean lasts() {
     int query = target.indexOf('?');
     return query >= 0

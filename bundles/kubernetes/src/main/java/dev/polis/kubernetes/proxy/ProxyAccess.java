@@ -69,11 +69,11 @@ final class ProxyAccess {
   }
 
   /**
-   * Returns whose request it is: that of the user whose certificate was shown, and without one that
-   * of the token's owner, which the API server finds out.
+   * Returns the sender of a request: the user of the certificate that was shown, or without one the
+   * token's owner, whom the API server finds out.
    *
    * @param bearer the token of the request
-   * @throws ProxyRefusal if it is nobody's
+   * @throws ProxyRefusal if it has no valid sender
    */
   ProxySender sender(Optional<X509Certificate> shown, Optional<String> bearer) throws ProxyRefusal {
     return shown.isPresent()

@@ -16,7 +16,7 @@ import java.util.List;
 /** Passes requests of users to the API server, and its answers back. */
 final class ProxyHandler implements TlsHandler {
 
-  /** A head is a few packets; whoever needs longer keeps a connection busy on purpose. */
+  /** A head is a few packets; a client that needs longer keeps a connection busy on purpose. */
   private static final Duration HEAD = Duration.ofSeconds(9);
 
   /**
@@ -28,7 +28,7 @@ final class ProxyHandler implements TlsHandler {
   /** The API server ends a request after 60 s by itself, with words. */
   private static final Duration ANSWER = Duration.ofSeconds(75);
 
-  /** An API server that refuses a body before its end has answered by then. */
+  /** An API server that refuses a body before its end answers within this time. */
   private static final Duration EARLY_ANSWER = Duration.ofSeconds(1);
 
   /** An API server that is started anew is back after about 3 s; clients try ten times. */

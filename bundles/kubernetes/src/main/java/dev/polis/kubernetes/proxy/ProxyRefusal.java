@@ -42,7 +42,7 @@ final class ProxyRefusal extends Exception {
         HttpCodes.UNAVAILABLE, "ServiceUnavailable", message, Long.toString(again.toSeconds()));
   }
 
-  /** Says that the API server broke off, and that nobody knows what it has done. */
+  /** Says that the API server broke off, and that its effects are unknown. */
   static ProxyRefusal brokenOff(String message) {
     return new ProxyRefusal(HttpCodes.BAD_GATEWAY, "InternalError", message, "");
   }

@@ -24,8 +24,8 @@ final class ProxyTls {
   }
 
   /**
-   * Returns the parameters of connections of clients. They are asked for a certificate and may do
-   * without: a refusal in words is of more use than a broken handshake.
+   * Returns the parameters of connections of clients. Clients are asked for a certificate and need
+   * not have one: a refusal with a reason is of more use than a broken handshake.
    */
   static SSLParameters ofClients() {
     SSLParameters parameters = toServer();

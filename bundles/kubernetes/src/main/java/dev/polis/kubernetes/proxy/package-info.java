@@ -13,8 +13,9 @@
  * </pre>
  *
  * <p>The API server knows no certificate of the cluster. It trusts the certificate {@code
- * metropolis-auth-proxy-client} of the aggregation CA, and whoever its bearer names. So the proxy
- * is the place where a certificate, its lifetime and its revocation are checked, with each request.
+ * metropolis-auth-proxy-client} of the aggregation CA, and each user that its bearer names. So the
+ * proxy is the place where a certificate, its lifetime and its revocation are checked, with each
+ * request.
  *
  * <p>A client without a certificate may have a token, such as one of a service account. The API
  * server judges it; it gets it on a connection that shows no certificate, so that nothing in the
@@ -28,15 +29,15 @@
  * <p>A request that lasts (a watch, a followed log, an upgrade to SPDY or WebSocket) has a
  * connection of its own to the API server, and once it is answered the platform passes its bytes:
  * those of the client only if both sides have changed the protocol, since behind a watch they would
- * be a request that nobody has read. A request that is passed on to a Pod, a Service or a node may
- * be answered at any time; it is left to the platform before its answer. So all of these go on
- * while this code is replaced, and end within a second when the user's certificate ends or is
- * revoked, as any other request does. Others are answered within two seconds of a replacement, or
- * begin with the next instance.
+ * be a request that the proxy has not read. A request that is passed on to a Pod, a Service or a
+ * node may be answered at any time; it is left to the platform before its answer. So all of these
+ * continue while this code is replaced, and end within a second when the user's certificate ends or
+ * is revoked, as any other request does. Others are answered within two seconds of a replacement,
+ * or begin with the next instance.
  *
- * <p>Not promised: HTTP/2, to which clients do not insist on: they are told HTTP/1.1 in the
- * handshake (ALPN). Trailers are dropped, no API of Kubernetes has any. A peer that stops reading a
- * stream holds its two connections and no memory.
+ * <p>Not promised: HTTP/2. No client insists on it: the handshake (ALPN) tells clients HTTP/1.1.
+ * Trailers are dropped, no API of Kubernetes has any. A peer that stops reading a stream holds its
+ * two connections and no memory.
  *
  * <p>Why not Netty's HTTP codec, which lies on the node's class path: it accepts what this package
  * refuses (folded headers, bare line feeds, several equal lengths), it needs its own way to wait

@@ -18,7 +18,7 @@ public record AuditSettings(String policy, int files, int fileMebibytes) {
   /** A file that a reader needs seconds for. */
   private static final int MOST_MEBIBYTES = 1024;
 
-  /** The API server keeps all files where it is told to keep none beside the one it writes. */
+  /** The API server keeps all files if it is set to keep none beside the one that it writes. */
   private static final int LEAST_FILES = 2;
 
   /** More names than a folder is listed with in a moment. */

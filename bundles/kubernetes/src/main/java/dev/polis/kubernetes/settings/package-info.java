@@ -8,8 +8,8 @@
  *          programs folder ┴─▶ KubernetesPrograms ─▶ KubernetesVersion: 1.34 to 1.36
  * </pre>
  *
- * <p>Everything here is decided before a process is started, so that what cannot work is refused in
- * words and nothing has to be undone.
+ * <p>Everything here is decided before a process is started, so that a plan that cannot work is
+ * refused with the reason and nothing has to be undone.
  *
  * <p>Not promised: that ranges are free on this machine; who takes them finds out.
  *

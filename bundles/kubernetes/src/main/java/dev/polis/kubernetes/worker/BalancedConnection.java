@@ -37,7 +37,7 @@ final class BalancedConnection implements AutoCloseable {
   private void carry(Socket from, Socket to) {
     try {
       from.getInputStream().transferTo(to.getOutputStream());
-      // The other direction may go on: an end of input is half an end.
+      // The other direction may continue: an end of input ends one direction only.
       to.shutdownOutput();
     } catch (IOException broken) {
       // One side has ended without saying so, or was closed here; the other one learns of it.

@@ -11,7 +11,7 @@ import java.util.Set;
 
 /**
  * Runs the load balancer from the moment the node has an address and an open volume. The programs
- * of an earlier run go on while this node joins its cluster again, and a kubelet that reaches no
+ * of an earlier run continue while this node joins its cluster again, and a kubelet that reaches no
  * API server for 50 s counts as lost.
  */
 final class BalancerTask implements Task {

@@ -76,7 +76,7 @@ final class DnsFiles {
   /** Returns the text of the configuration file. */
   String corefile() {
     boolean machine = plan.isolation() == Isolation.MACHINE;
-    // In a sandbox of its own nobody else has the port, and there are no name servers to ask.
+    // In a sandbox of its own no other program has the port, and there are no name servers to ask.
     String bind = machine ? "    bind " + plan.dns().getHostAddress() + "\n" : "";
     String forward = machine ? "    forward . /etc/resolv.conf\n" : "";
     return """

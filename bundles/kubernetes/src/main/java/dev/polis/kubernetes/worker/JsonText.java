@@ -12,7 +12,7 @@ import java.util.TreeMap;
 
 /**
  * Builds JSON and prints it. Members are in the order of their names, so that the same content is
- * the same text in each run, and a program whose configuration it is goes on.
+ * the same text in each run, and a program with this configuration keeps running.
  */
 final class JsonText {
 

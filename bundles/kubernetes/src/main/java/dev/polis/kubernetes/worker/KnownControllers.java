@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
  */
 record KnownControllers(FilePlacement file) {
 
-  /** Publishes those of before, unless this run has learnt which there are by then. */
+  /** Publishes the servers of the file, unless this run already knows the present ones. */
   void offer(MutableValue<Set<InetSocketAddress>> controllers, Log log) {
     read(log).ifPresent(known -> controllers.update(now -> now.orElse(known)));
   }

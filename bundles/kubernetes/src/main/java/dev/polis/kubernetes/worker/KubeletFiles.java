@@ -123,9 +123,9 @@ final class KubeletFiles {
   }
 
   /**
-   * Returns the script that shows the kubelet, and nobody else, a kernel with the settings it
-   * wants, so that it leaves the machine's alone. Seen by the runtime too, files mounted over /proc
-   * would forbid Pods with user namespaces.
+   * Returns the script that shows a kernel with the wanted settings to the kubelet only, so that it
+   * leaves the machine's alone. Seen by the runtime too, files mounted over /proc would forbid Pods
+   * with user namespaces.
    */
   String script() {
     StringBuilder script = new StringBuilder("set -e\nmount --make-rprivate /proc\n");
@@ -189,7 +189,7 @@ final class KubeletFiles {
   }
 
   private static void cgroups(Map<String, Object> all, Sandbox sandbox) {
-    // From release 1.35 on the kubelet refuses cgroup version 1 unless told so.
+    // From release 1.35 on the kubelet refuses cgroup version 1 without this setting.
     all.put("failCgroupV1", false);
     all.put("cgroupDriver", "cgroupfs");
     all.put("cgroupRoot", sandbox.cgroup());

@@ -44,7 +44,7 @@ final class NodeDrain {
     this.log = log;
   }
 
-  /** Empties the node as far as the time allows; what is left is logged. */
+  /** Empties the node as far as the time allows; logs what remains. */
   void run() throws InterruptedException {
     long deadline = System.nanoTime() + PATIENCE.toNanos();
     try {

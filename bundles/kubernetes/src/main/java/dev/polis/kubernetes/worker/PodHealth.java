@@ -36,7 +36,7 @@ final class PodHealth implements Task {
    */
   private static final int ASKED = 20;
 
-  /** A kubelet writes some 25 about a Pod in a row; somebody else might write very many. */
+  /** A kubelet writes some 25 about a Pod in a row; another client might write very many. */
   private static final int EVENTS = 50;
 
   /** Causes that are named; more are counted. */

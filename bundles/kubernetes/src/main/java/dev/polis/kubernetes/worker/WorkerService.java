@@ -330,7 +330,7 @@ public final class WorkerService implements RolePlugin {
     }
   }
 
-  /** Ends what runs of the worker, in order, whoever started it. */
+  /** Stops the worker's programs in order, also those of an earlier instance. */
   private void end(Context context) throws InterruptedException, IOException {
     for (String name : KubernetesPrograms.ofWorker()) {
       parts.processes().stop(name);
@@ -342,7 +342,7 @@ public final class WorkerService implements RolePlugin {
     }
   }
 
-  // ---- what is decided before anything is started
+  // ---- decisions before anything is started
 
   private WorkerPlan plan(NodeCredentials self, InetAddress address)
       throws WorkerException, InterruptedException {

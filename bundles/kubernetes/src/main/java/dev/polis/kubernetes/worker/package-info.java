@@ -47,13 +47,13 @@
  * volume) are named with a remedy after half a minute. What a Pod is to blame for itself, and a Pod
  * that waits for a node, is left to its owner. Pods that have run before are not looked at.
  *
- * <p><b>Volumes.</b> What becomes of a volume without its claim is said by its storage class. A
- * claim for what a directory of one node cannot be (a copy, a block device, a volume for several
- * nodes) gets an event that says so, and no volume.
+ * <p><b>Volumes.</b> The storage class says what becomes of a volume without its claim. A claim for
+ * what a directory of one node cannot be (a copy, a block device, a volume for several nodes) gets
+ * an event that says so, and no volume.
  *
  * <p><b>Not promised.</b> A quota of volumes: each says so in the annotation {@code
  * polis.dev/quota}; an image of a given size limits all of them together. NetworkPolicies: nothing
- * enforces them. A Pod without a controller when the role is taken away: it is evicted and nobody
+ * enforces them. A Pod without a controller when the role is taken away: it is evicted and nothing
  * starts it again.
  *
  * <p><b>Why DNS is a process and not a Pod:</b> it needs no image and no scheduler, and names are

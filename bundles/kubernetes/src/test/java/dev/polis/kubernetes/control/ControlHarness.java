@@ -98,7 +98,7 @@ final class ControlHarness implements AutoCloseable {
   private Subtree subtree;
   private ControlPlane plane;
 
-  /** Makes one; skips the test, in words, where there are no programs. */
+  /** Makes one; skips the test with a reason if the programs are missing. */
   static ControlHarness open() throws Exception {
     String programs = System.getenv().getOrDefault("POLIS_KUBERNETES", "");
     Assumptions.assumeTrue(

@@ -68,7 +68,7 @@ final class ControllerProcess {
 
   private static final Duration PATIENCE = ControlHarness.PATIENCE;
 
-  /** What an operator is told as more than a wait. */
+  /** Levels that tell an operator of more than a wait. */
   private static final Set<HealthLevel> TOLD = Set.of(HealthLevel.DEGRADED, HealthLevel.DOWN);
 
   /** Of six programs that start at once on two busy cores, one may be silent for some seconds. */
@@ -149,7 +149,7 @@ final class ControllerProcess {
     }
   }
 
-  /** Both processes have long read the order by then. */
+  /** Waits for an instant long after both processes have read the order. */
   private static void await(Instant instant) {
     while (Instant.now().isBefore(instant)) {
       LockSupport.parkNanos(Duration.between(Instant.now(), instant).toNanos());

@@ -70,7 +70,7 @@ class TwoControllersTest {
                   ControllerProcess.class.getName(),
                   folder.toString(),
                   Integer.toString(harness.etcd.member(0).clientPort()),
-                  // Neighbours of the harness' own address, which nobody has.
+                  // Neighbours of the harness' own address, which no other program has.
                   "127.98.%d.%d".formatted(harness.address.getAddress()[2] & 0xff, 1 + number),
                   harness.programs)
               .redirectError(errors.toFile())

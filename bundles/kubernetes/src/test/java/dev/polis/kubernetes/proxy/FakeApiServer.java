@@ -34,7 +34,7 @@ import javax.net.ssl.SSLSocket;
 /** Stands for an API server behind mutual TLS: answers each request as a test wants. */
 final class FakeApiServer implements AutoCloseable {
 
-  /** Answers one request; the connection goes on if it returns true. */
+  /** Answers one request; returns true to keep the connection. */
   interface Answer {
     boolean to(Request request, SSLSocket connection, InputStream in, OutputStream out)
         throws IOException;

@@ -161,7 +161,7 @@ final class HttpGenerator {
   /** Makes the bytes of one connection. */
   byte[] connection() {
     StringBuilder text = new StringBuilder();
-    // Half of all connections break no rule on purpose: what is passed on is to be seen, too.
+    // Half of all connections keep all rules, so that requests are passed on, too.
     boolean wild = random.nextBoolean();
     for (int requests = 1 + random.nextInt(MOST_REQUESTS); requests > 0; requests--) {
       text.append(request(wild && one(2), requests == 1));

@@ -9,7 +9,7 @@ import java.net.InetAddress;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Refuses in words what a worker cannot run with. */
+/** Tests that a worker is refused, with the reason, where it cannot run. */
 class WorkerRequirementsTest {
 
   private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
