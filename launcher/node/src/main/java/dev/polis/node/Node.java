@@ -235,6 +235,11 @@ final class Node {
     }
   }
 
+  /** Writes why a start was refused, for polisctl, until the next start. */
+  static void noteRefusal(NodeDirectory directory, String why) throws IOException {
+    Files.writeString(directory.refused(), why);
+  }
+
   /**
    * Returns the first line of the last run's crash record, and where the whole record is from now
    * on: a crash is shown by one start.

@@ -131,7 +131,7 @@ final class RunCommand implements Callable<Integer> {
     } catch (Refusal | BundleException | IOException e) {
       if (!recorded) {
         String why = RootCause.of(new DiskRefusal(directory).of(e));
-        attempt(() -> Files.writeString(directory.refused(), Instant.now() + " " + why), terminal);
+        attempt(() -> Node.noteRefusal(directory, Instant.now() + " " + why), terminal);
       }
       throw e;
     }
