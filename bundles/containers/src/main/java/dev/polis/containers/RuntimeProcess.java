@@ -53,13 +53,16 @@ final class RuntimeProcess implements AutoCloseable {
   private final ProcessManager processes;
   private final ManagedProcess process;
   private final Path socket;
+  private final long logStart;
   private final Watcher<ProcessStatus> status;
   private long pauses;
 
-  private RuntimeProcess(ProcessManager processes, ManagedProcess process, Path socket) {
+  private RuntimeProcess(
+      ProcessManager processes, ManagedProcess process, Path socket, long logStart) {
     this.processes = processes;
     this.process = process;
     this.socket = socket;
+    this.logStart = logStart;
     this.status = process.status().watch();
   }
 
@@ -83,7 +86,10 @@ final class RuntimeProcess implements AutoCloseable {
             .withScope(ProcessSpec.Scope.PROCESS)
             .withGrace(GRACE);
     Path socket = root.resolve(RuntimeConfiguration.SOCKET.toString().substring(1));
-    return new RuntimeProcess(processes, processes.ensure(spec), socket);
+    // What an earlier containerd has logged is not the reason why this one ends.
+    long before = processes.log(NAME).toFile().length();
+    ManagedProcess process = processes.ensure(spec);
+    return new RuntimeProcess(processes, process, socket, process.adopted() ? 0 : before);
   }
 
   /** Returns whether it was found running. */
@@ -193,7 +199,7 @@ final class RuntimeProcess implements AutoCloseable {
   }
 
   private String lastLine() {
-    return LastWords.of(process.log(), 0);
+    return LastWords.of(process.log(), logStart);
   }
 
   @Override
