@@ -87,7 +87,7 @@ final class RuntimeProcess implements AutoCloseable {
             .withGrace(GRACE);
     Path socket = root.resolve(RuntimeConfiguration.SOCKET.toString().substring(1));
     // What an earlier containerd has logged is not the reason why this one ends.
-    long before = processes.log(NAME).toFile().length();
+    long before = LastWords.start(processes.log(NAME));
     ManagedProcess process = processes.ensure(spec);
     return new RuntimeProcess(processes, process, socket, process.adopted() ? 0 : before);
   }

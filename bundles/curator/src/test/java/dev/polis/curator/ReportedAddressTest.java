@@ -11,7 +11,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Addresses are those that RFC 5737 and RFC 3849 keep for examples: no machine has them. */
+/** Uses the example addresses of RFC 5737 and RFC 3849, which no machine has. */
 class ReportedAddressTest {
 
   private static InetAddress read(String text, String from) {

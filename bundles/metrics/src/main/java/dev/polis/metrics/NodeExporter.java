@@ -175,7 +175,7 @@ final class NodeExporter implements MetricsExporter {
   private void run(Context context) throws Exception {
     InetSocketAddress address = new InetSocketAddress(loopback(), settings.nodeExporterPort());
     Path log = processes.log(PROCESS);
-    long begin = Files.exists(log) ? Files.size(log) : 0;
+    long begin = LastWords.start(log);
     context.run("watch", watch -> watch(address, watch));
     try {
       new ProcessTask(

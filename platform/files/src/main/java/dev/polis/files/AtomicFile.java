@@ -169,7 +169,7 @@ public final class AtomicFile {
   /**
    * Removes the temporary files that interrupted replacements left in a directory.
    *
-   * @param age only those that are older; zero is for a caller that knows of no writer there
+   * @param age files that are younger stay; zero removes all, where no other writer is at work
    * @return how many were removed
    */
   public static int sweep(Path directory, Duration age) throws IOException {

@@ -107,7 +107,7 @@ public final class DiskTrouble {
     String what = "cannot " + verb + " " + path + ": " + words(cause);
     Problem problem = of(cause);
     if (problem == Problem.IO) {
-      problem = place(cause, path);
+      problem = otherThanExpected(cause, path);
     }
     if (problem == Problem.IO) {
       problem = askedOfFileSystem(path, wanted, cause);
@@ -174,8 +174,8 @@ public final class DiskTrouble {
     return at;
   }
 
-  /** Returns OCCUPIED or ABSENT if another thing than was expected is at a path, or nothing. */
-  private static Problem place(Throwable cause, Path path) {
+  /** Returns OCCUPIED if something else is at a path, ABSENT if nothing is there, and else IO. */
+  private static Problem otherThanExpected(Throwable cause, Path path) {
     if (cause instanceof FileAlreadyExistsException
         || cause instanceof NotDirectoryException
         || cause instanceof IOException disk && Errno.of(disk) == Errno.ENOTDIR) {

@@ -39,6 +39,14 @@ public final class LastWords {
   private LastWords() {}
 
   /**
+   * Returns where a run of a program that begins now will log, for {@link #find}: how long its log
+   * is. Of a process that is adopted all of the log counts, from 0.
+   */
+  public static long start(Path log) {
+    return log.toFile().length();
+  }
+
+  /**
    * Returns the line, without the header of klog.
    *
    * @param from where to begin: what earlier runs of the program have logged is not the reason of

@@ -44,7 +44,7 @@
  * must never die.
  */
 @Export
-@Version("1.3.0")
+@Version("1.4.0")
 package dev.polis.process;
 
 import org.osgi.annotation.bundle.Export;

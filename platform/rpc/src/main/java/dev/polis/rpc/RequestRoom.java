@@ -1,16 +1,13 @@
 package dev.polis.rpc;
 
-import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
+import java.util.stream.Collectors;
 
 /**
  * Bounds the bytes of requests that calls of one kind hold in the memory of this process. When
@@ -57,13 +54,14 @@ final class RequestRoom {
   }
 
   private Requests largest() {
-    Map<Object, List<Requests>> callers = new HashMap<>();
-    held.forEach(each -> callers.computeIfAbsent(each.caller, none -> new ArrayList<>()).add(each));
-    return callers.values().stream()
-        .max(Comparator.comparingLong(each -> each.stream().mapToLong(Requests::held).sum()))
-        .stream()
-        .flatMap(Collection::stream)
-        .max(Comparator.comparingLong(Requests::held))
+    Map<Object, Long> callers =
+        held.stream()
+            .collect(
+                Collectors.groupingBy(each -> each.caller, Collectors.summingLong(Requests::held)));
+    return held.stream()
+        .max(
+            Comparator.comparing((Requests each) -> callers.get(each.caller))
+                .thenComparing(Requests::held))
         .orElseThrow();
   }
 

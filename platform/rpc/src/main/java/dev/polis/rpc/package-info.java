@@ -82,7 +82,7 @@
  * first thousand strangers shut all others out; and it reports no connection before its first byte.
  *
  * <p><b>Why not refuse new connections when there are too many.</b> The connections that are open
- * are the flood; the operator who comes to end it needs a new one.
+ * are the flood, and the operator needs a new one to end it.
  *
  * <p><b>Why not grpc-java's mutable registry and interceptors.</b> The registry answers
  * UNIMPLEMENTED during a gap, which callers take as final. Interceptors may throw, may forget to

@@ -92,7 +92,7 @@ class RpcConnectionTest {
       }
 
       assertTrue(ask(owner).isOk());
-      assertEquals(2, port(fixture, RpcHost.CURATOR).members());
+      assertEquals(2, fixture.port(RpcHost.CURATOR).members());
       assertEquals(1, service.cancelled.getCount(), "a stream of another connection ended");
     }
   }
@@ -197,18 +197,11 @@ class RpcConnectionTest {
         assertFalse(second.isClosed() || third.isClosed());
       }
 
-      RpcStatistics.Port curator = port(fixture, RpcHost.CURATOR);
+      RpcStatistics.Port curator = fixture.port(RpcHost.CURATOR);
       assertEquals(2, curator.members());
       assertTrue(curator.displaced() >= 1, curator::toString);
       assertEquals(0, curator.refused());
     }
-  }
-
-  private static RpcStatistics.Port port(RpcFixture fixture, String name) {
-    return fixture.host.statistics().ports().stream()
-        .filter(port -> port.name().equals(name))
-        .findFirst()
-        .orElseThrow();
   }
 
   @Test

@@ -148,6 +148,14 @@ final class RpcFixture implements AutoCloseable {
                 .toList()));
   }
 
+  /** Counts the connections of a listener. */
+  RpcStatistics.Port port(String name) {
+    return host.statistics().ports().stream()
+        .filter(port -> port.name().equals(name))
+        .findFirst()
+        .orElseThrow();
+  }
+
   /** Every line of every journal, so that what must not be there can be looked for. */
   List<String> log() {
     return log("");

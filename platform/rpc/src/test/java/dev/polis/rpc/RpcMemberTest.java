@@ -56,13 +56,6 @@ class RpcMemberTest {
                 GetClusterInfoRequest.getDefaultInstance()));
   }
 
-  private static RpcStatistics.Port port(RpcFixture fixture) {
-    return fixture.host.statistics().ports().stream()
-        .filter(port -> port.name().equals(RpcHost.CURATOR))
-        .findFirst()
-        .orElseThrow();
-  }
-
   /** Serves what says that it was reached when it has the whole request. */
   private static void serve(RpcFixture fixture) {
     fixture.host.serve(
@@ -94,14 +87,14 @@ class RpcMemberTest {
       for (int each = 0; each < 3; each++) {
         assertEquals(Status.Code.ALREADY_EXISTS, ask(fixture.as(stolen)).getCode());
       }
-      assertEquals(4, port(fixture).members());
+      assertEquals(4, fixture.port(RpcHost.CURATOR).members());
 
       fixture.revoke(stolen);
 
       Await.until(
           Duration.ofSeconds(1),
           "the connections of the revoked certificate to be closed",
-          () -> port(fixture).members() == 1);
+          () -> fixture.port(RpcHost.CURATOR).members() == 1);
       assertEquals(Status.Code.ALREADY_EXISTS, ask(owner).getCode());
       Status refused = ask(fixture.as(stolen));
       assertEquals(Status.Code.UNAUTHENTICATED, refused.getCode());
@@ -120,10 +113,10 @@ class RpcMemberTest {
       for (int each = 0; each < 5; each++) {
         assertEquals(Status.Code.ALREADY_EXISTS, ask(fixture.as(fixture.user("greedy"))).getCode());
       }
-      assertEquals(2, port(fixture).members());
-      assertEquals(3, port(fixture).strangers());
+      assertEquals(2, fixture.port(RpcHost.CURATOR).members());
+      assertEquals(3, fixture.port(RpcHost.CURATOR).strangers());
       assertEquals(Status.Code.ALREADY_EXISTS, ask(fixture.asOwner()).getCode());
-      assertEquals(3, port(fixture).members());
+      assertEquals(3, fixture.port(RpcHost.CURATOR).members());
     }
   }
 

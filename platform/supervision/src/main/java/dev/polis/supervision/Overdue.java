@@ -13,7 +13,7 @@ import java.util.stream.Stream;
  * tree's lock.
  */
 final class Overdue {
-  /** Long enough for an orderly end, short enough for a person who waits. */
+  /** An orderly end takes less, and an operator who waits gets a line in time. */
   static final Duration REMINDER = Duration.ofSeconds(5);
 
   private final Timer timer;

@@ -14,9 +14,6 @@ import dev.polis.process.ProcessTask;
 import dev.polis.process.Silence;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 
 /**
@@ -81,7 +78,7 @@ public final class ControlProcess implements Task {
 
   @Override
   public void run(Context context) throws Exception {
-    Life life = new Life(logged());
+    Life life = new Life(LastWords.start(processes.log(spec.name())));
     context.run("watch", life::watch);
     try {
       new ProcessTask(processes, spec, life::ready, converter).run(context);
@@ -89,11 +86,6 @@ public final class ControlProcess implements Task {
       // It holds what the other one says, which would be shown twice as its cause.
       throw new ProcessException(life.reason(ended));
     }
-  }
-
-  private long logged() throws IOException {
-    Path log = processes.log(spec.name());
-    return Files.exists(log) ? Files.size(log) : 0;
   }
 
   /** The life of one process of the program. */

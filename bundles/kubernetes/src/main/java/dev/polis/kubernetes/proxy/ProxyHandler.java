@@ -12,6 +12,7 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Passes requests of users to the API server, and its answers back. */
 final class ProxyHandler implements TlsHandler {
@@ -80,16 +81,15 @@ final class ProxyHandler implements TlsHandler {
     client.limit(HEAD);
     boolean withBody = true;
     try {
-      if (client.certificate().isPresent()) {
+      Optional<X509Certificate> shown = client.certificate();
+      if (shown.isPresent()) {
         // Before a byte of the request is read: a stranger's head is not worth the memory.
-        access.user(client.certificate().get());
+        access.user(shown.get());
       }
       HttpRequest request =
           HttpRequest.read(
               client.input(),
-              client.certificate().isPresent()
-                  ? HttpHead.MOST_BYTES
-                  : HttpHead.MOST_BYTES_OF_STRANGERS);
+              shown.isPresent() ? HttpHead.MOST_BYTES : HttpHead.MOST_BYTES_OF_STRANGERS);
       client.limit(part);
       withBody = !request.method().equals("HEAD");
       return forward(request, client);
