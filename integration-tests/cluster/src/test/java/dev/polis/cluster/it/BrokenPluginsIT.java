@@ -291,32 +291,6 @@ class BrokenPluginsIT {
     assertTrue(nothing.all().contains("no swap is under way"), nothing.all());
   }
 
-  @ParameterizedTest(name = "{0}")
-  @CsvSource({"hangs-at-the-end", "throws-at-the-end", "leaks-a-thread"})
-  @Order(2)
-  @DisplayName("a predecessor that hangs, throws or leaks costs nothing, and is gone when it ends")
-  void thePredecessorDoesNotEnd(String behaviour) throws Exception {
-    Path folder = Files.createDirectories(directory.resolve(behaviour));
-    FaultyPlugins own = new FaultyPlugins(node, folder, plugins.key());
-    swap(own.version("1.1.0", behaviour)).requireSuccess("the predecessor");
-
-    Finished swap = swap(own.version("1.2.0", FaultyPlugins.WELL));
-
-    assertTrue(swap.lastLine().startsWith("applied"), swap::all);
-    if (behaviour.startsWith("hangs")) {
-      assertTrue(swap.all().contains("did not stop"), swap::all);
-      Finished health = node.ctl("health");
-      assertTrue(health.all().contains("old-version-stuck"), health::all);
-      assertEquals(0, health.code(), health::all);
-    }
-    own.endAll();
-    Await.until(
-        TestNode.PATIENCE,
-        "the predecessor to be gone",
-        () -> bundles().equals(List.of("1.2.0 ACTIVE")));
-    swap(plugins.version(RUNNING, FaultyPlugins.WELL), "--older").requireSuccess("the first again");
-  }
-
   @Test
   @Order(5)
   @DisplayName("a plugin whose key was removed does not start with the node, which says so")

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 class BurningMemberIT {
   private static final String ADDRESS = "127.0.83.1";
   private static final int CALLERS = 2 * Runtime.getRuntime().availableProcessors();
-  private static final Duration BURNING = Duration.ofSeconds(8);
+  private static final Duration BURNING = Duration.ofSeconds(4);
   private static final Duration PROMISED = Duration.ofSeconds(2);
 
   /** So that a slow answer is measured: by itself polisctl waits for 15 s. */

@@ -207,7 +207,7 @@ final class NodeScenario implements PowerScenario {
   /** Each is a start of the node. */
   @Override
   public int most(Effort effort) {
-    int most = mode.encrypted() ? Tier.pick(0, 4, 20) : Tier.pick(2, 8, 40);
+    int most = mode.encrypted() ? Tier.pick(0, 2, 20) : Tier.pick(2, 5, 40);
     return Integer.getInteger("polis.power.moments", most);
   }
 

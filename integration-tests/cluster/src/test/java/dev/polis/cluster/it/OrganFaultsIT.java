@@ -164,6 +164,7 @@ class OrganFaultsIT {
     assertTrue(swap.all().contains("did not stop"), () -> when + ": " + swap.all());
     Finished health = node.ctl("health");
     assertTrue(health.all().contains("old-version-stuck"), () -> when + ": " + health.all());
+    assertEquals(0, health.code(), () -> when + ": " + health.all());
   }
 
   private static void exits(Path well, String when) throws Exception {

@@ -35,7 +35,7 @@ class Http2FuzzTest {
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
   /** How often the attacks that follow chance are made at each port by each caller. */
-  private static final int CHANCES = Tier.isLong() ? 100 : 10;
+  private static final int CHANCES = Tier.isLong() ? 100 : 5;
 
   private static final Set<String> BY_CHANCE =
       Set.of("random frames", "random bytes", "a call with flipped bits");

@@ -19,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -60,10 +61,11 @@ class NodeAuthorizationTest {
       node.awaitHealthy();
       Map<FuzzMethod, Integer> ports = RpcFuzzTest.ports(node, FuzzMethod.all());
       Map<String, RpcClients> callers = callers(node);
+      Map<String, ManagedChannel> channels = new HashMap<>();
       List<String> rows = new ArrayList<>();
       List<String> broken = new ArrayList<>();
       for (FuzzMethod method : ports.keySet().stream().sorted(FuzzMethod.BY_NAME).toList()) {
-        rows.add(row(node, method, ports.get(method), callers, broken));
+        rows.add(row(node, method, ports.get(method), callers, channels, broken));
       }
       assertEquals(List.of(), broken, "cells that contradict the option of the method");
       compare(rows);
@@ -99,6 +101,7 @@ class NodeAuthorizationTest {
       FuzzMethod method,
       int port,
       Map<String, RpcClients> callers,
+      Map<String, ManagedChannel> channels,
       List<String> broken)
       throws Exception {
     StringBuilder row = new StringBuilder(method.name());
@@ -107,9 +110,10 @@ class NodeAuthorizationTest {
       return row.append(" plaintext=").append(status.getCode()).toString();
     }
     for (Map.Entry<String, RpcClients> caller : callers.entrySet()) {
-      ManagedChannel channel = node.dial(caller.getValue(), port);
+      ManagedChannel channel =
+          channels.computeIfAbsent(
+              caller.getKey() + " " + port, key -> node.dial(caller.getValue(), port));
       Status status = call(channel, method, request(node, method));
-      channel.shutdownNow();
       row.append(' ').append(caller.getKey()).append('=').append(status.getCode());
       if (!allowed(method, caller.getKey(), status.getCode())) {
         broken.add(method.name() + " " + caller.getKey() + ": " + status);

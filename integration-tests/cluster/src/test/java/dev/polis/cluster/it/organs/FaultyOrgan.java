@@ -62,7 +62,6 @@ public final class FaultyOrgan {
       case "healthy-then-not" -> later(() -> scope.set(down));
       case "eats" -> later(this::eat);
       case "leaks-threads" -> leak(end);
-      case "leaks-a-thread" -> waitFor(end, "leak-0");
       case "leaks-and-throws" -> {
         waitFor(end, "leak-0");
         scope.close();
@@ -129,13 +128,6 @@ public final class FaultyOrgan {
     held.clear();
     if (scope != null) {
       scope.close();
-    }
-    switch (behaviour) {
-      case "hangs-at-the-end" -> loop(end);
-      case "throws-at-the-end" -> throw new IllegalStateException("the door is locked");
-      default -> {
-        // It ends.
-      }
     }
   }
 }
