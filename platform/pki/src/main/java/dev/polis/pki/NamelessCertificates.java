@@ -97,7 +97,7 @@ final class NamelessCertificates extends Provider {
     private Certificate read(InputStream unread, byte[] shown, InputStream rest)
         throws CertificateException, IOException {
       try {
-        return jdk.generateCertificate(unread);
+        return generate(unread);
       } catch (CertificateException refused) {
         if (rest.read() >= 0) {
           // No cause: logs name the first one, and that is the size.
@@ -105,6 +105,15 @@ final class NamelessCertificates extends Provider {
               "a peer's certificate has more than %d bytes; show a smaller one".formatted(LARGEST));
         }
         return nameless(shown, refused);
+      }
+    }
+
+    /** Asks the JDK, whose parser fails with an index out of bounds at an empty Ed25519 key. */
+    private Certificate generate(InputStream unread) throws CertificateException {
+      try {
+        return jdk.generateCertificate(unread);
+      } catch (RuntimeException e) {
+        throw new CertificateException("a peer's certificate is malformed: " + e.getMessage(), e);
       }
     }
 

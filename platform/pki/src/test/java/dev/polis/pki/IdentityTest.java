@@ -6,14 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayInputStream;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class IdentityTest {
@@ -294,5 +298,28 @@ class IdentityTest {
     assertTrue(
         renewal.notAfter().isBefore(renewal.notBefore().plus(Duration.ofDays(31))),
         "a node's certificate dies within a month");
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a certificate with any one bit damaged is refused, and nothing else is thrown")
+  void anyBitDamaged() throws Exception {
+    assertEquals(List.of("TLSv1.3"), TlsContexts.PROTOCOLS, "uses the class that installs it");
+    CertificateFactory parser = CertificateFactory.getInstance("X.509");
+    X509Certificate good = ca.issueNode(key.getPublic());
+    byte[] der = good.getEncoded();
+    for (int bit = 0; bit < der.length * Byte.SIZE; bit++) {
+      byte[] damaged = der.clone();
+      damaged[bit / Byte.SIZE] ^= (byte) (1 << bit % Byte.SIZE);
+      try {
+        X509Certificate read =
+            (X509Certificate) parser.generateCertificate(new ByteArrayInputStream(damaged));
+        Identity.verify(read, ca.certificate());
+        // How many bits of the signature count is beside what is signed.
+        assertArrayEquals(good.getTBSCertificate(), read.getTBSCertificate(), "bit " + bit);
+      } catch (CertificateException | IdentityException refused) {
+        assertFalse(refused.getMessage().isBlank());
+      }
+    }
   }
 }
