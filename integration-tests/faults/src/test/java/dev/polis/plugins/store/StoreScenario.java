@@ -18,6 +18,7 @@ final class StoreScenario implements PowerScenario {
 
   private static final Digest ORIGIN = Digest.of(bytes("a distribution"));
   private static final Digest STAGED = Digest.of(bytes("a file that was sent"));
+  private static final ConfigurationSet PORT = ConfigurationSet.none().with("a", "port", "99");
   private static final SwapRecord SWAP =
       new SwapRecord(Instant.EPOCH, "owner", "a swap", 1, ORIGIN, "applied", "");
 
@@ -43,6 +44,7 @@ final class StoreScenario implements PowerScenario {
         root -> origins(root),
         root -> stage(root),
         root -> install(root, "3"),
+        root -> store(root).commitWithWayBack(ORIGIN, plugins("1"), plugins("2"), PORT),
         root -> install(root, "4"),
         root -> {
           store(root).collect();
@@ -179,6 +181,6 @@ final class StoreScenario implements PowerScenario {
   /** Of what is collected a part may be gone. */
   @Override
   public boolean underWay(String observed) {
-    return observed.startsWith("current 44, previous 33") && !observed.contains("refused");
+    return observed.startsWith("current 64, previous 52") && !observed.contains("refused");
   }
 }

@@ -515,16 +515,7 @@ class SwapEngineTest {
   @DisplayName(
       "A bundle that comes with a configuration starts with it, and the old one keeps its own")
   void configurationWithABundle() throws Exception {
-    Generation now = node.store.current().orElseThrow();
-    Path jar = node.base("2.0.0", "well");
-    StoredPlugin next = SwapFixture.plugin(jar);
-    node.store.put(next, jar);
-    node.store.putManifest(next, SwapFixture.manifest(jar));
-    List<StoredPlugin> plugins = new ArrayList<>(now.plugins());
-    plugins.replaceAll(each -> each.symbolicName().equals(next.symbolicName()) ? next : each);
-    node.store.commit(
-        now.origin(), plugins, ConfigurationSet.none().with("dev.polis.base", "port", "99"));
-    node.store.commit(now.origin(), now.plugins(), now.configuration());
+    wayBackTo("2.0.0", "well", "99");
     List<String> beside = new ArrayList<>();
     node.onStage =
         stage -> {
@@ -539,6 +530,39 @@ class SwapEngineTest {
     assertEquals(List.of("99", "null"), beside, "what both have read");
     assertEquals(List.of("99"), ports());
     assertEquals("2.0.0", node.served());
+  }
+
+  @Test
+  @DisplayName(
+      "A bundle that fails with the configuration it came with is reverted to the one before it")
+  void failsWithItsConfiguration() throws Exception {
+    SwapStatus set = node.run(configure("dev.polis.base.port", "98"));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(set), () -> words(set));
+    node.engine = node.engine(limits("unhealthy"));
+    wayBackTo("2.0.0", "unhealthy", "99");
+    long generation = node.store.current().orElseThrow().number();
+
+    SwapStatus end = node.run(new SwapOrder.Rollback());
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertEquals(List.of("98"), ports());
+    assertEquals(98, port());
+    assertEquals("1.0.0", node.served());
+    assertEquals(generation, node.store.current().orElseThrow().number());
+  }
+
+  /** Leaves a version of base with a port as the generation that a rollback goes to. */
+  private void wayBackTo(String version, String behaviour, String port) throws Exception {
+    Generation now = node.store.current().orElseThrow();
+    Path jar = node.base(version, behaviour);
+    StoredPlugin next = SwapFixture.plugin(jar);
+    node.store.put(next, jar);
+    node.store.putManifest(next, SwapFixture.manifest(jar));
+    List<StoredPlugin> plugins = new ArrayList<>(now.plugins());
+    plugins.replaceAll(each -> each.symbolicName().equals(next.symbolicName()) ? next : each);
+    node.store.commit(
+        now.origin(), plugins, ConfigurationSet.none().with("dev.polis.base", "port", port));
+    node.store.commit(now.origin(), now.plugins(), now.configuration());
   }
 
   /** The ports that the components of base have read, sorted. */
