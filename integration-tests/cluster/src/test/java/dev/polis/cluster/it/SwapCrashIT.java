@@ -184,8 +184,8 @@ class SwapCrashIT {
 
   @Test
   @DisplayName(
-      "a plugin that ends the process for lack of memory is undone, and refused after the second"
-          + " time")
+      "a plugin that ends the process for lack of memory is undone and named by health, etcd is"
+          + " adopted, and the plugin is refused after the second time")
   void fillsTheHeap() throws Exception {
     String before = victim.running(FaultyPlugins.NAME);
     String greedy = victim.nextVersion();
@@ -193,8 +193,11 @@ class SwapCrashIT {
       Finished swap = victim.greedy(greedy);
       assertNotEquals(0, swap.code(), swap::all);
       assertNotEquals(0, victim.node.awaitEnd(), swap::all);
-      victim.deleteCrashReport();
+      victim.keepCrashReport();
       victim.up();
+      Finished health = victim.node.ctl("health");
+      assertTrue(health.all().contains("last-run-crashed"), health::all);
+      assertTrue(health.all().contains("the node ran out of memory: its heap"), health::all);
       victim.requireWhole("end " + time);
       assertEquals(before, victim.running(FaultyPlugins.NAME));
     }
@@ -342,9 +345,11 @@ class SwapCrashIT {
       assertEquals(0, health.code(), () -> when + ": " + health.all());
     }
 
-    /** Removes what a JVM without memory writes where it was started. */
-    void deleteCrashReport() throws IOException {
-      Files.deleteIfExists(Path.of("hs_err_pid" + node.jvmPid() + ".log"));
+    /** Puts what the JVM left where {@code polis up} tells it to. */
+    void keepCrashReport() throws IOException {
+      Files.move(
+          Path.of("hs_err_pid" + node.jvmPid() + ".log"),
+          node.state().resolve("ephemeral/launcher/jvm-error.txt"));
     }
 
     /** Expects the next swap of each plugin to be applied. */
