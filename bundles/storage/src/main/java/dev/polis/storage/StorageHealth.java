@@ -71,7 +71,7 @@ final class StorageHealth {
               HealthCondition.down(
                   LOST,
                   "the data volume is gone: " + reason,
-                  "restart the node to mount it again"));
+                  "stop the node with polis down and start it again with polis up, which mounts it"));
       case DataStatus.NotMounted(String reason) ->
           List.of(
               HealthCondition.waiting(NOT_MOUNTED, "the data volume is not mounted: " + reason));

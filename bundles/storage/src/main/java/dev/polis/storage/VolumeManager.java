@@ -259,7 +259,7 @@ final class VolumeManager {
           && !alive(mounted.security())) {
         status.set(
             new DataStatus.NotMounted(
-                "the %s volume was lost: its server ended, or someone unmounted it; restart the node to mount it again"
+                "the %s volume was lost: its server ended, or it was unmounted"
                     .formatted(mounted.security())));
       }
     } finally {

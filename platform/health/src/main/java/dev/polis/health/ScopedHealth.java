@@ -54,7 +54,22 @@ record ScopedHealth(
         name,
         kind,
         all.getFirst().since(),
-        all.stream().map(Dated::condition).distinct().map(this::remedied).toList());
+        withoutVagueRemedies(
+            all.stream().map(Dated::condition).distinct().map(this::remedied).toList()));
+  }
+
+  /** Leaves out the advice to read the log where the organ's own words say what to do. */
+  private static List<HealthCondition> withoutVagueRemedies(List<HealthCondition> conditions) {
+    boolean known =
+        conditions.stream()
+            .anyMatch(
+                each ->
+                    each.level() == HealthLevel.DOWN
+                        && !each.remedy().isEmpty()
+                        && !SupervisedHealth.isVague(each.remedy()));
+    return conditions.stream()
+        .map(each -> known && SupervisedHealth.isVague(each.remedy()) ? each.withRemedy("") : each)
+        .toList();
   }
 
   /** Returns to whom the smallest subtree belongs that a runnable is in. */
@@ -101,6 +116,6 @@ record ScopedHealth(
     if (known.isPresent() || condition.level() != HealthLevel.DOWN || dns.isEmpty()) {
       return known.map(condition::withRemedy).orElse(condition);
     }
-    return condition.withRemedy("see its log: polisctl debug logs --dn " + dns.getFirst());
+    return condition.withRemedy(SupervisedHealth.readTheLog(dns.getFirst()));
   }
 }

@@ -13,6 +13,8 @@ final class SupervisedHealth {
   static final String STARTING = "runnable-starting";
   static final String OVERDUE = "runnable-overdue";
 
+  private static final String READ_THE_LOG = "see its log: polisctl debug logs --dn ";
+
   /** A runnable that starts for longer is late: its thread is looked at. */
   static final Duration LATE = Duration.ofSeconds(5);
 
@@ -75,8 +77,17 @@ final class SupervisedHealth {
 
   /** Returns the known remedy against a failure; if there is none, the advice to read the log. */
   static String remedy(RunnableStatus runnable) {
-    return Remedies.of(runnable.lastError())
-        .orElse("see its log: polisctl debug logs --dn " + runnable.dn());
+    return Remedies.of(runnable.lastError()).orElseGet(() -> readTheLog(runnable.dn()));
+  }
+
+  /** Returns the advice where nothing is known of a failure. */
+  static String readTheLog(String dn) {
+    return READ_THE_LOG + dn;
+  }
+
+  /** Tells whether a remedy is the advice to read the log. */
+  static boolean isVague(String remedy) {
+    return remedy.startsWith(READ_THE_LOG);
   }
 
   /** Returns why a runnable failed, as people read it. */

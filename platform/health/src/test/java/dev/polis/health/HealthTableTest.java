@@ -142,6 +142,26 @@ final class HealthTableTest {
   }
 
   @Test
+  @DisplayName("where an organ says what to do, the advice to read the log is left out")
+  void ownRemedyComesAlone() throws Exception {
+    Subtree organ = tree.organ("network");
+    HealthScope scope = health.organ("network", organ.dn());
+    organ.run(
+        "watch",
+        context -> {
+          throw new IOException("the cable is out");
+        });
+    await(at -> at.remedy().startsWith("see its log"), "network to be DOWN");
+
+    scope.set(HealthCondition.down("no-cable", "no cable is plugged in", "plug one in"));
+
+    HealthStatus down = only();
+    assertEquals(
+        List.of("", "plug one in"),
+        down.conditions().stream().map(HealthCondition::remedy).sorted().toList());
+  }
+
+  @Test
   @DisplayName("a run that follows a failure does not hide the failure before it is healthy")
   void restartDoesNotHideTheFailure() throws Exception {
     Subtree organ = tree.organ("network");
