@@ -313,8 +313,7 @@ class ClusterServiceTest {
     "identify,                       listeners",
     "serve,                          curator"
   })
-  @DisplayName(
-      "SEED-05 a failure at any step fails the manager, is named, and no step follows")
+  @DisplayName("SEED-05 a failure at any step fails the manager, is named, and no step follows")
   void seed05_failures(String failing, String step) throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, failing);
     ClusterService service = start(recording);
@@ -333,8 +332,7 @@ class ClusterServiceTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"mountNew", "bootstrap", "identify", "serve"})
-  @DisplayName(
-      "a manager that is stopped while its organs fail reports no fatal error")
+  @DisplayName("a manager that is stopped while its organs fail reports no fatal error")
   void stoppedOnItsWay(String failing) throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, failing);
     recording.beforeFailure = () -> Thread.currentThread().interrupt();
@@ -467,7 +465,9 @@ class ClusterServiceTest {
     assertTrue(recording.journal().isEmpty(), "an enrolment was begun");
   }
 
-  /** Returns the calls that write the journal and that both runs made, except the one that failed. */
+  /**
+   * Returns the calls that write the journal and that both runs made, except the one that failed.
+   */
   private static List<String> repeated(RecordingOrgans first, RecordingOrgans second) {
     List<String> entries =
         new ArrayList<>(first.calls.subList(0, Math.max(0, first.calls.size() - 1)));
@@ -835,7 +835,8 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("SEED-10 awaitHome passes all states on the way, and fails for a disowned node with the reason")
+  @DisplayName(
+      "SEED-10 awaitHome passes all states on the way, and fails for a disowned node with the reason")
   void seed10_statesOnTheWay() throws Exception {
     MutableValue<ClusterStatus> status = unknown();
     Waiting waiting = new Waiting(status);

@@ -45,7 +45,9 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Stands for all organs: records the manager's calls in order, and fails at the call that a test names. The real organs have tests beside their own code, and the integration tests run them together; these tests concern the order and the failures.
+ * Stands for all organs: records the manager's calls in order, and fails at the call that a test
+ * names. The real organs have tests beside their own code, and the integration tests run them
+ * together; these tests concern the order and the failures.
  */
 final class RecordingOrgans {
 
