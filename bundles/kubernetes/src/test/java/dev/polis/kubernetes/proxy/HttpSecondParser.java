@@ -31,8 +31,8 @@ final class HttpSecondParser {
   /**
    * A request that is whole.
    *
-   * @param users what X-Remote-User says
-   * @param body without its framing
+   * @param users the values of X-Remote-User
+   * @param body the body without its framing
    */
   record Read(String method, String target, List<String> users, String body) {}
 
