@@ -32,10 +32,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What connects to the TLS ports of a node and never becomes a connection.
+ * Connects to the TLS ports of a node without a valid handshake.
  *
- * <p>Of etcd's own ports less is asked: etcd sets no time to a handshake, so a connection that its
- * client keeps open stays open there.
+ * <p>Requires less of etcd's own ports: etcd sets no time limit for a handshake, so a connection
+ * that its client keeps open stays open there.
  */
 @Tag("full")
 @Tag("longer")
@@ -43,20 +43,20 @@ class TlsGarbageTest {
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
-  /** Connections for each kind of garbage and port. */
+  /** The number of connections for each kind of garbage and port. */
   private static final int EACH = Tier.isLong() ? 20 : 5;
 
-  /** The node gives a handshake 10 s; the rest is the machine's. */
+  /** The node's limit for a handshake of 10 s, and as much for a busy machine. */
   private static final Duration CLOSED_WITHIN = Duration.ofSeconds(20);
 
-  /** How often a slow client sends a byte: it is never silent for long. */
+  /** The interval at which a slow client sends bytes, so that it is never silent for long. */
   private static final Duration PACE = Duration.ofMillis(200);
 
   @TempDir Path directory;
 
   private final Random random = new Random(SEED);
 
-  /** What a client sends: at once, or slowly byte by byte. */
+  /** Holds the bytes of a client, sent at once or slowly byte by byte. */
   private record Garbage(byte[] bytes, boolean slow) {}
 
   @Test
@@ -80,7 +80,8 @@ class TlsGarbageTest {
   }
 
   @Test
-  @DisplayName("garbage on etcd's ports leaves the same etcd, and no descriptors once it has gone")
+  @DisplayName(
+      "garbage on etcd's ports leaves the same etcd running, and no descriptors once its connections are closed")
   void theEtcdPorts() throws Exception {
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.4")) {
       node.awaitHealthy();
@@ -131,7 +132,7 @@ class TlsGarbageTest {
     return kinds;
   }
 
-  /** The first flight of a real handshake. */
+  /** Returns the first messages of a real handshake. */
   private static byte[] clientHello(FaultNode node) throws Exception {
     SSLEngine engine = SSLContext.getDefault().createSSLEngine(node.address(), FaultNode.CURATOR);
     engine.setUseClientMode(true);
@@ -143,7 +144,8 @@ class TlsGarbageTest {
   }
 
   /**
-   * Throws everything at each port, all at once: most of it the node waits for until it is late.
+   * Sends all garbage to each port at once, since the node waits for most of it until the time
+   * limit.
    */
   private void throwAtAll(FaultNode node) throws Exception {
     Map<Integer, Future<Map<String, Long>>> ports = new LinkedHashMap<>();
@@ -157,7 +159,10 @@ class TlsGarbageTest {
     }
   }
 
-  /** Throws everything at a port, all at once, and returns the longest time until it was closed. */
+  /**
+   * Sends all garbage to a port at once, and returns the longest time until a connection was
+   * closed.
+   */
   private Map<String, Long> throwAt(FaultNode node, int port) throws Exception {
     Map<String, List<Future<Long>>> thrown = new LinkedHashMap<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -186,7 +191,7 @@ class TlsGarbageTest {
     return String.join(", ", words);
   }
 
-  /** Milliseconds from the connection to its end by the other side. */
+  /** Returns the milliseconds from the connection to its end by the other side. */
   private static long closedAfter(FaultNode node, int port, String kind, Garbage garbage)
       throws IOException {
     long started = System.nanoTime();
@@ -208,7 +213,7 @@ class TlsGarbageTest {
     }
   }
 
-  /** Sends what is due and reads for a moment. */
+  /** Sends the due bytes and reads for a moment. */
   private static boolean isClosed(Socket socket, Garbage garbage, int sent) throws IOException {
     try {
       if (!garbage.slow() && sent == 0) {
@@ -224,7 +229,7 @@ class TlsGarbageTest {
     }
   }
 
-  /** Reads what comes, an alert or half a handshake, up to the end or a time-out. */
+  /** Reads an alert or a part of a handshake, up to the end or a time-out. */
   private static boolean hasEnded(InputStream in) throws IOException {
     in.transferTo(OutputStream.nullOutputStream());
     return true;
