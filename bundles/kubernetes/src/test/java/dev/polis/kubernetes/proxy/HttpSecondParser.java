@@ -20,11 +20,11 @@ final class HttpSecondParser {
   private static final int LARGE = 1 << 20;
 
   /**
-   * What it reads from a connection.
+   * The result of reading a connection.
    *
-   * @param requests those that are whole
-   * @param begun whether one more has begun that does not end
-   * @param wrong what it refuses, if it does; it reads nothing behind that
+   * @param requests the whole requests
+   * @param begun whether another request began and did not end
+   * @param wrong the refusal, if it refused a request; it reads nothing behind that
    */
   record Reading(List<Read> requests, boolean begun, Optional<String> wrong) {}
 
